@@ -1,0 +1,28 @@
+# Both commands set everything up by themselves: python3 and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test bench clean
+
+demo: .venv/ready
+	$(BIN)/python examples/first_look.py
+
+test: .venv/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+bench: .venv/ready
+	$(BIN)/python -m pip install --quiet -e '.[peers]'
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

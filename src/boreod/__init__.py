@@ -1,0 +1,30 @@
+"""boreod: outlier detection from a table and a few labelled outliers."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["ColumnsLeftOutWarning", "OutlierRepresentation", "View", "__version__"]
+
+if TYPE_CHECKING:
+    from boreod.plan import ColumnsLeftOutWarning
+    from boreod.representation import OutlierRepresentation
+    from boreod.views import View
+
+_HOMES = {
+    "ColumnsLeftOutWarning": "boreod.plan",
+    "OutlierRepresentation": "boreod.representation",
+    "View": "boreod.views",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used: `import boreod` itself stays cheap."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'boreod' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

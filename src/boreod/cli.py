@@ -1,0 +1,60 @@
+"""The command line: one small function a command."""
+
+from typing import Annotated
+
+import typer
+
+import boreod
+
+app = typer.Typer(
+    help="Outlier detection from a table and a few labelled outliers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        typer.echo(f"boreod {boreod.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def scorers(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """List the outlier scores: name, smallest k, what they read, formula, publication."""
+    from boreod.scorers import SCORERS
+
+    if json:
+        import json as encoder
+
+        fields = ("name", "title", "min_k", "reads", "formula", "citation")
+        rows = [{name: getattr(scorer, name) for name in fields} for scorer in SCORERS.values()]
+        typer.echo(encoder.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "score", "k from", "reads", "formula", "publication")
+    for scorer in SCORERS.values():
+        table.add_row(
+            scorer.name,
+            scorer.title,
+            str(scorer.min_k),
+            scorer.reads,
+            scorer.formula,
+            scorer.citation,
+        )
+    Console().print(table)

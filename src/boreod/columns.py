@@ -1,0 +1,104 @@
+"""The fitted columns of a representation: raw, scores of all views, foreign detectors.
+
+Computes exactly the columns it holds. Narrowing gives a smaller object that shares all arrays.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.engine import Engine
+from boreod.neighbors import KnownRows, blocks
+from boreod.scored_view import BLOCK_ROWS, ScoredView
+from boreod.scorers.foreign import ForeignDetector
+
+
+@dataclass
+class KnownView:
+    """A view, and where to look for rows that are among its reference rows."""
+
+    scored: ScoredView
+    known: KnownRows
+
+
+@dataclass
+class FittedColumns:
+    """Everything that is needed to compute some columns for new rows.
+
+    Attributes
+    ----------
+    names
+        Names of the columns, in the order of the output.
+    raw
+        Names of the raw columns, in the order of the input.
+    views
+        Views with at least one column in use.
+    detectors
+        Foreign detectors in use.
+    """
+
+    names: list[str]
+    raw: list[str]
+    views: list[KnownView]
+    detectors: list[ForeignDetector]
+
+    def __post_init__(self) -> None:
+        """Find the place of every column in the output."""
+        place = {name: number for number, name in enumerate(self.names)}
+        taken = [name for name in self.raw if name in place]
+        self._raw_from = [self.raw.index(name) for name in taken]
+        self._raw_to = [place[name] for name in taken]
+        self._view_to = [[place[n] for n in view.scored.column_names] for view in self.views]
+        self._detector_to = [place[detector.label] for detector in self.detectors]
+
+    def compute(self, points: NDArray, engine: Engine) -> NDArray:
+        """Return the columns of some rows."""
+        result = np.empty((points.shape[0], len(self.names)))
+        size = min([BLOCK_ROWS, *(view.scored.block_rows for view in self.views)])
+
+        def fill(rows: slice) -> None:
+            block, out = points[rows], result[rows]
+            for view, to in zip(self.views, self._view_to, strict=True):
+                out[:, to] = view.scored.score(block, view.known.find(block))
+
+        if self.views:
+            engine.map(fill, list(blocks(points.shape[0], size)), "scores of new rows")
+        return self._fill_rest(result, points)
+
+    def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
+        """Return the columns of the training rows, whose scores are there already."""
+        result = np.empty((points.shape[0], len(self.names)))
+        for to, of_view in zip(self._view_to, scores, strict=True):
+            result[:, to] = of_view
+        return self._fill_rest(result, points)
+
+    def keep(self, names: list[str]) -> "FittedColumns":
+        """Return the same for some of the columns."""
+        self._check_names(names)
+        views = []
+        for view in self.views:
+            scored = view.scored.keep(names)
+            if scored is not None:
+                views.append(KnownView(scored, view.known))
+        detectors = [detector for detector in self.detectors if detector.label in names]
+        return FittedColumns(list(names), self.raw, views, detectors)
+
+    def _fill_rest(self, result: NDArray, points: NDArray) -> NDArray:
+        result[:, self._raw_to] = points[:, self._raw_from]
+        for detector, to in zip(self.detectors, self._detector_to, strict=True):
+            result[:, to] = detector.score(points)
+        return result
+
+    def _check_names(self, names: list[str]) -> None:
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"`columns` must name at least one column, each once; got {names!r}.")
+        for name in names:
+            if name not in self.names:
+                close = difflib.get_close_matches(str(name), self.names, n=3) or self.names[:3]
+                raise ValueError(
+                    f"`columns` must be names of fitted columns; got {name!r}. "
+                    f"Did you mean {', '.join(close)}? All are in `columns_`."
+                )

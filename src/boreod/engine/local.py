@@ -1,0 +1,88 @@
+"""The local engine: threads of this process.
+
+The kernels release the interpreter lock, so threads share the tables and nothing is copied. Blocks
+do not depend on each other; the number of threads changes the time and not one bit of the result.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
+from typing import Protocol, TypeVar
+
+from boreod.engine.progress import Progress
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """What the library needs of an engine."""
+
+    def map(
+        self, function: Callable[[Item], Result], items: Sequence[Item], label: str
+    ) -> list[Result]:
+        """Return the results in the order of the items."""
+
+
+class Threads:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of threads; None means 1 and negative numbers count from the number of cores
+        (-1 all, -2 all but one), as everywhere in scikit-learn.
+    verbose
+        Show a progress bar with the remaining time when the work is long.
+
+    Examples
+    --------
+    >>> Threads(2).map(abs, [-3, 4], "absolute values")
+    [3, 4]
+    """
+
+    def __init__(self, n_jobs: int | None = None, verbose: bool = False) -> None:
+        self.n_threads = count_threads(n_jobs)
+        self.verbose = verbose
+
+    def map(
+        self, function: Callable[[Item], Result], items: Sequence[Item], label: str
+    ) -> list[Result]:
+        """Return the results in the order of the items."""
+        with Progress(label, len(items), self.verbose) as progress:
+            if self.n_threads == 1 or len(items) == 1:
+                return self._collect(map(function, items), progress)
+            executor = ThreadPoolExecutor(min(self.n_threads, len(items)))
+            try:
+                return self._collect(executor.map(function, items), progress)
+            finally:  # after an interrupt, blocks that have not begun never begin
+                executor.shutdown(cancel_futures=True)
+
+    @staticmethod
+    def _collect(results: Iterable[Result], progress: Progress) -> list[Result]:
+        collected = []
+        for result in results:
+            collected.append(result)
+            progress.advance()
+        return collected
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(
+            f"`n_jobs` must be None or an integer other than 0; got {n_jobs!r}. "
+            "Use -1 for all cores."
+        )
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, _usable_cores() + 1 + int(n_jobs))
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

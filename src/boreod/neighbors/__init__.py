@@ -1,0 +1,9 @@
+"""Neighbor search and the neighbor graph: the ground on which every score stands."""
+
+from boreod.neighbors.backends import BACKENDS
+from boreod.neighbors.block import Block, Ks, Reverse
+from boreod.neighbors.graph import NeighborGraph, blocks
+from boreod.neighbors.known_rows import KnownRows
+from boreod.neighbors.metrics import METRICS
+
+__all__ = ["BACKENDS", "METRICS", "Block", "KnownRows", "Ks", "NeighborGraph", "Reverse", "blocks"]

@@ -1,0 +1,232 @@
+"""The neighbor graph of a reference table.
+
+The only place that leaves a row out of its own list, breaks ties (through the back ends' common
+order) and cuts lists to k. Reverse neighbors are by distance: ``o`` is a reverse neighbor of ``p``
+at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new rows alike.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+from boreod.engine import Engine
+from boreod.neighbors.backends import BACKENDS, choose_backend
+from boreod.neighbors.block import Block, Ks, Reverse
+from boreod.neighbors.known_rows import UNKNOWN
+from boreod.neighbors.metrics import METRICS, embed
+from boreod.neighbors.ordering import group_by_row
+
+SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
+NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+
+
+class NeighborGraph:
+    """Neighbor lists of all reference rows, and the search for rows that come later.
+
+    Parameters
+    ----------
+    points
+        Reference rows, columns of one view only.
+    ks
+        All k in use, ascending.
+    reverse_k
+        Largest k for which reverse neighbors are needed, 0 for none.
+    metric
+        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``.
+    backend
+        ``"brute"``, ``"tree"``, or ``"auto"`` for the faster on a pilot.
+    engine
+        Runs the search over blocks of rows.
+    """
+
+    def __init__(
+        self,
+        points: NDArray,
+        ks: Ks,
+        reverse_k: int,
+        metric: str,
+        backend: str,
+        engine: Engine,
+    ) -> None:
+        self.metric = METRICS[metric]
+        self.dimension = points.shape[1]
+        self.reference = embed(points, self.metric)
+        self.k, self.reverse_k, self.ks = ks[-1], reverse_k, ks
+        self.backend = (
+            choose_backend(self.reference, self.metric, self.k)
+            if backend == "auto"
+            else BACKENDS[backend](self.reference, self.metric)
+        )
+        self.lists: tuple[NDArray, NDArray] | None = self._search_all(engine)
+        distances = self.lists[0]
+        self._radii = {ks: np.ascontiguousarray(distances[:, [k - 1 for k in ks]])}
+        self._inverse = self._invert()
+
+    def radii(self, ks: Ks) -> NDArray:
+        """Return the k-distances of all reference rows, a column per k."""
+        if ks not in self._radii:
+            columns = [self.ks.index(k) for k in ks]
+            self._radii[ks] = np.ascontiguousarray(self._radii[self.ks][:, columns])
+        return self._radii[ks]
+
+    def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
+        """Return the same graph for some of its ks; nothing is searched again."""
+        graph = object.__new__(NeighborGraph)
+        graph.__dict__.update(self.__dict__)
+        graph._radii = {ks: self.radii(ks)}
+        graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
+        graph.lists = graph._inverse = None
+        return graph
+
+    def forget_lists(self) -> None:
+        """Drop what only the training rows need."""
+        self.lists = self._inverse = None
+
+    def training_block(self, rows: slice) -> Block:
+        """Return some reference rows with their neighbors, themselves left out."""
+        assert self.lists is not None
+        distances, indices = self.lists[0][rows], self.lists[1][rows]
+        points = self.reference[rows]
+
+        def find_reverse() -> Reverse:
+            if self._inverse is None:
+                own = np.arange(rows.start, rows.stop)
+                return self._search_reverse(points, own)
+            offsets, sources, from_source = self._inverse
+            inside = slice(offsets[rows.start], offsets[rows.stop])
+            return Reverse(
+                offsets[rows.start : rows.stop + 1] - offsets[rows.start],
+                sources[inside],
+                from_source[inside],
+            )
+
+        return self._block(points, distances, indices, find_reverse)
+
+    def new_block(self, points: NDArray, own: NDArray) -> Block:
+        """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``."""
+        rows = embed(points, self.metric)
+        k = min(self.k + 1, self.reference.shape[0])
+        if self.reverse_k == 0:
+            distances, indices = self.backend.nearest(rows, k)
+            reverse = NO_REVERSE
+        else:
+            radii = self._reverse_radii()
+            distances, indices, entries = self.backend.nearest_and_reverse(rows, k, radii)
+            reverse = Reverse(*_without_own(*entries, own))
+        distances, indices = _leave_out(distances, indices, own, self.k)
+        return self._block(rows, distances, indices, lambda: reverse)
+
+    def _block(
+        self,
+        points: NDArray,
+        distances: NDArray,
+        indices: NDArray,
+        find_reverse: Callable[[], Reverse],
+    ) -> Block:
+        return Block(
+            points=points,
+            reference=self.reference,
+            distances=distances,
+            indices=indices,
+            metric=self.metric,
+            dimension=self.dimension,
+            find_radii=self.radii,
+            find_reverse=find_reverse,
+        )
+
+    def _search_all(self, engine: Engine) -> tuple[NDArray, NDArray]:
+        """Search every reference row; one neighbor more than k tells ties at the end of a list."""
+        n = self.reference.shape[0]
+        distances, indices = np.empty((n, self.k)), np.empty((n, self.k), np.int32)
+        one_more = min(self.k + 1, n - 1)
+
+        def search(rows: slice) -> bool:
+            own = np.arange(rows.start, rows.stop)
+            found = self.backend.nearest(self.reference[rows], one_more + 1)
+            nearest, which = _leave_out(*found, own, one_more)
+            distances[rows], indices[rows] = nearest[:, : self.k], which[:, : self.k]
+            tied = nearest[:, one_more - 1] == nearest[:, self.k - 1]
+            return bool(one_more > self.k and tied.any())
+
+        ties = engine.map(search, list(blocks(n, SEARCH_ROWS)), "neighbor search")
+        self._lists_end_in_ties = any(ties)
+        return distances, indices
+
+    def _invert(self) -> tuple[NDArray, NDArray, NDArray] | None:
+        """Turn the lists around, unless a list ends in a tie and so misses reverse neighbors."""
+        if self.reverse_k == 0 or self._lists_end_in_ties:
+            return None
+        assert self.lists is not None
+        return _turn_around(*self.lists, self._reverse_radii())
+
+    def _reverse_radii(self) -> NDArray:
+        return np.ascontiguousarray(self.radii(self.ks)[:, self.ks.index(self.reverse_k)])
+
+    def _search_reverse(self, points: NDArray, own: NDArray) -> Reverse:
+        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii())
+        return Reverse(*_without_own(*entries, own))
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Cut ``n`` rows into blocks."""
+    for start in range(0, n, size):
+        yield slice(start, min(n, start + size))
+
+
+@compiled
+def _leave_out(
+    distances: NDArray, indices: NDArray, own: NDArray, k: int
+) -> tuple[NDArray, NDArray]:
+    """Cut lists to ``k`` entries without the row itself, or without the last if it is not there."""
+    m = distances.shape[0]
+    kept, kept_index = np.empty((m, k)), np.empty((m, k), np.int32)
+    for row in range(m):
+        place = 0
+        for entry in range(distances.shape[1]):
+            if place < k and (own[row] == UNKNOWN or indices[row, entry] != own[row]):
+                kept[row, place], kept_index[row, place] = (
+                    distances[row, entry],
+                    indices[row, entry],
+                )
+                place += 1
+    return kept, kept_index
+
+
+@compiled
+def _without_own(
+    offsets: NDArray, indices: NDArray, distances: NDArray, own: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Take the row itself out of its reverse neighbors."""
+    keep = np.ones(indices.shape[0], np.bool_)
+    cut = np.zeros_like(offsets)
+    for row in range(own.shape[0]):
+        for entry in range(offsets[row], offsets[row + 1]):
+            keep[entry] = indices[entry] != own[row]
+            cut[row + 1] += keep[entry]
+        cut[row + 1] += cut[row]
+    return cut, indices[keep], distances[keep]
+
+
+@compiled
+def _turn_around(
+    distances: NDArray, indices: NDArray, radii: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """List, for every row, the rows that have it within their radius."""
+    n, k = indices.shape
+    entries = 0
+    for source in range(n):
+        for place in range(k):
+            entries += distances[source, place] <= radii[source]
+    target, origin = np.empty(entries, np.int32), np.empty(entries, np.int32)
+    length = np.empty(entries)
+    entry = 0
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                target[entry], origin[entry] = indices[source, place], source
+                length[entry] = distances[source, place]
+                entry += 1
+    offsets, order = group_by_row(target, n)
+    return offsets, origin[order], length[order]

@@ -1,0 +1,223 @@
+"""Exact search in a k-d tree, for tables of few columns.
+
+Every node knows the box around its rows. Box distances add their terms in the order of the columns
+as row distances do; rounding is monotone, so a box distance never exceeds the computed distance of
+a row inside, and pruning loses nothing, not even ties. A box without extent (many copies of one
+row) is a leaf of any size, and its copies are taken in the order of their indices until one is
+refused: duplicates do not slow the search down.
+
+Reverse neighbors are found in the same tree: a node whose box is farther away than the largest
+radius inside cannot hold one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+from boreod.neighbors.metrics import MANHATTAN, finish, reduced_distance, reduced_reach
+from boreod.neighbors.ordering import bring_first, comes_before, replace_last, sort_pairs
+
+LEAF = 24
+
+
+class KDTree:
+    """A balanced tree of boxes; the children of node ``i`` are ``2 i + 1`` and ``2 i + 2``.
+
+    Parameters
+    ----------
+    points
+        Reference rows as :func:`boreod.neighbors.metrics.embed` returns them.
+    metric
+        Code of the metric.
+    """
+
+    name = "tree"
+
+    def __init__(self, points: NDArray, metric: int) -> None:
+        self.metric = metric
+        levels = max(0, int(np.ceil(np.log2(max(1, points.shape[0] / LEAF)))))
+        self.order, self.spans, self.boxes = _build(points, 2 ** (levels + 1) - 1)
+        self.points = points[self.order]
+
+    def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        """Return the ``k`` nearest reference rows: distances and indices, in order."""
+        return _nearest(self.points, self.order, self.spans, self.boxes, rows, k, self.metric)
+
+    def nearest_and_reverse(
+        self, rows: NDArray, k: int, radii: NDArray
+    ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
+        """Return the nearest, and every reference row that has the row within its radius."""
+        distances, indices = self.nearest(rows, k)
+        in_order = radii[self.order]
+        reach = _largest_below(in_order, self.spans)
+        reverse = _reverse(
+            self.points, self.order, self.spans, self.boxes, rows, in_order, reach, self.metric
+        )
+        return distances, indices, reverse
+
+
+@compiled
+def _build(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Halve the rows along the widest side of their box until a leaf is small or without extent."""
+    n, d = points.shape
+    order = np.arange(n).astype(np.int32)
+    spans = np.zeros((n_nodes, 2), np.int64)  # a node that does not exist has an empty span
+    boxes = np.empty((n_nodes, 2, d))
+    values = np.empty(n)
+    spans[0, 1] = n
+    for node in range(n_nodes):
+        start, stop = spans[node]
+        if start == stop:
+            continue
+        widest, extent = 0, 0.0
+        for column in range(d):
+            low = high = points[order[start], column]
+            for place in range(start + 1, stop):
+                low = min(low, points[order[place], column])
+                high = max(high, points[order[place], column])
+            boxes[node, 0, column], boxes[node, 1, column] = low, high
+            if high - low > extent:
+                widest, extent = column, high - low
+        if extent == 0.0 or 2 * node + 2 >= n_nodes:
+            order[start:stop].sort()
+            continue
+        for place in range(start, stop):
+            values[place] = points[order[place], widest]
+        middle = (start + stop) // 2
+        bring_first(values[start:stop], order[start:stop], middle - start, stop - start)
+        spans[2 * node + 1] = start, middle
+        spans[2 * node + 2] = middle, stop
+    return order, spans, boxes
+
+
+@compiled
+def _box_distance(box: NDArray, row: NDArray, metric: int) -> float:
+    """Return the reduced distance of a row to the nearest corner, side or inside of a box."""
+    total = 0.0
+    for column in range(row.shape[0]):
+        difference = max(box[0, column] - row[column], row[column] - box[1, column], 0.0)
+        total += difference if metric == MANHATTAN else difference * difference
+    return total
+
+
+@compiled
+def _is_leaf(spans: NDArray, node: int) -> bool:
+    child = 2 * node + 1
+    return child >= spans.shape[0] or spans[child, 0] == spans[child, 1]
+
+
+@compiled
+def _nearest(
+    points: NDArray,
+    order: NDArray,
+    spans: NDArray,
+    boxes: NDArray,
+    rows: NDArray,
+    k: int,
+    metric: int,
+) -> tuple[NDArray, NDArray]:
+    """Search one row after the other, near boxes first."""
+    distances = np.full((rows.shape[0], k), np.inf)
+    indices = np.full((rows.shape[0], k), np.iinfo(np.int32).max, np.int32)
+    waiting, bound = np.empty(64, np.int64), np.empty(64)
+    for row in range(rows.shape[0]):
+        best, best_index = distances[row], indices[row]
+        waiting[0], bound[0], depth = 0, 0.0, 1
+        while depth > 0:
+            depth -= 1
+            node = waiting[depth]
+            if bound[depth] > best[0]:
+                continue
+            if _is_leaf(spans, node):
+                _visit_leaf(
+                    points, order, spans[node], boxes[node], rows[row], metric, best, best_index
+                )
+                continue
+            near, far = 2 * node + 1, 2 * node + 2
+            to_near = _box_distance(boxes[near], rows[row], metric)
+            to_far = _box_distance(boxes[far], rows[row], metric)
+            if to_far < to_near:
+                near, far, to_near, to_far = far, near, to_far, to_near
+            waiting[depth], bound[depth] = far, to_far
+            waiting[depth + 1], bound[depth + 1] = near, to_near
+            depth += 2
+        sort_pairs(best, best_index, k)
+        for place in range(k):
+            best[place] = finish(best[place], metric)
+    return distances, indices
+
+
+@compiled
+def _visit_leaf(
+    points: NDArray,
+    order: NDArray,
+    span: NDArray,
+    box: NDArray,
+    row: NDArray,
+    metric: int,
+    best: NDArray,
+    best_index: NDArray,
+) -> None:
+    """Offer every row of a leaf to the heap of the best."""
+    copies = (box[0] == box[1]).all()
+    for place in range(span[0], span[1]):
+        distance = reduced_distance(row, points[place], metric)
+        if comes_before(distance, order[place], best[0], best_index[0]):
+            replace_last(best, best_index, distance, order[place])
+        elif copies:
+            return
+
+
+@compiled
+def _largest_below(radii: NDArray, spans: NDArray) -> NDArray:
+    """Return the largest radius below every node."""
+    result = np.zeros(spans.shape[0])
+    for node in range(spans.shape[0] - 1, -1, -1):
+        if _is_leaf(spans, node):
+            for place in range(spans[node, 0], spans[node, 1]):
+                result[node] = max(result[node], radii[place])
+        else:
+            result[node] = max(result[2 * node + 1], result[2 * node + 2])
+    return result
+
+
+@compiled
+def _reverse(
+    points: NDArray,
+    order: NDArray,
+    spans: NDArray,
+    boxes: NDArray,
+    rows: NDArray,
+    radii: NDArray,
+    reach: NDArray,
+    metric: int,
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Find every reference row whose radius covers the row; indices ascend within a row."""
+    offsets = np.zeros(rows.shape[0] + 1, np.int64)
+    indices, distances, entries = np.empty(256, np.int32), np.empty(256), 0
+    waiting = np.empty(64, np.int64)
+    for row in range(rows.shape[0]):
+        waiting[0], depth = 0, 1
+        while depth > 0:
+            depth -= 1
+            node = waiting[depth]
+            bound = _box_distance(boxes[node], rows[row], metric)
+            if bound > reduced_reach(reach[node], metric):
+                continue
+            if not _is_leaf(spans, node):
+                waiting[depth], waiting[depth + 1] = 2 * node + 1, 2 * node + 2
+                depth += 2
+                continue
+            for place in range(spans[node, 0], spans[node, 1]):
+                distance = finish(reduced_distance(rows[row], points[place], metric), metric)
+                if distance <= radii[place]:
+                    if entries == indices.shape[0]:
+                        indices = np.concatenate((indices, np.empty_like(indices)))
+                        distances = np.concatenate((distances, np.empty_like(distances)))
+                    indices[entries], distances[entries] = order[place], distance
+                    entries += 1
+        found = np.argsort(indices[offsets[row] : entries])
+        indices[offsets[row] : entries] = indices[offsets[row] : entries][found]
+        distances[offsets[row] : entries] = distances[offsets[row] : entries][found]
+        offsets[row + 1] = entries
+    return offsets, indices[:entries].copy(), distances[:entries].copy()

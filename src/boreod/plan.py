@@ -1,0 +1,150 @@
+"""The plan of a representation: which scorers run at which k, and what is left out.
+
+Parameters are read here and nowhere else. What was asked for by default and cannot exist is left
+out and said so; what was asked for explicitly and cannot exist is an error.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from boreod.neighbors import Ks
+from boreod.scorers import SCORERS, Scorer
+
+PAPER_KS: Ks = (1, *range(10, 101, 10))
+
+
+class ColumnsLeftOutWarning(UserWarning):
+    """Some columns of a grid cannot exist for this table and were left out."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One scorer the user asked for, by the first part of its column names."""
+
+    label: str
+    scorer: Scorer
+    k: int | None = None  # set when one column such as "lof_10" was asked for
+
+
+@dataclass(frozen=True)
+class PlannedScorer:
+    """A scorer with all its ks, in one view."""
+
+    label: str
+    scorer: Scorer
+    ks: Ks
+
+    def column_names(self, view: str) -> list[str]:
+        """Return the names of its columns in a view."""
+        return [f"{self.label}_{k}{'@' + view if view else ''}" for k in self.ks]
+
+
+def read_scorers(scorers: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
+    """Sort what the user asked for into scorers and foreign detectors."""
+    if isinstance(scorers, str):
+        scorers = list(SCORERS) if scorers == "all" else [scorers]
+    if not isinstance(scorers, Iterable):
+        raise TypeError(f"`scorers` must be 'all' or a list; got {scorers!r}.")
+    requests: list[Request] = []
+    detectors: list[tuple[str, Any]] = []
+    for item in scorers:
+        label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
+        if isinstance(what, str):
+            requests.append(_read_name(what))
+        elif isinstance(what, type) and issubclass(what, Scorer):
+            requests.append(Request(label or what.name, what()))
+        elif isinstance(what, Scorer):
+            requests.append(Request(label or what.name, what))
+        elif hasattr(what, "score_samples") or hasattr(what, "decision_function"):
+            detectors.append((label or type(what).__name__.lower(), what))
+        else:
+            raise TypeError(
+                f"`scorers` must hold names ({', '.join(SCORERS)}), scorers or detectors with "
+                f"`score_samples` or `decision_function`; got {what!r}."
+            )
+    asked: list[tuple[str, int | None]] = [(label, None) for label, _ in detectors]
+    asked += [(request.label, request.k) for request in requests]
+    for label, k in asked:
+        if asked.count((label, k)) > 1:
+            raise ValueError(
+                f"`scorers` asks for {label!r} twice, so the columns could not be told apart. "
+                "Drop one, or name both: ('a name', scorer)."
+            )
+    return requests, detectors
+
+
+def _read_name(name: str) -> Request:
+    """Read ``"lof"`` or ``"lof_10"``."""
+    match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
+    if match is None or match[1] not in SCORERS:
+        raise ValueError(
+            f"`scorers` must be names among {', '.join(SCORERS)}, alone or with a k as in "
+            f"'lof_10'; got {name!r}."
+        )
+    return Request(match[1], SCORERS[match[1]](), int(match[2]) if match[2] else None)
+
+
+def read_ks(ks: Any) -> Ks | None:
+    """Check the ks that the user gave; None stands for the paper's grid."""
+    if ks is None:
+        return None
+    if isinstance(ks, Integral):
+        ks = [ks]
+    if not isinstance(ks, Iterable) or isinstance(ks, str):
+        raise TypeError(f"`ks` must be a list of positive integers; got {ks!r}.")
+    values = list(ks)
+    for k in values:
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"`ks` must be positive integers; got {k!r}.")
+    if not values or len(set(values)) < len(values):
+        raise ValueError(f"`ks` must hold at least one k, each once; got {values!r}.")
+    return tuple(sorted(int(k) for k in values))
+
+
+def make_plan(
+    requests: Sequence[Request], ks: Ks | None, n_rows: int, view: str
+) -> tuple[list[PlannedScorer], list[str]]:
+    """Return the scorers of a view with their ks, and the names of columns left out."""
+    planned: dict[str, PlannedScorer] = {}
+    left_out: list[str] = []
+    for request in requests:
+        wanted = (request.k,) if request.k is not None else ks or PAPER_KS
+        explicit = request.k is not None or ks is not None
+        if explicit and wanted[-1] >= n_rows:
+            raise ValueError(
+                f"`ks` must be integers from 1 to {n_rows - 1} (rows - 1); got {wanted[-1]}. "
+                "Lower it or pass more rows."
+            )
+        smallest = request.scorer.min_k
+        if explicit and wanted[-1] < smallest:
+            raise ValueError(
+                f"'{request.label}' needs k of at least {smallest}; got {wanted[-1]}. "
+                "Raise it or leave this scorer out."
+            )
+        possible = tuple(k for k in wanted if smallest <= k < n_rows)
+        missing = tuple(k for k in wanted if k not in possible)
+        left_out += PlannedScorer(request.label, request.scorer, missing).column_names(view)
+        if possible:
+            before = planned[request.label].ks if request.label in planned else ()
+            both = tuple(sorted({*before, *possible}))
+            planned[request.label] = PlannedScorer(request.label, request.scorer, both)
+    return list(planned.values()), left_out
+
+
+def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
+    """Say what was left out, except what the paper's grid never has."""
+    if ks is None:
+        left_out = [name for name in left_out if not name.split("@")[0].endswith("_1")]
+    if not left_out:
+        return
+    shown = ", ".join(left_out[:6]) + (" ..." if len(left_out) > 6 else "")
+    warnings.warn(
+        f"{len(left_out)} columns cannot exist for {n_rows} rows or at so small a k and were left "
+        f"out: {shown}. Pass `ks` to choose others.",
+        ColumnsLeftOutWarning,
+        stacklevel=4,
+    )

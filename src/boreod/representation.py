@@ -1,0 +1,214 @@
+"""The outlier representation: raw columns and many outlier scores, side by side.
+
+After Micenková, McWilliams, Assent: Learning representations for outlier detection on a budget.
+"""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from boreod.columns import FittedColumns, KnownView
+from boreod.engine import Engine, Threads
+from boreod.neighbors import BACKENDS, KnownRows
+from boreod.plan import make_plan, read_ks, read_scorers, warn_left_out
+from boreod.rows import read_rows
+from boreod.scored_view import ScoredView
+from boreod.scorers.foreign import ForeignDetector
+from boreod.views import resolve_views
+
+
+class OutlierRepresentation(TransformerMixin, BaseEstimator):
+    """Turn rows into ``[X, score_1(X), ..., score_m(X)]``.
+
+    One neighbor search per view serves all scores at all k. New rows are scored against the rows
+    seen in ``fit``; a row identical to one of those leaves it out of its neighbors, so transforming
+    the training table again gives the training scores.
+
+    Parameters
+    ----------
+    scorers
+        ``"all"``, or a list of names (``"lof"``), single columns (``"lof_10"``), scorers with
+        parameters (``LoOP(extent=2)``), detectors of other libraries (``IsolationForest()``), or
+        pairs (name, scorer or detector).
+    ks
+        Neighborhood sizes; None for the paper's 1, 10, 20, ..., 100 as far as the table allows.
+    views
+        Neighbor spaces, see :mod:`boreod.views`: ``"full"``, ``"subspaces:25"``, ``"sample:256"``,
+        ``"manhattan"``, ``"cosine"``, or :class:`boreod.View` objects.
+    passthrough
+        Whether the raw columns come first.
+    backend
+        Exact search: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster on a pilot.
+    n_jobs
+        Number of threads, -1 for all cores. Results do not depend on it.
+    random_state
+        Seed of subspaces, reference samples and detectors without a seed.
+    verbose
+        Show a progress bar when the work is long.
+
+    Attributes
+    ----------
+    left_out_
+        Names of grid columns that cannot exist for this table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(200, 3))
+    >>> table = OutlierRepresentation(scorers=["knn", "lof"], ks=[5, 10]).fit(rows)
+    >>> table.get_feature_names_out().tolist()
+    ['x0', 'x1', 'x2', 'knn_5', 'knn_10', 'lof_5', 'lof_10']
+    >>> table.transform([[9.0, 9.0, 9.0]])[0, 4:] > table.transform(rows)[:, 4:].max(axis=0)
+    array([ True,  True,  True])
+    >>> table.keep(["lof_10"]).transform(rows).shape
+    (200, 1)
+    """
+
+    def __init__(
+        self,
+        scorers: Any = "all",
+        ks: Any = None,
+        views: Any = ("full",),
+        passthrough: bool = True,
+        backend: str = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.scorers = scorers
+        self.ks = ks
+        self.views = views
+        self.passthrough = passthrough
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: Any = None) -> "OutlierRepresentation":
+        """Search the neighbors of all rows and remember what new rows are compared with.
+
+        Parameters
+        ----------
+        X
+            Table of numbers: array, pandas or polars frame.
+        y
+            Ignored.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray:
+        """Fit, and return the representation of the training rows.
+
+        Parameters
+        ----------
+        X
+            Table of numbers: array, pandas or polars frame.
+        y
+            Ignored.
+        """
+        return self._fit(X)
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Return the representation of rows, old or new.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        check_is_fitted(self)
+        points = read_rows(self, X, fitting=False)
+        return self._columns.compute(points, Threads(self.n_jobs, self.verbose))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Return the names of the output columns.
+
+        Parameters
+        ----------
+        input_features
+            Names of the raw columns, checked against those seen in ``fit``.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.columns_, dtype=object)
+
+    def keep(self, columns: Iterable[str]) -> "OutlierRepresentation":
+        """Return a fitted representation that computes these columns and nothing else.
+
+        Parameters
+        ----------
+        columns
+            Names as in ``columns_``; the result has them in this order.
+        """
+        check_is_fitted(self)
+        kept = copy.copy(self)
+        kept._columns = self._columns.keep([columns] if isinstance(columns, str) else list(columns))
+        return kept
+
+    @property
+    def columns_(self) -> list[str]:
+        """Names of the output columns."""
+        check_is_fitted(self)
+        return self._columns.names
+
+    def _fit(self, X: ArrayLike) -> NDArray:
+        """Fit, and return the representation of the training rows."""
+        requests, detectors = read_scorers(self.scorers)
+        ks = read_ks(self.ks)
+        if self.backend not in ("auto", *BACKENDS):
+            raise ValueError(
+                f"`backend` must be 'auto' or one of {list(BACKENDS)}; got {self.backend!r}."
+            )
+        engine = Threads(self.n_jobs, self.verbose)
+        points = read_rows(self, X, fitting=True)
+        random = check_random_state(self.random_state)
+        raw = [str(name) for name in _check_feature_names_in(self)]
+
+        views: list[KnownView] = []
+        scores: list[NDArray] = []
+        self.left_out_: list[str] = []
+        everywhere = KnownRows(points)
+        for space in resolve_views(self.views, points.shape[0], raw, random):
+            known = everywhere if space.rows is None else KnownRows(points[space.rows])
+            plan, left_out = make_plan(requests, ks, known.rows.shape[0], space.name)
+            self.left_out_ += left_out
+            if plan:
+                scored, of_reference = ScoredView.fit(known.rows, space, plan, self.backend, engine)
+                views.append(KnownView(scored, known))
+                scores.append(_spread(views[-1], of_reference, points, engine))
+        warn_left_out(self.left_out_, ks, points.shape[0])
+        fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
+        names = raw if self.passthrough else []
+        names = [*names, *(n for view in views for n in view.scored.column_names)]
+        names += [detector.label for detector in fitted]
+        self._columns = FittedColumns(_without_twins(names), raw, views, fitted)
+        return self._columns.assemble(points, scores)
+
+
+def _spread(view: KnownView, of_reference: NDArray, points: NDArray, engine: Engine) -> NDArray:
+    """Return scores of all training rows, of which some or all are reference rows."""
+    rows = view.scored.space.rows
+    if rows is None:
+        return of_reference
+    columns = FittedColumns(view.scored.column_names, [], [view], [])
+    scores = columns.compute(points, engine)
+    scores[rows] = of_reference
+    return scores
+
+
+def _without_twins(names: list[str]) -> list[str]:
+    """Refuse two columns of the same name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"Two columns would be called {name!r}. Rename the raw column, or pass the scorer "
+                "as a pair: ('another name', scorer)."
+            )
+    return names

@@ -1,0 +1,131 @@
+"""What every score is: describe a neighborhood, then compare it with those of the neighbors.
+
+A scorer names one or more *descriptions*, methods that turn a block of rows into an array with one
+column per k. Descriptions of the reference rows are computed once and frozen; a new row is
+described by the same method and compared with the frozen ones. A score without comparison (a plain
+distance) is its last description.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+from boreod.neighbors import Block, Ks
+
+
+@dataclass(frozen=True)
+class Described:
+    """One description, of the rows of a block and of all reference rows."""
+
+    own: NDArray
+    reference: NDArray
+
+
+class Scorer:
+    """Base of all neighbor-based scores; high means outlying.
+
+    Attributes
+    ----------
+    name
+        Short name, also the first part of column names.
+    title
+        The name as its authors write it.
+    citation
+        Where it was published.
+    formula
+        The score in one line.
+    reads
+        What it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or ``"geometry"``.
+    min_k
+        Smallest k that gives an informative score.
+    descriptions
+        Names of the methods that describe a block, in order; each sees the ones before.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    formula: ClassVar[str]
+    reads: ClassVar[str] = "distances"
+    min_k: ClassVar[int] = 1
+    descriptions: ClassVar[tuple[str, ...]] = ("describe",)
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the scores of a block, one column per k."""
+        return described[-1].own
+
+    def summarize(self, scores: NDArray) -> NDArray:
+        """Return what must be remembered of the reference rows' scores: (things, ks)."""
+        finite = np.isfinite(scores)
+        highest = np.where(finite, scores, -np.inf).max(axis=0)
+        lowest = np.where(finite, scores, np.inf).min(axis=0)
+        none = ~finite.any(axis=0)
+        return np.array([np.where(none, 0.0, lowest), np.where(none, 0.0, highest)])
+
+    def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
+        """Replace infinities by the extreme finite scores of the reference rows."""
+        if np.isfinite(scores).all():
+            return scores
+        bounded = np.where(scores == np.inf, summary[1], scores)
+        return np.where(bounded == -np.inf, summary[0], bounded)
+
+    def raw(self, scores: NDArray) -> NDArray:
+        """Return scores as the literature prints them, whatever their direction."""
+        return scores
+
+    def parameters(self) -> dict[str, float]:
+        """Return the parameters by name."""
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        """Show the class and its parameters."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and parameters."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((type(self), tuple(sorted(vars(self).items()))))
+
+
+def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:
+    """Return the mean of a reference description over the first k neighbors, for every k."""
+    return _mean_over_neighbors(values, indices, np.array(ks))
+
+
+@compiled
+def _mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    m = indices.shape[0]
+    result = np.zeros((m, ks.shape[0]))
+    for row in range(m):
+        first = 0
+        for place in range(ks[-1]):
+            while ks[first] <= place:
+                first += 1
+            neighbor = indices[row, place]
+            for column in range(first, ks.shape[0]):
+                result[row, column] += values[neighbor, column]
+        for column in range(ks.shape[0]):
+            result[row, column] /= ks[column]
+    return result
+
+
+@compiled
+def sum_in_lanes(values: NDArray) -> float:
+    """Add up values in four lanes, which need not wait for each other."""
+    a = b = c = d = 0.0
+    whole = values.shape[0] - values.shape[0] % 4
+    for place in range(0, whole, 4):
+        a += values[place]
+        b += values[place + 1]
+        c += values[place + 2]
+        d += values[place + 3]
+    for place in range(whole, values.shape[0]):
+        a += values[place]
+    return (a + b) + (c + d)

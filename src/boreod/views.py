@@ -1,0 +1,164 @@
+"""Views: the neighbor spaces in which scores are computed.
+
+A view is a choice of columns, metric and reference rows. Each has one neighbor graph, one search at
+prediction time and a short name that ends the names of its columns: ``lof_10@s03`` is LOF with
+k = 10 in the fourth random subspace.
+
+=================  =========================================================  =================
+spelling           neighbor space                                             column names
+=================  =========================================================  =================
+``"full"``         all columns, Euclidean                                     ``lof_10``
+``"subspaces:25"`` 25 random subspaces of floor(d/2) to d - 1 columns         ``lof_10@s00`` ...
+``"sample:256"``   all columns, 256 random reference rows                     ``lof_10@r256``
+``"manhattan"``    all columns, another metric (also ``"cosine"``)            ``lof_10@manhattan``
+``View(...)``      any combination, under a name of your choice               ``lof_10@name``
+=================  =========================================================  =================
+
+Feature bagging follows Lazarevic, Kumar: Feature bagging for outlier detection. KDD 2005.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.neighbors import METRICS
+
+ALLOWED = "'full', 'subspaces:<number>', 'sample:<rows>', 'manhattan', 'cosine' or a View"
+
+
+@dataclass(frozen=True)
+class View:
+    """One neighbor space.
+
+    Parameters
+    ----------
+    name
+        Ends the names of its columns, after ``@``; empty for the plain full space.
+    columns
+        Names or positions of the columns, None for all.
+    metric
+        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``.
+    sample
+        Number of random reference rows, None for all.
+
+    Examples
+    --------
+    >>> View("flow", columns=("speed", "angle"), metric="cosine", sample=1000)
+    View(name='flow', columns=('speed', 'angle'), metric='cosine', sample=1000)
+    """
+
+    name: str = ""
+    columns: tuple[str | int, ...] | None = None
+    metric: str = "euclidean"
+    sample: int | None = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """A view on one table: column positions, and positions of the reference rows if not all."""
+
+    name: str
+    columns: NDArray
+    metric: str
+    rows: NDArray | None
+
+
+def resolve_views(
+    views: Any, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
+) -> list[Space]:
+    """Turn what the user wrote into spaces of a table, drawing what is random."""
+    if isinstance(views, str | View):
+        views = [views]
+    if not isinstance(views, Iterable):
+        raise TypeError(f"`views` must be a list of {ALLOWED}; got {views!r}.")
+    spaces: list[Space] = []
+    for spelling in views:
+        expanded = _spell_out(spelling, len(column_names), random)
+        spaces += [_place(view, n_rows, column_names, random) for view in expanded]
+    names = [space.name for space in spaces]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"`views` gives the name {name or 'full'!r} twice, so its columns could not be "
+                "told apart. Name each View differently."
+            )
+    return spaces
+
+
+def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> Iterable[View]:
+    """Turn one spelling into views."""
+    if isinstance(spelling, View):
+        return [spelling]
+    if not isinstance(spelling, str):
+        raise TypeError(f"`views` must be a list of {ALLOWED}; got {spelling!r} in it.")
+    kind, _, number = spelling.partition(":")
+    if spelling == "full":
+        return [View()]
+    if spelling in METRICS:
+        return [View(spelling, metric=spelling)]
+    if kind in ("subspaces", "sample") and number.isdecimal() and int(number) > 0:
+        if kind == "sample":
+            return [View(f"r{int(number)}", sample=int(number))]
+        return _draw_subspaces(int(number), n_columns, random)
+    raise ValueError(f"`views` must hold {ALLOWED}; got {spelling!r}.")
+
+
+def _draw_subspaces(count: int, n_columns: int, random: np.random.RandomState) -> Iterable[View]:
+    """Draw sizes from floor(d/2) to d - 1, then that many columns without replacement."""
+    if n_columns < 2:
+        raise ValueError(
+            "'subspaces' needs a table of at least 2 columns; got 1. Use the view 'full'."
+        )
+    digits = max(2, len(str(count - 1)))
+    for number in range(count):
+        size = random.randint(n_columns // 2, n_columns)
+        columns = np.sort(random.permutation(n_columns)[: max(1, size)])
+        yield View(f"s{number:0{digits}d}", columns=tuple(columns.tolist()))
+
+
+def _place(
+    view: View, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
+) -> Space:
+    """Check a view against the table and draw its reference rows."""
+    if view.metric not in METRICS:
+        raise ValueError(
+            f"The metric of a view must be one of {sorted(METRICS)}; got {view.metric!r}."
+        )
+    if "@" in view.name:
+        raise ValueError(f"The name of a view must not contain '@'; got {view.name!r}.")
+    rows = None
+    if view.sample is not None:
+        if not 2 <= view.sample <= n_rows:
+            raise ValueError(
+                f"A view's reference sample must have 2 to {n_rows} rows (the rows of the table); "
+                f"got {view.sample}. Lower it or use the view 'full'."
+            )
+        rows = np.sort(random.permutation(n_rows)[: view.sample])
+    return Space(view.name, _find_columns(view, list(column_names)), view.metric, rows)
+
+
+def _find_columns(view: View, names: list[str]) -> NDArray:
+    """Return the positions of the columns of a view."""
+    if view.columns is None:
+        return np.arange(len(names))
+    positions = []
+    for column in view.columns:
+        if isinstance(column, str) and column in names:
+            positions.append(names.index(column))
+        elif not isinstance(column, str) and 0 <= column < len(names):
+            positions.append(int(column))
+        else:
+            raise ValueError(
+                f"The view {view.name!r} names a column that the table does not have: {column!r}. "
+                f"Columns are {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}, "
+                f"or positions from 0 to {len(names) - 1}."
+            )
+    if not positions or len(set(positions)) < len(positions):
+        raise ValueError(
+            f"The view {view.name!r} must name at least one column, each once; "
+            f"got {view.columns!r}."
+        )
+    return np.array(positions)

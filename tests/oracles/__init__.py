@@ -1,0 +1,1 @@
+"""Slow reference implementations of the twelve neighbor-based outlier scores."""
