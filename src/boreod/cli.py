@@ -7,7 +7,6 @@ import typer
 import boreod
 
 app = typer.Typer(
-    help="Outlier detection from a table and a few labelled outliers.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -19,15 +18,22 @@ def main() -> None:
     app()
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"boreod {boreod.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
-    if version:
-        typer.echo(f"boreod {boreod.__version__}")
-        raise typer.Exit
+    """Outlier detection from a table and a few labelled outliers."""
 
 
 @app.command()
@@ -47,14 +53,8 @@ def scorers(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", "score", "k from", "reads", "formula", "publication")
+    table = Table("name", "k from", "reads", "score", box=None, pad_edge=False)
     for scorer in SCORERS.values():
-        table.add_row(
-            scorer.name,
-            scorer.title,
-            str(scorer.min_k),
-            scorer.reads,
-            scorer.formula,
-            scorer.citation,
-        )
+        text = f"{scorer.title}: {scorer.formula}\n[dim]{scorer.citation}[/dim]"
+        table.add_row(scorer.name, str(scorer.min_k), scorer.reads, text)
     Console().print(table)

@@ -16,16 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function at its first call and keep the machine code on disk.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def twice(value):
-    ...     return 2 * value
-    >>> twice(21)
-    42
-    """
+    """Compile a function at its first call and keep the machine code on disk."""
     options = {"nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(function)

@@ -188,7 +188,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         names = raw if self.passthrough else []
         names = [*names, *(n for view in views for n in view.scored.column_names)]
         names += [detector.label for detector in fitted]
-        self._columns = FittedColumns(_without_twins(names), raw, views, fitted)
+        self._columns = FittedColumns(_checked(names), raw, views, fitted)
         return self._columns.assemble(points, scores)
 
 
@@ -203,8 +203,13 @@ def _spread(view: KnownView, of_reference: NDArray, points: NDArray, engine: Eng
     return scores
 
 
-def _without_twins(names: list[str]) -> list[str]:
-    """Refuse two columns of the same name."""
+def _checked(names: list[str]) -> list[str]:
+    """Refuse no columns, and two columns of the same name."""
+    if not names:
+        raise ValueError(
+            "There is no column to compute: `scorers` is empty and `passthrough` is off. "
+            "Name a scorer, for example 'lof'."
+        )
     for name in names:
         if names.count(name) > 1:
             raise ValueError(

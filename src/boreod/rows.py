@@ -45,6 +45,12 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
             "Complex data not supported: X holds complex numbers. "
             "Pass their real and imaginary parts as columns of their own."
         )
+    dates = _find_dates(table)
+    if dates is not None:
+        raise TypeError(
+            f"X must hold numbers only; column {dates!r} holds dates or times. Turn it into "
+            "numbers with a meaning (an hour, a weekday, an age in days) or drop it."
+        )
     try:
         rows = validate_data(
             estimator,
@@ -59,15 +65,25 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
         culprit = _find_text(table)
         if culprit is None:
             raise
+        reason = f" ({error})" if isinstance(error, TypeError) else ""
         raise type(error)(
-            f"X must hold numbers only; {culprit}. Encode categories as numbers (for example with "
-            "scikit-learn's OneHotEncoder) or drop the column."
+            f"X must hold numbers only; {culprit}{reason}. Encode categories as numbers (for "
+            "example with scikit-learn's OneHotEncoder) or drop the column."
         ) from None
     return np.array(rows, dtype=np.float64, order="C", copy=None if rows.flags.writeable else True)
 
 
 def _is_complex(table: Any) -> bool:
     return isinstance(table, np.ndarray) and np.iscomplexobj(table)
+
+
+def _find_dates(table: Any) -> Any:
+    """Return the name of the first column of a frame that holds dates, times or durations."""
+    names, kinds = getattr(table, "columns", ()), getattr(table, "dtypes", ())
+    for name, kind in zip(names, kinds, strict=False):
+        if str(kind).lower().startswith(("date", "time", "period", "duration")):
+            return name
+    return None
 
 
 def _find_text(table: Any) -> str | None:

@@ -1,0 +1,45 @@
+"""What all tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boreod import OutlierRepresentation
+
+GOLDENS = Path(__file__).parent / "goldens"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """Leave parallel runs to the tests that ask for them."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setitem(os.environ, name, "1")
+
+
+@pytest.fixture
+def rows():
+    """Two clusters of different density and some scattered rows; no ties."""
+    random = np.random.default_rng(7)
+    dense = random.normal(0, 0.3, (90, 4))
+    loose = random.normal(4, 1.5, (50, 4))
+    scattered = random.uniform(-6, 10, (10, 4))
+    return np.vstack([dense, loose, scattered])
+
+
+@pytest.fixture
+def grid():
+    """Integer points, many of them tied or copied."""
+    return np.load(GOLDENS / "grid.npz")["X"]
+
+
+@pytest.fixture
+def column():
+    """Return one score column of training rows, as the library computes it."""
+
+    def compute(points, scorer, k, **options):
+        model = OutlierRepresentation([scorer], [k], passthrough=False, **options)
+        return model.fit_transform(points)[:, 0]
+
+    return compute

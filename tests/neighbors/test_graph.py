@@ -1,0 +1,85 @@
+"""The neighbor graph: who is left out, ties at the end of lists, reverse neighbors."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
+
+from boreod.engine import Threads
+from boreod.neighbors import KnownRows, NeighborGraph
+
+
+def graph_of(points, k, reverse_k=0, backend="brute", threads=1):
+    ks = tuple(sorted({1, k, *([reverse_k] if reverse_k else [])}))
+    return NeighborGraph(points, ks, reverse_k, "euclidean", backend, Threads(threads))
+
+
+def test_no_row_is_its_own_neighbor(grid):
+    graph = graph_of(grid, 20)
+    distances, indices = graph.lists
+    assert not (indices == np.arange(len(grid))[:, None]).any()
+    assert (np.diff(distances, axis=1) >= 0).all()
+    assert [len(set(row)) for row in indices.tolist()] == [20] * len(grid)
+
+
+def test_as_many_neighbors_as_there_are(rows):
+    _, indices = graph_of(rows, len(rows) - 1).lists
+    assert_array_equal(np.sort(indices[5]), np.delete(np.arange(len(rows)), 5))
+
+
+@pytest.mark.parametrize("table", ["rows", "grid"])
+@pytest.mark.parametrize("backend", ["brute", "tree"])
+def test_reverse_neighbors_of_training_rows(table, backend, request):
+    """Turned-around lists, or a search where lists end in ties: the same rule."""
+    points = request.getfixturevalue(table)
+    k = 7
+    graph = graph_of(points, 12, k, backend)
+    reverse = graph.training_block(slice(0, len(points))).reverse
+    distances = cdist(points, points)
+    radii = graph.lists[0][:, k - 1]
+    expected = distances <= radii
+    np.fill_diagonal(expected, False)
+    assert_array_equal(reverse.indices, np.nonzero(expected)[1])
+    assert_array_equal(np.diff(reverse.offsets), expected.sum(axis=1))
+
+
+def test_blocks_and_threads_change_nothing(rows, monkeypatch):
+    import boreod.neighbors.graph as module
+
+    before = graph_of(rows, 20, 20)
+    monkeypatch.setattr(module, "SEARCH_ROWS", 7)
+    after = graph_of(rows, 20, 20, threads=3)
+    for mine, theirs in zip(before.lists, after.lists, strict=True):
+        assert_array_equal(mine, theirs)
+    for mine, theirs in zip(before._inverse, after._inverse, strict=True):
+        assert_array_equal(mine, theirs)
+
+
+def test_known_rows():
+    points = np.array([[1.0, 0.0], [2.0, -0.0], [1.0, 0.0], [3.0, 5.0]])
+    known = KnownRows(points)
+    queries = np.array([[1.0, -0.0], [2.0, 0.0], [3.0, 5.0], [3.0, 5.000001]])
+    assert known.find(queries).tolist() == [0, 1, 3, -1]
+
+
+def test_known_rows_with_equal_hashes(monkeypatch):
+    import boreod.neighbors.known_rows as module
+
+    points = np.arange(20.0).reshape(10, 2)
+    known = KnownRows(points)
+    hashes = np.sort(np.array([module._hash_row(points[3])] * 10))
+    found = module._find(points, hashes, np.arange(10), points[3:4])
+    assert found.tolist() == [3]
+    assert known.find(points).tolist() == list(range(10))
+
+
+def test_row_equal_in_one_view_only_keeps_its_neighbor(rows):
+    """A new row that agrees with a training row in some columns is still a new row."""
+    from boreod import OutlierRepresentation, View
+
+    view = View("pair", columns=(0, 1))
+    model = OutlierRepresentation(["knn"], [1], views=[view], passthrough=False).fit(rows)
+    twin_in_view = rows[[3]].copy()
+    assert model.transform(twin_in_view)[0, 0] > 0
+    twin_in_view[0, 3] += 1
+    assert model.transform(twin_in_view)[0, 0] == 0

@@ -1,0 +1,103 @@
+"""Both back ends against sorted distance matrices, ties and all."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from boreod.engine import Threads
+from boreod.neighbors import BACKENDS, METRICS, NeighborGraph
+from boreod.neighbors.backends import choose_backend
+from boreod.neighbors.metrics import embed
+
+RANDOM = np.random.default_rng(11)
+TABLES = {
+    "scattered": RANDOM.normal(size=(2500, 6)),
+    "sorted": np.sort(RANDOM.normal(size=(2500, 3)), axis=0),
+    "integers": RANDOM.integers(0, 4, (700, 4)).astype(float),
+    "copies": np.repeat(RANDOM.normal(size=(40, 2)), 30, axis=0),
+    "equal": np.ones((200, 3)),
+    "one column": RANDOM.normal(size=(300, 1)),
+}
+SCIPY_NAMES = {"euclidean": "sqeuclidean", "manhattan": "cityblock", "cosine": "sqeuclidean"}
+
+
+def expected_neighbors(points, queries, metric, k):
+    """Sort all distances by (distance, index); distances of integers are exact in any order."""
+    distances = cdist(queries, points, SCIPY_NAMES[metric])
+    indices = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    nearest = np.take_along_axis(distances, indices, axis=1)
+    return {"euclidean": np.sqrt(nearest), "cosine": nearest / 2}.get(metric, nearest), indices
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("k", [1, 7, 60])
+def test_nearest(table, backend, metric, k):
+    points = embed(TABLES[table], METRICS[metric])
+    queries = points[::7]
+    distances, indices = BACKENDS[backend](points, METRICS[metric]).nearest(queries, k)
+    expected, expected_indices = expected_neighbors(points, queries, metric, k)
+    assert_allclose(distances, expected, rtol=1e-12, atol=1e-15)
+    if table in ("scattered", "integers", "equal") and metric != "cosine":
+        assert_array_equal(indices, expected_indices)
+    order = np.lexsort((indices, distances))
+    assert_array_equal(order, np.tile(np.arange(k), (len(queries), 1)))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("table", TABLES)
+def test_backends_agree_to_the_bit(table, metric):
+    points = embed(TABLES[table], METRICS[metric])
+    radii = np.abs(np.random.default_rng(0).normal(0.5, 0.4, len(points)))
+    results = [
+        backend(points, METRICS[metric]).nearest_and_reverse(points[::3], 30, radii)
+        for backend in BACKENDS.values()
+    ]
+    for other in results[1:]:
+        assert_array_equal(results[0][0], other[0])
+        assert_array_equal(results[0][1], other[1])
+        for mine, theirs in zip(results[0][2], other[2], strict=True):
+            assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reverse_neighbors(backend):
+    points = TABLES["integers"]
+    radii = np.random.default_rng(0).integers(0, 3, len(points)).astype(float)
+    queries = points[:50]
+    _, _, found = BACKENDS[backend](points, 0).nearest_and_reverse(queries, 1, radii)
+    offsets, indices, distances = found
+    covered = cdist(queries, points) <= radii
+    assert_array_equal(np.diff(offsets), covered.sum(axis=1))
+    assert_array_equal(indices, np.nonzero(covered)[1])
+    assert_array_equal(distances, cdist(queries, points)[covered])
+
+
+def test_guess_that_fails_is_repaired():
+    """A sample of the table that sees only far rows must not lose the near ones."""
+    far = RANDOM.normal(100, 1, (4096, 5))
+    points = far.copy()
+    points[1::4] = RANDOM.normal(0, 1, (1024, 5))  # never in the sample, which takes every fourth
+    backend = BACKENDS["brute"](points, 0)
+    distances, indices = backend.nearest(points[1:80:4], 200)
+    expected, expected_indices = expected_neighbors(points, points[1:80:4], "euclidean", 200)
+    assert_allclose(distances, expected, rtol=1e-12, atol=1e-14)
+    assert_array_equal(indices, expected_indices)
+
+
+def test_cosine_of_zero_rows():
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 0.0], [3.0, 0.0]])
+    graph = NeighborGraph(points, (4,), 0, "cosine", "brute", Threads(1))
+    distances, indices = graph.lists
+    assert_array_equal(indices[0], [3, 1, 2, 4])
+    assert_allclose(distances[0], [0, 1, 1, 1])
+    assert_array_equal(indices[1], [4, 0, 2, 3])
+
+
+def test_pilot_returns_a_working_backend():
+    points = RANDOM.normal(size=(2500, 3))
+    backend = choose_backend(points, 0, 10)
+    assert backend.name in BACKENDS
+    assert backend.nearest(points[:5], 3)[1][:, 0].tolist() == [0, 1, 2, 3, 4]

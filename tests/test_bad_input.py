@@ -1,0 +1,180 @@
+"""Wrong input gets one clear sentence and never a traceback from inside a kernel."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from boreod import ColumnsLeftOutWarning, OutlierRepresentation
+from boreod.engine import Threads
+from boreod.scorers import SCORERS
+
+GOOD = np.random.default_rng(0).normal(size=(150, 3))
+
+
+def spoiled(value):
+    table = GOOD.copy()
+    table[4, 1] = value
+    return table
+
+
+TABLES = {
+    "NaN": (spoiled(np.nan), r"NaN in 1 of 150 rows \(first: row 4, column 1\)"),
+    "infinity": (spoiled(-np.inf), "infinity in 1 of 150 rows"),
+    "huge": (spoiled(1e200), "Rescale the column"),
+    "strings": (GOOD.astype(str).astype(object) + "x", "numbers only; column 0 holds"),
+    "a word": (pd.DataFrame(GOOD).assign(city="Oslo"), "column 'city' holds 'Oslo'"),
+    "dates": (
+        pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)}),
+        "column 'day' holds",
+    ),
+    "missing object": (np.array([[1, None], [2, 3]], dtype=object), "NaN|None"),
+    "complex": (GOOD + 1j, "Complex data not supported"),
+    "sparse": (sparse.csr_matrix(GOOD), "(?i)sparse"),
+    "empty": (np.empty((0, 3)), "0 sample"),
+    "no columns": (np.empty((5, 0)), "0 feature"),
+    "one row": (GOOD[:1], "1 sample"),
+    "one dimension": (GOOD[0], "2D array"),
+    "three dimensions": (GOOD[None], "(?i)dim"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_fit_refuses(kind):
+    table, message = TABLES[kind]
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        OutlierRepresentation(["lof"], [1]).fit(table)
+    assert "\n" not in str(caught.value).strip() or kind == "one dimension"
+
+
+@pytest.mark.parametrize("kind", ["NaN", "infinity", "huge", "strings", "complex", "sparse"])
+def test_transform_refuses(kind):
+    table, message = TABLES[kind]
+    model = OutlierRepresentation(["lof"], [5]).fit(GOOD)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.transform(table)
+
+
+def test_transform_of_no_rows():
+    with pytest.raises(ValueError, match="0 sample"):
+        OutlierRepresentation(["lof"], [5]).fit(GOOD).transform(np.empty((0, 3)))
+
+
+def test_wrong_columns():
+    model = OutlierRepresentation(["lof"], [5]).fit(GOOD)
+    with pytest.raises(ValueError, match="2 features, but OutlierRepresentation is expecting 3"):
+        model.transform(GOOD[:, :2])
+    named = OutlierRepresentation(["lof"], [5]).fit(pd.DataFrame(GOOD, columns=list("abc")))
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.transform(pd.DataFrame(GOOD, columns=list("abd")))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        named.transform(GOOD)
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        OutlierRepresentation().transform(GOOD)
+    with pytest.raises(NotFittedError):
+        OutlierRepresentation().keep(["lof_10"])
+
+
+def test_too_few_rows_for_the_grid():
+    model = OutlierRepresentation()
+    with pytest.warns(ColumnsLeftOutWarning, match="cannot exist for 25 rows"):
+        table = model.fit_transform(GOOD[:25])
+    assert table.shape == (25, 3 + 33)
+    assert "lof_30" in model.left_out_
+    assert "lof_20" in model.columns_
+
+
+def test_two_rows():
+    with pytest.warns(ColumnsLeftOutWarning):
+        table = OutlierRepresentation().fit_transform(GOOD[:2])
+    assert table.shape == (2, 3 + 9)
+    assert np.isfinite(table).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ks": [5, 150]}, r"from 1 to 149 \(rows - 1\); got 150. Lower it or pass more rows"),
+        ({"scorers": ["lof_150"]}, "got 150"),
+        ({"ks": [0]}, "positive integers; got 0"),
+        ({"ks": [2.5]}, "got 2.5"),
+        ({"ks": [True]}, "got True"),
+        ({"ks": []}, "at least one"),
+        ({"ks": [3, 3]}, "each once"),
+        ({"ks": "ten"}, "got 'ten'"),
+        ({"scorers": ["lofx"]}, "names among knn, knnw"),
+        ({"scorers": ["lof", "lof"]}, "'lof' twice"),
+        ({"scorers": [object()]}, "score_samples"),
+        ({"scorers": 3}, "got 3"),
+        ({"scorers": ["ldof"], "ks": [1]}, "'ldof' needs k of at least 2; got 1"),
+        ({"scorers": ["abod_2"]}, "'abod' needs k of at least 3"),
+        ({"scorers": [], "passthrough": False}, "no column"),
+        ({"backend": "ball"}, "got 'ball'"),
+        ({"n_jobs": 0}, "n_jobs.*got 0"),
+        ({"n_jobs": "two"}, "n_jobs.*got 'two'"),
+    ],
+)
+def test_wrong_parameters(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        OutlierRepresentation(**options).fit(GOOD)
+
+
+def test_grid_with_too_small_k_warns():
+    model = OutlierRepresentation(["lof", "ldof"], [1, 10], passthrough=False)
+    with pytest.warns(ColumnsLeftOutWarning, match="ldof_1"):
+        model.fit(GOOD)
+    assert model.columns_ == ["lof_1", "lof_10", "ldof_10"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["lof_11"], r"got 'lof_11'\. Did you mean lof_"),
+        ([], "at least one"),
+        (["lof_10", "lof_10"], "each once"),
+        ([3], "got 3"),
+    ],
+)
+def test_wrong_columns_to_keep(columns, message):
+    model = OutlierRepresentation(["lof"]).fit(GOOD)
+    with pytest.raises(ValueError, match=message):
+        model.keep(columns)
+
+
+def test_raw_column_with_the_name_of_a_score():
+    table = pd.DataFrame(GOOD, columns=["a", "b", "lof_10"])
+    with pytest.raises(ValueError, match="called 'lof_10'"):
+        OutlierRepresentation(["lof"], [10]).fit(table)
+
+
+def test_failed_fit_leaves_the_old_one():
+    model = OutlierRepresentation(["lof"], [5]).fit(GOOD)
+    expected = model.transform(GOOD)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(spoiled(np.nan))
+    assert np.array_equal(model.transform(GOOD), expected)
+
+
+def test_threads():
+    assert Threads(None).n_threads == 1
+    assert Threads(3).n_threads == 3
+    assert Threads(-1).n_threads >= 1
+    assert Threads(-1000).n_threads == 1
+
+
+def test_errors_in_threads_reach_the_caller():
+    def fail(item):
+        raise RuntimeError(f"block {item}")
+
+    with pytest.raises(RuntimeError, match="block 0"):
+        Threads(2).map(fail, [0, 1, 2], "failing")
+
+
+def test_all_scorers_have_a_smallest_k():
+    for scorer in SCORERS.values():
+        with pytest.raises(ValueError, match=r"at least 1|needs k|positive|names among"):
+            OutlierRepresentation([f"{scorer.name}_{scorer.min_k - 1}"]).fit(GOOD)
