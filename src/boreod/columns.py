@@ -68,11 +68,14 @@ class FittedColumns:
             engine.map(fill, list(blocks(points.shape[0], size)), "scores of new rows")
         return self._fill_rest(result, points)
 
-    def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
+    def assemble(self, points: NDArray, scores: Sequence[Sequence[NDArray]]) -> NDArray:
         """Return the columns of the training rows, whose scores are there already."""
         result = np.empty((points.shape[0], len(self.names)))
         for to, of_view in zip(self._view_to, scores, strict=True):
-            result[:, to] = of_view
+            start = 0
+            for block in of_view:
+                result[:, to[start : start + block.shape[1]]] = block
+                start += block.shape[1]
         return self._fill_rest(result, points)
 
     def keep(self, names: list[str]) -> "FittedColumns":

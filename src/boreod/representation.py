@@ -172,7 +172,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         raw = [str(name) for name in _check_feature_names_in(self)]
 
         views: list[KnownView] = []
-        scores: list[NDArray] = []
+        scores: list[list[NDArray]] = []
         self.left_out_: list[str] = []
         everywhere = KnownRows(points)
         for space in resolve_views(self.views, points.shape[0], raw, random):
@@ -192,15 +192,16 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         return self._columns.assemble(points, scores)
 
 
-def _spread(view: KnownView, of_reference: NDArray, points: NDArray, engine: Engine) -> NDArray:
+def _spread(
+    view: KnownView, of_reference: list[NDArray], points: NDArray, engine: Engine
+) -> list[NDArray]:
     """Return scores of all training rows, of which some or all are reference rows."""
     rows = view.scored.space.rows
     if rows is None:
         return of_reference
-    columns = FittedColumns(view.scored.column_names, [], [view], [])
-    scores = columns.compute(points, engine)
-    scores[rows] = of_reference
-    return scores
+    scores = FittedColumns(view.scored.column_names, [], [view], []).compute(points, engine)
+    scores[rows] = np.hstack(of_reference)
+    return [scores]
 
 
 def _checked(names: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from boreod.plan import PlannedScorer
 from boreod.scorers import Described, Scorer
 from boreod.views import Space
 
-BLOCK_ROWS = 256
+BLOCK_ROWS = 512
 GEOMETRY_BYTES = 4_000_000  # of one block, so that it stays in the cache between scorers
 
 
@@ -82,8 +82,8 @@ class ScoredView:
         plan: list[PlannedScorer],
         backend: str,
         engine: Engine,
-    ) -> tuple["ScoredView", NDArray]:
-        """Search, describe and compare all reference rows; return the view and their scores."""
+    ) -> tuple["ScoredView", list[NDArray]]:
+        """Search, describe and compare all reference rows; return their scores too, by scorer."""
         scorers = [FittedScorer(p.label, p.scorer, p.ks) for p in plan]
         ks, reverse_k = _depths(scorers)
         graph = NeighborGraph(
@@ -122,39 +122,58 @@ class ScoredView:
             return None
         return ScoredView(self.space, self.graph.narrowed(*_depths(kept)), kept)
 
-    def _score_reference(self, engine: Engine) -> NDArray:
-        """Describe all reference rows, step by step, then compare them."""
-        n = self.graph.reference.shape[0]
-        slices = list(blocks(n, self.block_rows))
-        label = f"scores{' of ' + self.space.name if self.space.name else ''}"
-        for step in range(max(len(s.scorer.descriptions) for s in self.scorers)):
-            active = [s for s in self.scorers if len(s.scorer.descriptions) > step]
-            for s in active:
-                s.frozen.append(np.empty((n, len(s.ks))))
+    def _score_reference(self, engine: Engine) -> list[NDArray]:
+        """Describe all reference rows, then compare them.
 
-            def describe(rows: slice, step: int = step, active: list = active) -> None:
-                block = self.graph.training_block(rows)
-                for s in active:
-                    own = [array[rows] for array in s.frozen[:step]]
-                    s.frozen[step][rows] = s.describe(step, block, own)
-
-            engine.map(describe, slices, label)
-
-        scores = np.empty((n, sum(len(s.ks) for s in self.scorers)))
-        columns = _column_slices(self.scorers)
-
-        def compare(rows: slice) -> None:
-            block = self.graph.training_block(rows)
-            for s, own_columns in zip(self.scorers, columns, strict=True):
-                scores[rows, own_columns] = s.compare(block, [array[rows] for array in s.frozen])
-
-        engine.map(compare, slices, label)
-        for s, own_columns in zip(self.scorers, columns, strict=True):
-            s.summary = s.scorer.summarize(scores[:, own_columns])
-            scores[:, own_columns] = s.scorer.finish(scores[:, own_columns], s.summary)
-            if type(s.scorer).compare is Scorer.compare:
-                s.frozen = [array[:0] for array in s.frozen]  # nobody is compared with these
+        One scorer at a time goes over all rows, because what it remembers fits into the cache and
+        what all remember does not. Only scorers that share geometry describe together.
+        """
+        sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
+        if sharing:
+            self._describe_reference(sharing, 0, self.block_rows, engine)
+        scores = []
+        for s in self.scorers:
+            for step in range(len(s.frozen), len(s.scorer.descriptions)):
+                self._describe_reference([s], step, BLOCK_ROWS, engine)
+            scores.append(self._compare_reference(s, engine))
         return scores
+
+    def _describe_reference(
+        self, scorers: list[FittedScorer], step: int, block_rows: int, engine: Engine
+    ) -> None:
+        """Compute one description of all reference rows for some scorers."""
+        n = self.graph.reference.shape[0]
+        for s in scorers:
+            s.frozen.append(np.empty((n, len(s.ks))))
+
+        def describe(rows: slice) -> None:
+            block = self.graph.training_block(rows)
+            for s in scorers:
+                own = [array[rows] for array in s.frozen[:step]]
+                s.frozen[step][rows] = s.describe(step, block, own)
+
+        engine.map(describe, list(blocks(n, block_rows)), self._label(scorers))
+
+    def _compare_reference(self, s: FittedScorer, engine: Engine) -> NDArray:
+        """Return the scores of all reference rows and remember their summary."""
+        n = self.graph.reference.shape[0]
+        if type(s.scorer).compare is Scorer.compare:
+            scores = s.frozen[-1]
+            s.frozen = [array[:0] for array in s.frozen]  # nobody is compared with these
+        else:
+            scores = np.empty((n, len(s.ks)))
+
+            def compare(rows: slice) -> None:
+                block = self.graph.training_block(rows)
+                scores[rows] = s.compare(block, [array[rows] for array in s.frozen])
+
+            engine.map(compare, list(blocks(n, BLOCK_ROWS)), self._label([s]))
+        s.summary = s.scorer.summarize(scores)
+        return s.scorer.finish(scores, s.summary)
+
+    def _label(self, scorers: list[FittedScorer]) -> str:
+        names = ", ".join(s.label for s in scorers)
+        return f"{names} in {self.space.name}" if self.space.name else names
 
     @property
     def block_rows(self) -> int:
@@ -168,8 +187,3 @@ def _depths(scorers: list[FittedScorer]) -> tuple[Ks, int]:
     ks = sorted({k for s in scorers for k in s.ks})
     reverse = [s.ks[-1] for s in scorers if s.scorer.reads == "reverse"]
     return tuple(ks), max(reverse, default=0)
-
-
-def _column_slices(scorers: list[FittedScorer]) -> list[slice]:
-    ends = np.cumsum([len(s.ks) for s in scorers])
-    return [slice(end - len(s.ks), end) for s, end in zip(scorers, ends, strict=True)]

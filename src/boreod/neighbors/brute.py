@@ -1,19 +1,18 @@
-"""Exact search by brute force: every distance is computed, tile by tile, and few are kept.
+"""Exact search by brute force: a float32 pass over the table, then float64 for the few that matter.
 
-A block of rows meets one tile of the table after the other, so that a tile is read from memory once
-per block. Whether a distance is kept is decided by a limit. The limit starts as a guess from a
-sample of the table, which keeps nearly all distances out; a row whose guess was too low is searched
-again without one, so the result is exact whatever the guess.
+The first pass gives candidates and tells up to which distance they are complete. True distances of
+the candidates then show whether the k nearest lie below that; if not, the row is searched again in
+float64 throughout. The result is exact whatever the first pass found.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
-from boreod.neighbors.metrics import distances_to_tile, finish, reduced_reach
+from boreod.neighbors.metrics import distances_to_tile, finish, length, reduced_distance
 from boreod.neighbors.ordering import bring_first, group_by_row, largest, sort_pairs
+from boreod.neighbors.rough import TILE, RoughTable
 
-TILE = 1024
 NO_RADII = np.empty(0)
 
 
@@ -32,15 +31,16 @@ class BruteForce:
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
+        self.points = points
         self.columns = np.ascontiguousarray(points.T)
-        # Rows of a table are often sorted, so the sample is spread over all of it.
-        step = max(1, points.shape[0] // TILE)
-        self.sample = np.ascontiguousarray(self.columns[:, ::step][:, :TILE])
+        self.rough = RoughTable(points, metric)
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        distances, indices, _ = _search(self.columns, self.sample, rows, k, NO_RADII, self.metric)
-        return distances, indices
+        candidates, count, complete_to, _, _ = self.rough.find_candidates(rows, k, NO_RADII)
+        return _nearest_of(
+            self.points, self.columns, rows, candidates, count, complete_to, k, self.metric
+        )
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -49,137 +49,85 @@ class BruteForce:
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        return _search(self.columns, self.sample, rows, k, radii, self.metric)
+        candidates, count, complete_to, source, covering = self.rough.find_candidates(
+            rows, k, radii
+        )
+        distances, indices = _nearest_of(
+            self.points, self.columns, rows, candidates, count, complete_to, k, self.metric
+        )
+        reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
+        return distances, indices, reverse
 
 
 @compiled
-def _search(
-    columns: NDArray, sample: NDArray, rows: NDArray, k: int, radii: NDArray, metric: int
-) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-    """Search the nearest ``k`` and, if radii are given, the reverse neighbors, in one pass."""
-    m, n = rows.shape[0], columns.shape[1]
-    kept, kept_index = np.empty((m, 4 * k + 64)), np.empty((m, 4 * k + 64), np.int32)
-    count, limit = np.zeros(m, np.int64), np.empty(m)
-    tile = np.empty(TILE)
-    for row in range(m):
-        limit[row] = _guess_limit(sample, rows[row], k, n, metric, tile)
-    reach = np.empty(radii.shape[0])
-    for index in range(radii.shape[0]):
-        reach[index] = reduced_reach(radii[index], metric)
-    found_row, found = np.empty(256, np.int32), np.empty(256, np.int32)
-    found_distance, n_found = np.empty(256), 0
-    for start in range(0, n, TILE):
-        stop = min(n, start + TILE)
-        for row in range(m):
-            distances_to_tile(columns, start, stop, rows[row], metric, tile)
-            count[row], limit[row] = _keep(
-                tile[: stop - start], start, kept[row], kept_index[row], count[row], limit[row], k
-            )
-            if radii.shape[0] > 0:
-                if n_found + TILE > found.shape[0]:
-                    found_row, found = _lengthen(found_row), _lengthen(found)
-                    found_distance = _lengthen(found_distance)
-                before = n_found
-                n_found = _covering(
-                    tile, start, stop, reach, radii, metric, found, found_distance, n_found
-                )
-                found_row[before:n_found] = row
-    distances, indices = np.empty((m, k)), np.empty((m, k), np.int32)
-    for row in range(m):
-        if count[row] < k:  # the guess was too low
-            count[row] = _keep_all(columns, rows[row], metric, tile, kept[row], kept_index[row], k)
-        bring_first(kept[row], kept_index[row], k, count[row])
-        sort_pairs(kept[row], kept_index[row], k)
-        for place in range(k):
-            distances[row, place] = finish(kept[row, place], metric)
-            indices[row, place] = kept_index[row, place]
-    offsets, order = group_by_row(found_row[:n_found], m)
-    return distances, indices, (offsets, found[order], found_distance[order])
-
-
-@compiled
-def _covering(
-    tile: NDArray,
-    start: int,
-    stop: int,
-    reach: NDArray,
-    radii: NDArray,
-    metric: int,
-    found: NDArray,
-    found_distance: NDArray,
-    n_found: int,
-) -> int:
-    """Note the reference rows of a tile whose radius covers the row; return how many so far."""
-    for index in range(start, stop):
-        if tile[index - start] <= reach[index]:
-            distance = finish(tile[index - start], metric)
-            if distance <= radii[index]:
-                found[n_found], found_distance[n_found] = index, distance
-                n_found += 1
-    return n_found
-
-
-@compiled
-def _guess_limit(
-    sample: NDArray, row: NDArray, k: int, n: int, metric: int, tile: NDArray
-) -> float:
-    """Guess a reduced distance that a little more than ``k`` reference rows stay below."""
-    size = sample.shape[1]
-    expected = k * size / n
-    rank = int(expected + 2.5 * np.sqrt(expected) + 2.0)
-    if rank > size // 8:  # so many of the table are kept that a guess saves nothing
-        return np.inf
-    distances_to_tile(sample, 0, size, row, metric, tile)
-    lowest = np.full(rank, np.inf)
-    for value in tile[:size]:
-        if value < lowest[-1]:
-            place = rank - 1
-            while place > 0 and lowest[place - 1] > value:
-                lowest[place] = lowest[place - 1]
-                place -= 1
-            lowest[place] = value
-    return np.nextafter(lowest[-1], np.inf)  # keeps rows tied with the guess
-
-
-@compiled
-def _keep(
-    tile: NDArray, start: int, kept: NDArray, kept_index: NDArray, count: int, limit: float, k: int
-) -> tuple[int, float]:
-    """Keep what lies below the limit; when the store is full, keep the best ``k`` of it."""
-    for place in range(tile.shape[0]):
-        if tile[place] < limit:
-            if count == kept.shape[0]:
-                bring_first(kept, kept_index, k, count)
-                count, limit = k, largest(kept, k)
-                if tile[place] >= limit:
-                    continue
-            kept[count], kept_index[count] = tile[place], start + place
-            count += 1
-    return count, limit
-
-
-@compiled
-def _keep_all(
+def _nearest_of(
+    points: NDArray,
     columns: NDArray,
-    row: NDArray,
-    metric: int,
-    tile: NDArray,
-    kept: NDArray,
-    kept_index: NDArray,
+    rows: NDArray,
+    candidates: NDArray,
+    count: NDArray,
+    complete_to: NDArray,
     k: int,
+    metric: int,
+) -> tuple[NDArray, NDArray]:
+    """Return the nearest ``k``, from the candidates if these must hold them."""
+    m = rows.shape[0]
+    distances, indices = np.empty((m, k)), np.empty((m, k), np.int32)
+    kept = np.empty(candidates.shape[1])
+    for row in range(m):
+        size, sure = count[row], 0
+        if size <= candidates.shape[1]:  # otherwise not all of them were noted
+            for place in range(size):
+                kept[place] = reduced_distance(rows[row], points[candidates[row, place]], metric)
+                sure += length(kept[place], metric) <= complete_to[row]
+        if sure < k:
+            size = _search_all(columns, rows[row], metric, kept, candidates[row], k)
+        bring_first(kept, candidates[row], k, size)
+        sort_pairs(kept, candidates[row], k)
+        for place in range(k):
+            distances[row, place] = finish(kept[place], metric)
+            indices[row, place] = candidates[row, place]
+    return distances, indices
+
+
+@compiled
+def _search_all(
+    columns: NDArray, row: NDArray, metric: int, kept: NDArray, kept_index: NDArray, k: int
 ) -> int:
-    """Search one row with no limit to begin with."""
+    """Search one row in float64; return how many are kept, the nearest ``k`` among them."""
     count, limit = 0, np.inf
+    tile = np.empty(TILE)
     for start in range(0, columns.shape[1], TILE):
         stop = min(columns.shape[1], start + TILE)
         distances_to_tile(columns, start, stop, row, metric, tile)
-        count, limit = _keep(tile[: stop - start], start, kept, kept_index, count, limit, k)
+        for place in range(stop - start):
+            if tile[place] < limit:
+                if count == kept.shape[0]:
+                    bring_first(kept, kept_index, k, count)
+                    count, limit = k, largest(kept, k)
+                    if tile[place] >= limit:
+                        continue
+                kept[count], kept_index[count] = tile[place], start + place
+                count += 1
     return count
 
 
 @compiled
-def _lengthen(values: NDArray) -> NDArray:
-    """Return a longer array that begins with the values and has room for another tile."""
-    longer = np.empty(2 * values.shape[0] + TILE, values.dtype)
-    longer[: values.shape[0]] = values
-    return longer
+def _truly_covering(
+    points: NDArray,
+    rows: NDArray,
+    source: NDArray,
+    covering: NDArray,
+    radii: NDArray,
+    metric: int,
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Keep the pairs whose true distance is within the radius, grouped by row."""
+    distances, found = np.empty(source.shape[0]), 0
+    for entry in range(source.shape[0]):
+        index = covering[entry]
+        distance = finish(reduced_distance(rows[source[entry]], points[index], metric), metric)
+        if distance <= radii[index]:
+            source[found], covering[found], distances[found] = source[entry], index, distance
+            found += 1
+    offsets, order = group_by_row(source[:found], rows.shape[0])
+    return offsets, covering[order], distances[order]

@@ -29,6 +29,17 @@ def embed(points: NDArray, metric: int) -> NDArray:
     return np.hstack([scaled / np.where(has_no_direction, 1.0, length), has_no_direction])
 
 
+def as_lengths(distances: NDArray, metric: int) -> NDArray:
+    """Return distances as lengths of differences between embedded rows."""
+    return np.sqrt(2.0 * distances) if metric == COSINE else distances
+
+
+@compiled
+def length(reduced: float, metric: int) -> float:
+    """Turn a reduced distance into the length of the difference between embedded rows."""
+    return reduced if metric == MANHATTAN else np.sqrt(reduced)
+
+
 @compiled
 def finish(reduced: float, metric: int) -> float:
     """Turn a reduced distance into the distance itself."""

@@ -59,11 +59,14 @@ class Scorer:
 
     def summarize(self, scores: NDArray) -> NDArray:
         """Return what must be remembered of the reference rows' scores: (things, ks)."""
+        low, high = scores.min(axis=0), scores.max(axis=0)
+        if np.isfinite(low).all() and np.isfinite(high).all():
+            return np.array([low, high])
         finite = np.isfinite(scores)
-        highest = np.where(finite, scores, -np.inf).max(axis=0)
-        lowest = np.where(finite, scores, np.inf).min(axis=0)
+        high = np.where(finite, scores, -np.inf).max(axis=0)
+        low = np.where(finite, scores, np.inf).min(axis=0)
         none = ~finite.any(axis=0)
-        return np.array([np.where(none, 0.0, lowest), np.where(none, 0.0, highest)])
+        return np.array([np.where(none, 0.0, low), np.where(none, 0.0, high)])
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Replace infinities by the extreme finite scores of the reference rows."""
