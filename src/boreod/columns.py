@@ -90,7 +90,8 @@ class FittedColumns:
         return FittedColumns(list(names), self.raw, views, detectors)
 
     def _fill_rest(self, result: NDArray, points: NDArray) -> NDArray:
-        result[:, self._raw_to] = points[:, self._raw_from]
+        if self._raw_to:
+            result[:, self._raw_to] = points[:, self._raw_from]
         for detector, to in zip(self.detectors, self._detector_to, strict=True):
             result[:, to] = detector.score(points)
         return result

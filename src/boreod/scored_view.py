@@ -17,7 +17,7 @@ from boreod.scorers import Described, Scorer
 from boreod.views import Space
 
 BLOCK_ROWS = 512
-GEOMETRY_BYTES = 4_000_000  # of one block, so that it stays in the cache between scorers
+GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scorers
 
 
 @dataclass
@@ -105,9 +105,9 @@ class ScoredView:
 
     def score(self, points: NDArray, own: NDArray) -> NDArray:
         """Score rows; row ``own[i]`` of the reference is the row itself and is left out."""
-        rows = np.ascontiguousarray(points[:, self.space.columns])
-        block = self.graph.new_block(rows, own)
-        return np.hstack([scorer.score(block) for scorer in self.scorers])
+        block = self.graph.new_block(points.take(self.space.columns, axis=1), own)
+        scores = [scorer.score(block) for scorer in self.scorers]
+        return scores[0] if len(scores) == 1 else np.hstack(scores)
 
     def keep(self, names: Iterable[str]) -> "ScoredView | None":
         """Return the view for some of its columns, or None if it has none of them."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors.geometry import directions, distances_among
@@ -73,7 +72,7 @@ class Block:
 
     def own_radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of the rows of the block, a column per k."""
-        return np.ascontiguousarray(self.distances[:, [k - 1 for k in ks]])
+        return self.distances.take([k - 1 for k in ks], axis=1)
 
     @cached_property
     def reverse(self) -> Reverse:

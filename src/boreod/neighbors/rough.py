@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
-from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile
+from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
 
 TILE = 1024
 UNIT = 2.0**-24  # relative rounding error of float32
@@ -38,7 +38,6 @@ class RoughTable:
         self.scale = np.abs(centered).max() or 1.0
         self.columns = np.ascontiguousarray(centered / self.scale, dtype=np.float32)
         self.sample = np.ascontiguousarray(self.columns[:, ::step][:, :TILE])
-        self.relative_error = (points.shape[1] + 5) * UNIT
 
     def find_candidates(
         self, rows: NDArray, k: int, radii: NDArray
@@ -54,20 +53,16 @@ class RoughTable:
         source, covering
             Rows and reference rows of which the one may lie within the radius of the other.
         """
-        centered = (rows - self.center) / self.scale
-        size = np.abs(centered).sum(axis=1)
-        if self.metric != MANHATTAN:
-            size = np.sqrt(np.einsum("ij,ij->i", centered, centered))
-        error = 2.1 * UNIT * size + UNDERFLOW
-        with np.errstate(over="ignore"):
-            rough = centered.astype(np.float32)
-        reach = as_lengths(radii, self.metric) / self.scale * (1.0 + self.relative_error)
-        candidates, count, limit, source, covering = _scan(
-            self.columns, self.sample, rough, k, reach.astype(np.float32), error, self.metric
+        return _scan(
+            self.columns,
+            self.sample,
+            rows,
+            self.center,
+            self.scale,
+            k,
+            as_lengths(radii, self.metric),
+            self.metric,
         )
-        found_to = limit if self.metric == MANHATTAN else np.sqrt(limit)
-        complete_to = (found_to - error) / (1.0 + self.relative_error) * self.scale
-        return candidates, count, complete_to, source, covering
 
 
 @compiled
@@ -75,25 +70,29 @@ def _scan(
     columns: NDArray,
     sample: NDArray,
     rows: NDArray,
+    center: NDArray,
+    scale: float,
     k: int,
-    reach: NDArray,
-    error: NDArray,
+    radii: NDArray,
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Meet the table tile by tile: a tile is read from memory once for the whole block."""
     m, n = rows.shape[0], columns.shape[1]
-    candidates, count = np.empty((m, 8 * k + 64), np.int32), np.zeros(m, np.int64)
-    limit, tile = np.empty(m), np.empty(TILE, np.float32)
-    source, covering, found = np.empty(256, np.int32), np.empty(256, np.int32), 0
+    growth = 1.0 + (rows.shape[1] + 5) * UNIT
+    rough, error = _round_rows(rows, center, scale, metric)
+    reach = (radii * (growth / scale)).astype(np.float32)
+    limit, complete_to = np.empty(m, np.float32), np.empty(m)
+    tile = np.empty(TILE, np.float32)
     for row in range(m):
-        limit[row] = _guess_limit(sample, rows[row], k, n, metric, tile)
+        limit[row] = _guess_limit(sample, rough[row], k, n, metric, tile)
+        complete_to[row] = (length(np.float64(limit[row]), metric) - error[row]) / growth * scale
+    candidates, count = np.empty((m, 8 * k + 64), np.int32), np.zeros(m, np.int64)
+    source, covering, found = np.empty(256, np.int32), np.empty(256, np.int32), 0
     for start in range(0, n, TILE):
         stop = min(n, start + TILE)
         for row in range(m):
-            distances_to_tile(columns, start, stop, rows[row], metric, tile)
-            count[row] = _keep_below(
-                tile, start, stop, np.float32(limit[row]), candidates[row], count[row]
-            )
+            distances_to_tile(columns, start, stop, rough[row], metric, tile)
+            count[row] = _keep_below(tile, start, stop, limit[row], candidates[row], count[row])
             if reach.shape[0] > 0:
                 if found + TILE > source.shape[0]:
                     source, covering = _lengthen(source), _lengthen(covering)
@@ -102,7 +101,23 @@ def _scan(
                     tile, start, stop, reach, np.float32(error[row]), metric, covering, found
                 )
                 source[before:found] = row
-    return candidates, count, limit, source[:found], covering[:found]
+    return candidates, count, complete_to, source[:found], covering[:found]
+
+
+@compiled
+def _round_rows(
+    rows: NDArray, center: NDArray, scale: float, metric: int
+) -> tuple[NDArray, NDArray]:
+    """Return centered, scaled rows in float32, and the part of the error they always have."""
+    rough, error = np.empty(rows.shape, np.float32), np.empty(rows.shape[0])
+    for row in range(rows.shape[0]):
+        reduced = 0.0
+        for column in range(rows.shape[1]):
+            value = (rows[row, column] - center[column]) / scale
+            rough[row, column] = value
+            reduced += abs(value) if metric == MANHATTAN else value * value
+        error[row] = 2.1 * UNIT * length(reduced, metric) + UNDERFLOW
+    return rough, error
 
 
 @compiled

@@ -42,35 +42,34 @@ class COF(Scorer):
 
 @compiled
 def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
-    """Run Prim's algorithm from the row over its first k neighbors, for every k."""
     m = distances.shape[0]
     result = np.empty((m, ks.shape[0]))
     link, outside = np.empty(ks[-1]), np.empty(ks[-1], np.int64)
     for row in range(m):
         for column, k in enumerate(ks):
-            for place in range(k):
-                link[place], outside[place] = distances[row, place], place
-            nearest, total = 0, 0.0  # lists are sorted: the first neighbor is the first link
-            for left in range(k, 1, -1):
-                total += left * link[nearest]
-                nearest = _grow_chain(link, outside, left, nearest, among[row])
-            result[row, column] = (total + link[nearest]) / (0.5 * k * (k + 1))
+            total = _chain(distances[row], among[row], k, link, outside)
+            result[row, column] = total / (0.5 * k * (k + 1))
     return result
 
 
 @compiled
-def _grow_chain(link: NDArray, outside: NDArray, left: int, added: int, among: NDArray) -> int:
-    """Move a neighbor from outside into the chain; return the place of the next to be added.
+def _chain(distances: NDArray, among: NDArray, k: int, link: NDArray, outside: NDArray) -> float:
+    """Run Prim's algorithm from the row over its first k neighbors; return the weighted links.
 
-    The others keep their order, and with it the rule for equal links.
+    Neighbors outside the chain keep their order, and with it the rule for equal links.
     """
-    from_added = among[outside[added]]
-    for place in range(added, left - 1):
-        link[place], outside[place] = link[place + 1], outside[place + 1]
-    shortest, where = np.inf, 0
-    for place in range(left - 1):
-        shorter = min(link[place], from_added[outside[place]])
-        link[place] = shorter
-        if shorter < shortest:
-            shortest, where = shorter, place
-    return where
+    for place in range(k):
+        link[place], outside[place] = distances[place], place
+    total, nearest = 0.0, 0  # lists are sorted: the first neighbor is the first link
+    for left in range(k, 0, -1):
+        added = outside[nearest]
+        total += left * link[nearest]
+        for place in range(nearest, left - 1):
+            link[place], outside[place] = link[place + 1], outside[place + 1]
+        shortest = np.inf
+        for place in range(left - 1):
+            shorter = min(link[place], among[added, outside[place]])
+            link[place] = shorter
+            if shorter < shortest:
+                shortest, nearest = shorter, place
+    return total

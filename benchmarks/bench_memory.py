@@ -1,0 +1,36 @@
+"""Peak memory of all 129 columns at n = 100000, d = 30, without the input itself."""
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+from timing import report
+
+N, D = 100_000, 30
+
+
+def peak() -> float:
+    """Return the high-water mark of this process in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure() -> None:
+    """Print the high-water mark of a fresh process, less its input."""
+    from boreod import OutlierRepresentation
+
+    rows = np.random.default_rng(0).normal(size=(N, D))
+    OutlierRepresentation().fit_transform(rows)
+    print(peak() - rows.nbytes / 2**20)
+
+
+def main() -> None:
+    """Measure in a process of its own."""
+    command = [sys.executable, __file__, "--child"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    megabytes = float(output)
+    report("peak memory in MB, n = 100000, d = 30", megabytes, "below 1200", megabytes < 1200)
+
+
+if __name__ == "__main__":
+    measure() if "--child" in sys.argv else main()
