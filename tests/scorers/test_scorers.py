@@ -93,6 +93,17 @@ def test_odd_tables_stay_finite(name, points):
 
 
 @MANY
+@pytest.mark.parametrize("table", ["rows", "grid"])
+def test_all_ks_at_once_equal_one_k_at_a_time(name, table, request):
+    points = request.getfixturevalue(table)
+    ks = [k for k in (1, 2, 3, 4, 7, 10, 11, 30, 60) if k >= SCORERS[name].min_k]
+    together = OutlierRepresentation([name], ks, passthrough=False).fit_transform(points)
+    for place, k in enumerate(ks):
+        alone = OutlierRepresentation([name], [k], passthrough=False).fit_transform(points)
+        assert_allclose(together[:, place], alone[:, 0], rtol=1e-12, atol=1e-14)
+
+
+@MANY
 def test_block_of_one(name, rows):
     new = np.random.default_rng(2).normal(1, 3, (40, 4))
     model = fit(rows, name)

@@ -16,7 +16,6 @@ from boreod.neighbors.backends import BACKENDS, choose_backend
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.neighbors.metrics import METRICS, embed
-from boreod.neighbors.ordering import group_by_row
 
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
@@ -215,18 +214,19 @@ def _turn_around(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """List, for every row, the rows that have it within their radius."""
     n, k = indices.shape
-    entries = 0
-    for source in range(n):
-        for place in range(k):
-            entries += distances[source, place] <= radii[source]
-    target, origin = np.empty(entries, np.int32), np.empty(entries, np.int32)
-    length = np.empty(entries)
-    entry = 0
+    offsets = np.zeros(n + 1, np.int64)
     for source in range(n):
         for place in range(k):
             if distances[source, place] <= radii[source]:
-                target[entry], origin[entry] = indices[source, place], source
-                length[entry] = distances[source, place]
-                entry += 1
-    offsets, order = group_by_row(target, n)
-    return offsets, origin[order], length[order]
+                offsets[indices[source, place] + 1] += 1
+    for row in range(n):
+        offsets[row + 1] += offsets[row]
+    free = offsets[:-1].copy()
+    sources, from_source = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                entry = free[indices[source, place]]
+                sources[entry], from_source[entry] = source, distances[source, place]
+                free[indices[source, place]] += 1
+    return offsets, sources, from_source

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled
 from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
 
-TILE = 1024
+TILE = 1024  # rows of the table that meet the rows of a block together
+SAMPLE = 1024  # rows of the table from which a limit is guessed
 UNIT = 2.0**-24  # relative rounding error of float32
 UNDERFLOW = 1e-17  # of a float32 distance in a table scaled to 1
 
@@ -32,12 +33,12 @@ class RoughTable:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
         # Rows of a table are often sorted, so the sample is spread over all of it.
-        step = max(1, points.shape[0] // TILE)
+        step = max(1, points.shape[0] // SAMPLE)
         self.center = np.median(points[::step], axis=0)
         centered = points.T - self.center[:, np.newaxis]
         self.scale = np.abs(centered).max() or 1.0
         self.columns = np.ascontiguousarray(centered / self.scale, dtype=np.float32)
-        self.sample = np.ascontiguousarray(self.columns[:, ::step][:, :TILE])
+        self.sample = np.ascontiguousarray(self.columns[:, ::step][:, :SAMPLE])
 
     def find_candidates(
         self, rows: NDArray, k: int, radii: NDArray
@@ -82,7 +83,7 @@ def _scan(
     rough, error = _round_rows(rows, center, scale, metric)
     reach = (radii * (growth / scale)).astype(np.float32)
     limit, complete_to = np.empty(m, np.float32), np.empty(m)
-    tile = np.empty(TILE, np.float32)
+    tile = np.empty(max(TILE, SAMPLE), np.float32)
     for row in range(m):
         limit[row] = _guess_limit(sample, rough[row], k, n, metric, tile)
         complete_to[row] = (length(np.float64(limit[row]), metric) - error[row]) / growth * scale
