@@ -4,14 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["ColumnsLeftOutWarning", "OutlierRepresentation", "View", "__version__"]
+__all__ = ["BORE", "ColumnsLeftOutWarning", "OutlierRepresentation", "View", "__version__"]
 
 if TYPE_CHECKING:
+    from boreod.detector import BORE
     from boreod.plan import ColumnsLeftOutWarning
     from boreod.representation import OutlierRepresentation
     from boreod.views import View
 
 _HOMES = {
+    "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.plan",
     "OutlierRepresentation": "boreod.representation",
     "View": "boreod.views",

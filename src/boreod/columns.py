@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from boreod.engine import Engine
 from boreod.neighbors import KnownRows, blocks
+from boreod.plan import PlannedScorer
 from boreod.scored_view import BLOCK_ROWS, ScoredView
 from boreod.scorers.foreign import ForeignDetector
 
@@ -53,6 +54,16 @@ class FittedColumns:
         self._raw_to = [place[name] for name in taken]
         self._view_to = [[place[n] for n in view.scored.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
+
+    @property
+    def families(self) -> dict[str, str]:
+        """The score that each score column belongs to."""
+        return {
+            name: s.label
+            for view in self.views
+            for s in view.scored.scorers
+            for name in PlannedScorer(s.label, s.scorer, s.ks).column_names(view.scored.space.name)
+        }
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows."""

@@ -158,6 +158,12 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._columns.names
 
+    @property
+    def families_(self) -> dict[str, str]:
+        """The score that each score column belongs to: ``{"lof_10@s03": "lof", ...}``."""
+        check_is_fitted(self)
+        return self._columns.families
+
     def _fit(self, X: ArrayLike) -> NDArray:
         """Fit, and return the representation of the training rows."""
         requests, detectors = read_scorers(self.scorers)

@@ -1,0 +1,349 @@
+"""BORE: representation, scaling, balanced bags, one probability."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from boreod.bagging import Bags, draw_bags
+from boreod.engine import Threads
+from boreod.explanation import Explanation, contribute
+from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
+from boreod.labels import INLIER, OUTLIER, read_labels
+from boreod.logistic import fit_logistic
+from boreod.representation import OutlierRepresentation
+from boreod.rows import read_rows
+from boreod.scaling import SCALERS, MinMax
+from boreod.thresholds import choose_threshold, read_threshold
+
+
+class BORE(ClassifierMixin, BaseEstimator):
+    """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
+
+    Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
+    rows a logistic regression is run to its optimum; the bags' probabilities are averaged. Nothing
+    needs tuning: the defaults are the paper's.
+
+    Parameters
+    ----------
+    representation
+        An :class:`OutlierRepresentation`, or None for its defaults.
+    input_scaling
+        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
+        them.
+    scaling
+        Of the representation's columns: ``"minmax"`` (the paper) or ``"rank"``.
+    n_bags
+        Number of bags.
+    share
+        Share of the smaller class that each bag holds, with as many rows of the other class.
+    penalty
+        Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
+        chooses it by out-of-bag log-loss.
+    classifier
+        A scikit-learn classifier with ``predict_proba`` in the place of logistic regression.
+    aggregation
+        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
+    calibration
+        None corrects probabilities for the balanced bags only; ``"oob"`` also fits slope and
+        intercept to out-of-bag log-odds. Both keep the ranking.
+    threshold
+        Of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or ``"precision:0.8"``.
+    outlier_label
+        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
+    n_jobs
+        Number of threads, -1 for all cores. Results do not depend on it.
+    random_state
+        Seed of bags, views and classifiers.
+    verbose
+        Show progress bars when the work is long.
+
+    Attributes
+    ----------
+    classes_
+        The two labels, inlier first.
+    oob_proba_
+        Corrected probability of every training row from the bags that did not hold it.
+    threshold_
+        Probability from which on ``predict`` says outlier.
+    columns_
+        Names of the columns in use.
+    penalty_, gradients_
+        Penalty used and largest component of the gradient left in each bag, for the logistic head.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
+    >>> y = np.repeat([0, 1], [200, 10])
+    >>> model = BORE(random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 0.0, 0.0], [4.0, 4.0, 4.0]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        representation: Any = None,
+        input_scaling: str | None = "minmax",
+        scaling: str = "minmax",
+        n_bags: int = 50,
+        share: float = 0.7,
+        penalty: float | str = 1e-6,
+        classifier: Any = None,
+        aggregation: str = "mean",
+        calibration: str | None = None,
+        threshold: float | str = 0.5,
+        outlier_label: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.representation = representation
+        self.input_scaling = input_scaling
+        self.scaling = scaling
+        self.n_bags = n_bags
+        self.share = share
+        self.penalty = penalty
+        self.classifier = classifier
+        self.aggregation = aggregation
+        self.calibration = calibration
+        self.threshold = threshold
+        self.outlier_label = outlier_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, **unsupported: Any) -> "BORE":
+        """Learn from labelled rows; unlabelled rows only take part as neighbors.
+
+        Parameters
+        ----------
+        X
+            Table of numbers: array, pandas or polars frame.
+        y
+            1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
+            ``outlier_label``.
+        **unsupported
+            Nothing; ``sample_weight`` is refused with a reason.
+        """
+        if unsupported:
+            raise TypeError(
+                f"BORE.fit does not take {', '.join(unsupported)}: rows have no weights in a "
+                "neighbor graph, and bags are balanced already. Leave it out."
+            )
+        self._check_parameters()
+        rows = read_rows(self, X, fitting=True)
+        codes, classes = read_labels(y, len(rows), self.outlier_label)
+        random = check_random_state(self.random_state)
+        seeds = random.randint(np.iinfo(np.int32).max, size=3).tolist()
+        engine = Threads(self.n_jobs, self.verbose)
+
+        self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
+        self.representation_ = self._make_representation(seeds[0])
+        table = self.representation_.fit_transform(self._scale_input(rows))
+        self._scaler = SCALERS[self.scaling]().fit(table)
+        table = self._scaler.transform(table)
+        outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
+        bags = draw_bags(outliers, inliers, len(rows), self.n_bags, self.share, seeds[1])
+        self._head = self._fit_head(table, bags, codes, seeds[2], engine)
+        self._base = table[inliers].mean(axis=0)
+        self.classes_ = classes
+        self._judge_out_of_bag(table, bags, codes)
+        return self
+
+    def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
+        """Return probabilities of inlier and outlier.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        raw
+            Return the bags' mean, uncorrected for their balance.
+        """
+        odds = self._mean_log_odds(X)
+        outlier = _probability(odds if raw else self._correct(odds))
+        return np.column_stack([1.0 - outlier, outlier])
+
+    def decision_function(self, X: ArrayLike) -> NDArray:
+        """Return corrected log-odds of being an outlier.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        return self._correct(self._mean_log_odds(X))
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the label of every row, by ``threshold_``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        odds = self.decision_function(X)
+        return self.classes_[(odds > _log_odds(self.threshold_)).astype(int)]
+
+    def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
+        """Return what each column added to each row's log-odds.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        grouped
+            Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._head, LogisticHead):
+            raise TypeError(
+                f"Exact contributions exist for the logistic head only; this model uses "
+                f"{self.classifier!r}. Use a permutation importance, or leave `classifier` out."
+            )
+        table = self._represent(X)
+        odds = self._correct(self._mean_of_bags(table))
+        base = float(self._correct(self._mean_of_bags(self._base[np.newaxis]))[0])
+        contributions = self._slope * contribute(
+            table,
+            self._base,
+            self._head.coefficients,
+            self._head.intercepts,
+            self.aggregation,
+            (odds - base) / self._slope,
+        )
+        result = Explanation(list(self.columns_), contributions, base, odds)
+        return result.grouped(self.representation_.families_) if grouped else result
+
+    def choose_threshold(self, threshold: float | str) -> float:
+        """Return the probability that a threshold stands for, from out-of-bag scores.
+
+        Parameters
+        ----------
+        threshold
+            As the parameter of the same name.
+        """
+        check_is_fitted(self)
+        return choose_threshold(threshold, self.oob_proba_, self._codes)
+
+    @property
+    def columns_(self) -> list[str]:
+        """Names of the columns in use."""
+        check_is_fitted(self)
+        return self.representation_.columns_
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_parameters(self) -> None:
+        for name, allowed in (
+            ("input_scaling", ("minmax", None)),
+            ("scaling", tuple(SCALERS)),
+            ("aggregation", ("mean", "log-odds")),
+            ("calibration", (None, "oob")),
+        ):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
+        if not isinstance(self.n_bags, int | np.integer) or self.n_bags < 1:
+            raise ValueError(f"`n_bags` must be a positive integer; got {self.n_bags!r}.")
+        if not 0.0 < self.share <= 1.0:
+            raise ValueError(f"`share` must be above 0 and at most 1; got {self.share!r}.")
+        if self.penalty != "auto" and not (
+            isinstance(self.penalty, int | float | np.number) and self.penalty > 0
+        ):
+            raise ValueError(
+                f"`penalty` must be a positive number or 'auto'; got {self.penalty!r}."
+            )
+        read_threshold(self.threshold)
+        if self.classifier is not None and not hasattr(self.classifier, "predict_proba"):
+            raise TypeError(
+                f"`classifier` must have `predict_proba`; {self.classifier!r} has not. "
+                "Wrap it in CalibratedClassifierCV."
+            )
+
+    def _make_representation(self, seed: int) -> OutlierRepresentation:
+        if self.representation is None:
+            return OutlierRepresentation(
+                n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
+            )
+        copy = clone(self.representation)
+        if copy.random_state is None:
+            copy.set_params(random_state=seed)
+        return copy
+
+    def _fit_head(
+        self, table: NDArray, bags: Bags, codes: NDArray, seed: int, engine: Threads
+    ) -> Head:
+        if self.classifier is not None:
+            return ClassifierHead(table, bags, self.classifier, seed, engine)
+        if self.penalty == "auto":
+            head = choose_penalty(table, bags, codes, self.aggregation, engine)
+        else:
+            head = LogisticHead(table, bags, float(self.penalty), engine)
+        self.penalty_, self.gradients_ = head.penalty, head.gradients
+        return head
+
+    def _judge_out_of_bag(self, table: NDArray, bags: Bags, codes: NDArray) -> None:
+        """Correct for the bags' balance, calibrate, choose the threshold: all out of bag."""
+        odds = combine(self._head.log_odds(table), self.aggregation, ~bags.holds)
+        self._slope, self._shift = 1.0, float(np.log(bags.kept_inliers / bags.kept_outliers))
+        judged = np.isfinite(odds)
+        unjudged = int((~judged).sum())
+        if unjudged:
+            warnings.warn(
+                f"{unjudged} labelled rows are in every bag, so they have no out-of-bag "
+                "probability (NaN). More labelled outliers or more bags would help.",
+                UserWarning,
+                stacklevel=3,
+            )
+        labelled = judged & (codes >= 0)
+        if self.calibration == "oob":
+            targets = (codes[labelled] == OUTLIER).astype(np.float64)
+            solution = fit_logistic(odds[labelled, np.newaxis], targets, 1e-9)
+            if solution.coefficients[1] > 0 and 0 < targets.sum() < len(targets):
+                self._shift, self._slope = solution.coefficients.tolist()
+            else:
+                warnings.warn(
+                    "Out-of-bag scores do not rank outliers above inliers, so they cannot "
+                    "calibrate; probabilities are corrected for the balance of the bags only.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        self._codes = codes
+        self.oob_proba_ = _probability(self._correct(odds))
+        self.threshold_ = choose_threshold(self.threshold, self.oob_proba_, codes)
+
+    def _scale_input(self, rows: NDArray) -> NDArray:
+        return rows if self._input_scaler is None else self._input_scaler.transform(rows)
+
+    def _represent(self, X: ArrayLike) -> NDArray:
+        check_is_fitted(self)
+        rows = self._scale_input(read_rows(self, X, fitting=False))
+        return self._scaler.transform(self.representation_.transform(rows))
+
+    def _mean_of_bags(self, table: NDArray) -> NDArray:
+        return combine(self._head.log_odds(table), self.aggregation)
+
+    def _mean_log_odds(self, X: ArrayLike) -> NDArray:
+        return self._mean_of_bags(self._represent(X))
+
+    def _correct(self, odds: NDArray) -> NDArray:
+        return self._slope * odds + self._shift
+
+
+def _probability(log_odds: NDArray) -> NDArray:
+    return np.exp(-np.logaddexp(0.0, -log_odds))
+
+
+def _log_odds(probability: float) -> float:
+    with np.errstate(divide="ignore"):
+        return float(np.log(probability) - np.log1p(-probability))

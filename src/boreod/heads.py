@@ -1,0 +1,136 @@
+"""Heads: what is fitted on every bag, and how the bags speak with one voice.
+
+The logistic head is the paper's and the default; any classifier with probabilities can take its
+place. A head returns log-odds, one column per bag.
+"""
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.bagging import Bags
+from boreod.engine import Engine
+from boreod.logistic import Solution, fit_standardized
+
+PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
+
+
+class Head(Protocol):
+    """What the detector needs of a head."""
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+
+
+class LogisticHead:
+    """One logistic regression a bag.
+
+    Attributes
+    ----------
+    coefficients
+        For scaled columns, (bags, columns).
+    intercepts
+        One per bag.
+    gradients
+        Largest component of the gradient that was left in each bag.
+    penalty
+        The penalty used.
+    """
+
+    def __init__(self, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> None:
+        from threadpoolctl import threadpool_limits
+
+        targets = bags.targets
+
+        def solve(rows: NDArray) -> Solution:
+            return fit_standardized(table[rows], targets, penalty)
+
+        # Our threads do the work in parallel; those of the linear algebra would only get in the way
+        # and change the last bits.
+        with threadpool_limits(1):
+            solutions = engine.map(solve, list(bags.rows), "bags")
+        beta = np.array([solution.coefficients for solution in solutions])
+        self.coefficients, self.intercepts = np.ascontiguousarray(beta[:, 1:]), beta[:, 0]
+        self.gradients = np.array([solution.gradient for solution in solutions])
+        self.penalty = penalty
+        unfinished = sum(not solution.converged for solution in solutions)
+        if unfinished:
+            warnings.warn(
+                f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
+                f"{self.gradients.max():.1e}). Raise `penalty`.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        return table @ self.coefficients.T + self.intercepts
+
+
+class ClassifierHead:
+    """Any classifier with ``predict_proba``, a copy for each bag."""
+
+    def __init__(
+        self, table: NDArray, bags: Bags, classifier: Any, seed: int, engine: Engine
+    ) -> None:
+        from sklearn.base import clone
+
+        seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
+        targets = bags.targets.astype(np.int64)
+
+        def fit(number: int) -> Any:
+            model = clone(classifier)
+            parameters = model.get_params(deep=False)
+            if "random_state" in parameters and parameters["random_state"] is None:
+                model.set_params(random_state=seeds[number])
+            return model.fit(table[bags.rows[number]], targets)
+
+        self.models = engine.map(fit, list(range(len(bags.rows))), "bags")
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        of_bags = [model.predict_proba(table)[:, 1] for model in self.models]
+        probabilities = np.clip(np.column_stack(of_bags), NEVER_SURE, 1.0 - NEVER_SURE)
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+
+def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+    """Return one log-odds per row: of the mean probability over bags, or the mean itself.
+
+    ``use`` tells which bags may speak about which row; rows without a bag get NaN.
+    """
+    weights = np.ones_like(log_odds) if use is None else use.astype(np.float64)
+    count = weights.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if aggregation == "log-odds":
+            return (log_odds * weights).sum(axis=1) / count
+        # log of the mean of p and of 1 - p, relative to the largest, so that nothing underflows
+        return _log_sum(-np.logaddexp(0.0, -log_odds), weights) - _log_sum(
+            -np.logaddexp(0.0, log_odds), weights
+        )
+
+
+def _log_sum(logs: NDArray, weights: NDArray) -> NDArray:
+    highest = np.where(weights > 0, logs, -np.inf).max(axis=1)
+    return highest + np.log((weights * np.exp(logs - highest[:, np.newaxis])).sum(axis=1))
+
+
+def choose_penalty(
+    table: NDArray, bags: Bags, codes: NDArray, aggregation: str, engine: Engine
+) -> LogisticHead:
+    """Return the head with the lowest out-of-bag log-loss, both classes weighted alike."""
+    labelled = np.flatnonzero(codes >= 0)
+    use = ~bags.holds[labelled]
+    heads = [LogisticHead(table, bags, penalty, engine) for penalty in PENALTIES]
+    losses = []
+    for head in heads:
+        odds = combine(head.log_odds(table[labelled]), aggregation, use)
+        judged = np.isfinite(odds)
+        is_outlier = codes[labelled] == 1
+        loss = np.logaddexp(0.0, np.where(is_outlier, -odds, odds))
+        parts = [loss[judged & side] for side in (is_outlier, ~is_outlier)]
+        losses.append(sum(part.mean() for part in parts if part.size))
+    return heads[int(np.argmin(losses))]

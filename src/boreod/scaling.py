@@ -1,0 +1,75 @@
+"""Scaling of the columns of a representation before a linear model reads them.
+
+Scores have long tails: one row beside a clump of copies can have a LOF of thousands. Min-max
+scaling (the paper's) keeps their shape; rank scaling replaces a value by the share of training rows
+below it, which no tail can stretch.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+
+QUANTILES = 1000
+
+
+class Scaler(Protocol):
+    """What the detector needs of a scaling."""
+
+    def fit(self, table: NDArray) -> "Scaler":
+        """Learn from the training rows."""
+
+    def transform(self, table: NDArray) -> NDArray:
+        """Scale rows."""
+
+
+class MinMax:
+    """Training rows go to [0, 1]; constant columns to 0; new rows may lie outside."""
+
+    def fit(self, table: NDArray) -> "MinMax":
+        """Learn the range of every column."""
+        self.low = table.min(axis=0)
+        extent = table.max(axis=0) - self.low
+        self.factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=extent > 0)
+        return self
+
+    def transform(self, table: NDArray) -> NDArray:
+        """Scale rows."""
+        return (table - self.low) * self.factor
+
+
+class Rank:
+    """The share of training rows below a value, between 0 and 1, interpolated."""
+
+    def fit(self, table: NDArray) -> "Rank":
+        """Learn the quantiles of every column."""
+        points = np.linspace(0.0, 1.0, min(QUANTILES, len(table) - 1) + 1)
+        self.quantiles = np.ascontiguousarray(np.quantile(table, points, axis=0).T)
+        return self
+
+    def transform(self, table: NDArray) -> NDArray:
+        """Scale rows."""
+        return _interpolate(np.ascontiguousarray(table), self.quantiles)
+
+
+SCALERS: dict[str, type[Scaler]] = {"minmax": MinMax, "rank": Rank}
+
+
+@compiled
+def _interpolate(table: NDArray, quantiles: NDArray) -> NDArray:
+    """Find values among the quantiles of their columns; equal to several means their middle."""
+    result = np.empty(table.shape)
+    last = quantiles.shape[1] - 1
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            known, value = quantiles[column], table[row, column]
+            right = np.searchsorted(known, value, side="right")
+            left = np.searchsorted(known, value, side="left")
+            if right == left and 0 < left <= last:  # strictly between two quantiles
+                part = (value - known[left - 1]) / (known[left] - known[left - 1])
+                result[row, column] = (left - 1 + part) / last
+            else:
+                result[row, column] = min(1.0, max(0.0, 0.5 * (left + right - 1) / last))
+    return result

@@ -1,0 +1,85 @@
+"""Decision thresholds from out-of-bag scores: no test labels involved.
+
+=====================  =====================================================================
+spelling               an alert is raised for
+=====================  =====================================================================
+``0.5``                probabilities above this
+``"alerts:20"``        as many rows as would give 20 alerts in a table like the training one
+``"fpr:0.01"``         at most this share of the inliers
+``"precision:0.8"``    as many rows as possible while this share of the alerts are outliers
+=====================  =====================================================================
+"""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>'"
+
+
+def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> float:
+    """Return the threshold for out-of-bag probabilities of the training rows.
+
+    Examples
+    --------
+    >>> scores, codes = np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 0, 1])
+    >>> choose_threshold("alerts:2", scores, codes)
+    0.4
+    >>> choose_threshold("precision:1.0", scores, codes)
+    0.75
+    """
+    kind, number = read_threshold(spelling)
+    judged = np.isfinite(probabilities)
+    scores, codes = probabilities[judged], codes[judged]
+    if kind == "probability":
+        return number
+    if kind == "alerts":
+        return _below(np.sort(scores)[::-1], int(number))
+    if kind == "fpr":
+        inliers = np.sort(scores[codes == 0])[::-1]
+        allowed = int(number * len(inliers))
+        return float(inliers[allowed]) if allowed < len(inliers) else 0.0
+    return _for_precision(number, scores[codes >= 0], codes[codes >= 0])
+
+
+def read_threshold(spelling: Any) -> tuple[str, float]:
+    """Return kind and number of a threshold."""
+    if isinstance(spelling, Real) and not isinstance(spelling, bool):
+        if 0.0 <= float(spelling) <= 1.0:
+            return "probability", float(spelling)
+    elif isinstance(spelling, str):
+        kind, _, text = spelling.partition(":")
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if (kind == "alerts" and number >= 1) or (
+            kind in ("fpr", "precision") and 0.0 <= number <= 1.0
+        ):
+            return kind, number
+    raise ValueError(f"`threshold` must be {ALLOWED}; got {spelling!r}.")
+
+
+def _for_precision(wanted: float, scores: NDArray, codes: NDArray) -> float:
+    """Return the lowest threshold at which enough of the alerts are outliers."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    precision = np.cumsum(codes[order] == 1) / np.arange(1, len(ranked) + 1)
+    last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
+    good = np.flatnonzero(last_of_tie & (precision >= wanted))
+    if len(good) == 0:
+        best = precision[last_of_tie].max(initial=0.0)
+        raise ValueError(
+            f"No threshold reaches a precision of {wanted} on out-of-bag scores; the best is "
+            f"{best:.3f}. Lower it."
+        )
+    return _below(ranked, good[-1] + 1)
+
+
+def _below(ranked: NDArray, count: int) -> float:
+    """Return the middle between the last of ``count`` descending scores and the next one."""
+    if count >= len(ranked):
+        return 0.0
+    return float(0.5 * (ranked[count - 1] + ranked[count]))
