@@ -3,10 +3,11 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from boreod import OutlierRepresentation
+from boreod import BORE, OutlierRepresentation
 
 
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
-@parametrize_with_checks([OutlierRepresentation()])
+@pytest.mark.filterwarnings("ignore:.*is taken for the outlier")
+@parametrize_with_checks([OutlierRepresentation(), BORE()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

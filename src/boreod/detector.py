@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.bagging import Bags, draw_bags
 from boreod.engine import Threads
@@ -144,7 +145,8 @@ class BORE(ClassifierMixin, BaseEstimator):
 
         self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
         self.representation_ = self._make_representation(seeds[0])
-        table = self.representation_.fit_transform(self._scale_input(rows))
+        names = _check_feature_names_in(self)
+        table = self.representation_.fit_compute(self._scale_input(rows), names)
         self._scaler = SCALERS[self.scaling]().fit(table)
         table = self._scaler.transform(table)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
@@ -166,7 +168,7 @@ class BORE(ClassifierMixin, BaseEstimator):
             Return the bags' mean, uncorrected for their balance.
         """
         odds = self._mean_log_odds(X)
-        outlier = _probability(odds if raw else self._correct(odds))
+        outlier = expit(odds if raw else self._correct(odds))
         return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
@@ -319,7 +321,7 @@ class BORE(ClassifierMixin, BaseEstimator):
                     stacklevel=3,
                 )
         self._codes = codes
-        self.oob_proba_ = _probability(self._correct(odds))
+        self.oob_proba_ = expit(self._correct(odds))
         self.threshold_ = choose_threshold(self.threshold, self.oob_proba_, codes)
 
     def _scale_input(self, rows: NDArray) -> NDArray:
@@ -328,7 +330,7 @@ class BORE(ClassifierMixin, BaseEstimator):
     def _represent(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
         rows = self._scale_input(read_rows(self, X, fitting=False))
-        return self._scaler.transform(self.representation_.transform(rows))
+        return self._scaler.transform(self.representation_.compute(rows))
 
     def _mean_of_bags(self, table: NDArray) -> NDArray:
         return combine(self._head.log_odds(table), self.aggregation)
@@ -338,10 +340,6 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _correct(self, odds: NDArray) -> NDArray:
         return self._slope * odds + self._shift
-
-
-def _probability(log_odds: NDArray) -> NDArray:
-    return np.exp(-np.logaddexp(0.0, -log_odds))
 
 
 def _log_odds(probability: float) -> float:

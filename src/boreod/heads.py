@@ -102,20 +102,27 @@ def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> 
 
     ``use`` tells which bags may speak about which row; rows without a bag get NaN.
     """
-    weights = np.ones_like(log_odds) if use is None else use.astype(np.float64)
-    count = weights.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if aggregation == "log-odds":
-            return (log_odds * weights).sum(axis=1) / count
-        # log of the mean of p and of 1 - p, relative to the largest, so that nothing underflows
-        return _log_sum(-np.logaddexp(0.0, -log_odds), weights) - _log_sum(
-            -np.logaddexp(0.0, log_odds), weights
-        )
+    use = np.ones(log_odds.shape, dtype=bool) if use is None else use
+    silent = ~use.any(axis=1)
+    if silent.any():
+        use = use | silent.reshape(-1, 1)
+    if aggregation == "log-odds":
+        result = log_odds.mean(axis=1, where=use)
+    else:  # p and 1 - p as logarithms, so that neither becomes 0
+        result = log_mean(log_sigmoid(log_odds), use) - log_mean(log_sigmoid(-log_odds), use)
+    return np.where(silent, np.nan, result)
 
 
-def _log_sum(logs: NDArray, weights: NDArray) -> NDArray:
-    highest = np.where(weights > 0, logs, -np.inf).max(axis=1)
-    return highest + np.log((weights * np.exp(logs - highest[:, np.newaxis])).sum(axis=1))
+def log_sigmoid(log_odds: NDArray) -> NDArray:
+    """Return the logarithm of the probability that log-odds stand for."""
+    return -np.logaddexp(0.0, -log_odds)
+
+
+def log_mean(logs: NDArray, use: NDArray | None = None) -> NDArray:
+    """Return the logarithm of the mean over bags of numbers given by their logarithms."""
+    where = np.True_ if use is None else use
+    highest = np.max(logs, axis=1, where=where, initial=-np.inf)
+    return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1, where=where))
 
 
 def choose_penalty(

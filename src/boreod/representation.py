@@ -4,7 +4,7 @@ After Micenková, McWilliams, Assent: Learning representations for outlier detec
 """
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,16 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             Table with the columns seen in ``fit``.
         """
         check_is_fitted(self)
-        points = read_rows(self, X, fitting=False)
+        return self.compute(read_rows(self, X, fitting=False))
+
+    def compute(self, points: NDArray) -> NDArray:
+        """Return the representation of rows that were checked already.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order.
+        """
         return self._columns.compute(points, Threads(self.n_jobs, self.verbose))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
@@ -165,7 +174,18 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         return self._columns.families
 
     def _fit(self, X: ArrayLike) -> NDArray:
-        """Fit, and return the representation of the training rows."""
+        return self.fit_compute(read_rows(self, X, fitting=True), _check_feature_names_in(self))
+
+    def fit_compute(self, points: NDArray, names: Sequence[str]) -> NDArray:
+        """Fit to rows that were checked already, and return their representation.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, not to be changed afterwards.
+        names
+            Names of their columns.
+        """
         requests, detectors = read_scorers(self.scorers)
         ks = read_ks(self.ks)
         if self.backend not in ("auto", *BACKENDS):
@@ -173,9 +193,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
                 f"`backend` must be 'auto' or one of {list(BACKENDS)}; got {self.backend!r}."
             )
         engine = Threads(self.n_jobs, self.verbose)
-        points = read_rows(self, X, fitting=True)
         random = check_random_state(self.random_state)
-        raw = [str(name) for name in _check_feature_names_in(self)]
+        raw = [str(name) for name in names]
+        self.n_features_in_ = points.shape[1]
 
         views: list[KnownView] = []
         scores: list[list[NDArray]] = []

@@ -1,0 +1,55 @@
+"""BORE against PyOD's XGBOD on pageblocks, and what classification adds to the representation.
+
+Needs the environment variable BOREOD_DATA, and PyOD with XGBoost for the first promise.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from timing import best_of_both, report, seconds
+
+from boreod import BORE
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from paper_data import folder, load
+
+
+def against_xgbod() -> None:
+    """Fit both on the same labelled rows."""
+    from pyod.models.xgbod import XGBOD
+
+    X, y = load("pageblocks", 0)
+    BORE(random_state=0).fit(X[::10], y[::10])  # compile
+    ours = min(seconds(lambda: BORE(random_state=0).fit(X, y)) for _ in range(3))
+    theirs = seconds(lambda: XGBOD(random_state=0).fit(X, y))
+    print(f"BORE {ours:.2f} s, XGBOD {theirs:.1f} s")
+    report("XGBOD / BORE, fit on pageblocks", theirs / ours, "at least 10", theirs / ours >= 10)
+
+
+def classification() -> None:
+    """Score 10000 new rows with and without the classifier."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(5000, 20)), (np.arange(5000) < 100).astype(int)
+    model = BORE(random_state=0).fit(X, y)
+    new = random.normal(size=(10_000, 20))
+    rows = model._scale_input(new)
+    whole, part = best_of_both(
+        lambda: model.predict_proba(new), lambda: model.representation_.transform(rows)
+    )
+    added = 100 * (whole / part - 1)
+    print(f"predict_proba {whole:.2f} s, transform {part:.2f} s")
+    report("classification adds, %", added, "at most 10", added <= 10)
+
+
+def main() -> None:
+    """Measure both."""
+    if folder() is None:
+        print("skipped: BOREOD_DATA names no folder")
+    else:
+        against_xgbod()
+    classification()
+
+
+if __name__ == "__main__":
+    main()
