@@ -12,17 +12,15 @@ from boreod.scorers import SCORERS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCKS = [
-    pytest.param(path, match[1], id=f"{path.name}-{number}")
-    for path in DOCUMENTS
-    for number, match in enumerate(re.finditer(r"```python\n(.*?)```", path.read_text(), re.S))
-]
 
 
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
-@pytest.mark.parametrize(("path", "code"), BLOCKS)
-def test_code_blocks_run(path, code):
-    exec(compile(code, str(path), "exec"), {})
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_code_blocks_run(path):
+    """One after the other, as a reader would type them."""
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+        exec(compile(code, str(path), "exec"), names)
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
