@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 
 
 class HighIsOutlying(BaseEstimator):
-    """Distance to the mean of the training rows; infinite far away."""
+    """Distance to the mean of the training rows."""
 
     def fit(self, X, y=None):
         self.center_ = X.mean(axis=0)

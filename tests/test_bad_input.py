@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
 from boreod import ColumnsLeftOutWarning, OutlierRepresentation
 from boreod.engine import Threads
-from boreod.scorers import SCORERS
+from boreod.scorers import KDEOS, LDF, SCORERS, LoOP, Scorer
 
 GOOD = np.random.default_rng(0).normal(size=(150, 3))
 
@@ -30,6 +31,15 @@ TABLES = {
         "column 'day' holds",
     ),
     "missing object": (np.array([[1, None], [2, 3]], dtype=object), "NaN|None"),
+    "array of dates": (np.array([["2020-01-01", "NaT"]] * 9, dtype="M8[D]"), "dates or times"),
+    "masked": (np.ma.masked_array(GOOD, mask=GOOD > 1), "masked array with missing values"),
+    "tiny": (GOOD * 1e-160, "squared distances would vanish"),
+    "series": (pd.DataFrame(GOOD)[0], "(?i)1d|2d|dim"),
+    "no frame": (pd.DataFrame(), "0 feature|0 sample|at least one"),
+    "repeated names": (pd.DataFrame(GOOD, columns=list("aba")), "'a' is there more than once"),
+    "too long": (np.array([[10**400, 1]] * 9, dtype=object), "column 0 holds 1000"),
+    "generator": ((row for row in GOOD), "got a generator"),
+    "dictionary": ({"a": [1, 2]}, "got a dict"),
     "complex": (GOOD + 1j, "Complex data not supported"),
     "sparse": (sparse.csr_matrix(GOOD), "(?i)sparse"),
     "empty": (np.empty((0, 3)), "0 sample"),
@@ -113,6 +123,15 @@ def test_two_rows():
         ({"scorers": ["ldof"], "ks": [1]}, "'ldof' needs k of at least 2; got 1"),
         ({"scorers": ["abod_2"]}, "'abod' needs k of at least 3"),
         ({"scorers": [], "passthrough": False}, "no column"),
+        ({"scorers": [LDF(bandwidth=3.0), "ldf_10"]}, "'ldf' with different parameters"),
+        ({"scorers": [(5, "lof")]}, "name in a pair must be a text without '@'; got 5"),
+        ({"scorers": [Scorer]}, "must hold names"),
+        ({"scorers": [IsolationForest]}, "must hold names"),
+        ({"views": [], "passthrough": False}, "`views` is empty"),
+        ({"passthrough": "no"}, "`passthrough` must be True or False; got 'no'"),
+        ({"random_state": np.random.default_rng(0)}, "`random_state` must be None, an integer"),
+        ({"random_state": -1}, "`random_state` must be None, an integer"),
+        ({"ks": b"a"}, "list of positive integers"),
         ({"backend": "ball"}, "got 'ball'"),
         ({"n_jobs": 0}, "n_jobs.*got 0"),
         ({"n_jobs": "two"}, "n_jobs.*got 'two'"),
@@ -137,6 +156,7 @@ def test_grid_with_too_small_k_warns():
         ([], "at least one"),
         (["lof_10", "lof_10"], "each once"),
         ([3], "got 3"),
+        ([["lof_10"]], "got \\['lof_10'\\]"),
     ],
 )
 def test_wrong_columns_to_keep(columns, message):
@@ -151,12 +171,49 @@ def test_raw_column_with_the_name_of_a_score():
         OutlierRepresentation(["lof"], [10]).fit(table)
 
 
-def test_failed_fit_leaves_the_old_one():
+@pytest.mark.parametrize("bad", [spoiled(np.nan), spoiled(np.nan)[:, :2], GOOD[:4, :2]])
+def test_failed_fit_leaves_the_old_one(bad):
     model = OutlierRepresentation(["lof"], [5]).fit(GOOD)
     expected = model.transform(GOOD)
+    with pytest.raises(ValueError, match="NaN|from 1 to 3"):
+        model.fit(bad)
+    assert np.array_equal(model.transform(GOOD), expected)
+
+
+def test_first_fit_that_fails_leaves_nothing():
+    model = OutlierRepresentation(["lof"], [5])
     with pytest.raises(ValueError, match="NaN"):
         model.fit(spoiled(np.nan))
-    assert np.array_equal(model.transform(GOOD), expected)
+    with pytest.raises(NotFittedError):
+        model.transform(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "parameters"),
+    [
+        (LoOP, {"extent": -1}),
+        (LDF, {"bandwidth": 0}),
+        (LDF, {"smoothing": None}),
+        (KDEOS, {"dimension": float("nan")}),
+        (KDEOS, {"scale": "1"}),
+    ],
+)
+def test_wrong_parameters_of_scorers(scorer, parameters):
+    with pytest.raises(ValueError, match="must be a positive finite number; got"):
+        scorer(**parameters)
+
+
+def test_interrupt_inside_a_kernel_is_an_interrupt():
+    def interrupted(item):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise SystemError("returned a result with an exception set") from cause
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(1).map(interrupted, [0], "work")
+    with pytest.raises(SystemError):
+        Threads(1).map(lambda item: (_ for _ in ()).throw(SystemError("other")), [0], "work")
 
 
 def test_threads():

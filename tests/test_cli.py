@@ -63,6 +63,14 @@ def test_help_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 
+def test_terminal_without_umlauts():
+    command = [sys.executable, "-c", "from boreod.cli import main; main()", "scorers"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    result = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert result.returncode == 0
+    assert b"ODIN" in result.stdout
+
+
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="no attribute 'LOF'"):
         boreod.LOF  # noqa: B018

@@ -117,8 +117,10 @@ def test_later_changes_of_the_table_do_not_matter(rows):
     model = OutlierRepresentation(["lof", "cof"], [10]).fit(rows)
     new = rows + 0.2
     expected = model.transform(new)
+    before, known = rows.copy(), model.transform(rows)
     rows[:] = 0
     assert_array_equal(model.transform(new), expected)
+    assert_array_equal(model.transform(before), known)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -196,9 +198,53 @@ def test_detectors_with_high_scores_for_outliers(rows):
     assert model.transform([[1e3] * 4])[0, 0] > table.max()
 
 
+@pytest.mark.parametrize("wrap", [lambda d: d, lambda d: make_pipeline(StandardScaler(), d)])
+def test_detectors_of_pyod(wrap, rows):
+    hbos = pytest.importorskip("pyod.models.hbos")
+    model = OutlierRepresentation([("hbos", wrap(hbos.HBOS()))], passthrough=False)
+    table = model.fit_transform(rows)
+    assert model.transform([[1e3] * 4])[0, 0] >= table.max()
+    assert table[np.argmax(np.abs(rows - rows.mean(axis=0)).sum(axis=1)), 0] > np.median(table)
+
+
+def test_nested_detectors_get_seeds(rows):
+    detector = make_pipeline(StandardScaler(), IsolationForest(n_estimators=10))
+    model = OutlierRepresentation([detector], passthrough=False, random_state=0)
+    assert_array_equal(model.fit_transform(rows), model.fit_transform(rows))
+
+
 def test_detector_that_cannot_score_new_rows(rows):
-    with pytest.raises(TypeError, match="score_samples"):
+    with pytest.raises(TypeError, match="novelty=True"):
         OutlierRepresentation([LocalOutlierFactor()]).fit(rows)
+
+
+def test_raw_column_named_like_a_score(rows):
+    table = pd.DataFrame(rows, columns=["a", "b", "c", "lof_10"])
+    scores = OutlierRepresentation(["lof"], [10], passthrough=False).fit_transform(table)
+    expected = OutlierRepresentation(["lof"], [10], passthrough=False).fit_transform(rows)
+    assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("columns", [3, 8, 12, 40])
+@pytest.mark.parametrize("view", ["full", "cosine", "manhattan"])
+def test_training_rows_again_with_many_columns(columns, view):
+    points = np.random.default_rng(0).normal(size=(150, columns))
+    model = OutlierRepresentation(ks=[5, 20], views=[view], passthrough=False)
+    assert_array_equal(model.fit_transform(points), model.transform(points))
+
+
+def test_names_in_pairs(rows):
+    model = OutlierRepresentation([("mine", "lof"), ("far", "knn_7")], [5], passthrough=False)
+    assert model.fit(rows).columns_ == ["mine_5", "far_7"]
+
+
+def test_copies_are_scored_once(rows):
+    """A table that is nearly all copies is no slower than its distinct rows."""
+    points = np.vstack([rows, np.zeros((4000, 4))])
+    model = OutlierRepresentation(["odin", "inflo", "kdeos", "lof"], [10], passthrough=False)
+    table = model.fit_transform(points)
+    assert_allclose(model.transform(points), table, rtol=1e-12)
+    assert (table[len(rows) :] == table[-1]).all()
 
 
 def test_seeds(rows):

@@ -97,6 +97,12 @@ def test_column_names_in_views(rows):
         ([View("a", columns=(1, 1))], "each once"),
         ([View("a", metric="hamming")], "hamming"),
         ([View("a@b")], "must not contain '@'"),
+        ([View(5)], "must be a text; got 5"),
+        ([View("a", columns=1)], "must be a list of names or positions; got 1"),
+        ([View("a", columns=(1.5,))], "does not have: 1.5"),
+        ([View("a", columns=(True,))], "does not have: True"),
+        ([View("a", sample=20.5)], "got 20.5"),
+        ([View("a", metric=["x"])], "must be one of"),
     ],
 )
 def test_wrong_views(views, message, rows):

@@ -1,5 +1,7 @@
 """The command line: one small function a command."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -14,7 +16,9 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a terminal without some letter gets another one in its place."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     app()
 
 

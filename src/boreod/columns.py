@@ -34,7 +34,7 @@ class FittedColumns:
     names
         Names of the columns, in the order of the output.
     raw
-        Names of the raw columns, in the order of the input.
+        Names of the raw columns in the order of the input, empty if none may be in the output.
     views
         Views with at least one column in use.
     detectors
@@ -66,7 +66,16 @@ class FittedColumns:
         }
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
-        """Return the columns of some rows."""
+        """Return the columns of some rows; copies of a row are computed once."""
+        if len(points) > 1:
+            first = KnownRows(points).find(points)
+            distinct = np.flatnonzero(first == np.arange(len(points)))
+            if len(distinct) < len(points):
+                columns = self._compute(points[distinct], engine)
+                return columns[np.searchsorted(distinct, first)]
+        return self._compute(points, engine)
+
+    def _compute(self, points: NDArray, engine: Engine) -> NDArray:
         result = np.empty((points.shape[0], len(self.names)))
         size = min([BLOCK_ROWS, *(view.scored.block_rows for view in self.views)])
 
@@ -97,7 +106,8 @@ class FittedColumns:
             scored = view.scored.keep(names)
             if scored is not None:
                 views.append(KnownView(scored, view.known))
-        detectors = [detector for detector in self.detectors if detector.label in names]
+        wanted = set(names)
+        detectors = [detector for detector in self.detectors if detector.label in wanted]
         return FittedColumns(list(names), self.raw, views, detectors)
 
     def _fill_rest(self, result: NDArray, points: NDArray) -> NDArray:
@@ -108,10 +118,14 @@ class FittedColumns:
         return result
 
     def _check_names(self, names: list[str]) -> None:
+        for name in names:
+            if not isinstance(name, str):
+                raise ValueError(f"`columns` must be names of fitted columns; got {name!r}.")
         if not names or len(set(names)) < len(names):
             raise ValueError(f"`columns` must name at least one column, each once; got {names!r}.")
+        known = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in known:
                 close = difflib.get_close_matches(str(name), self.names, n=3) or self.names[:3]
                 raise ValueError(
                     f"`columns` must be names of fitted columns; got {name!r}. "

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.bagging import Bags, draw_bags
@@ -17,7 +16,7 @@ from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, com
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.logistic import fit_logistic
 from boreod.representation import OutlierRepresentation
-from boreod.rows import read_rows
+from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
 from boreod.thresholds import choose_threshold, read_threshold
 
@@ -136,10 +135,15 @@ class BORE(ClassifierMixin, BaseEstimator):
                 f"BORE.fit does not take {', '.join(unsupported)}: rows have no weights in a "
                 "neighbor graph, and bags are balanced already. Leave it out."
             )
+        with all_or_nothing(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         self._check_parameters()
         rows = read_rows(self, X, fitting=True)
         codes, classes = read_labels(y, len(rows), self.outlier_label)
-        random = check_random_state(self.random_state)
+        random = read_seed(self.random_state)
         seeds = random.randint(np.iinfo(np.int32).max, size=3).tolist()
         engine = Threads(self.n_jobs, self.verbose)
 
@@ -155,7 +159,6 @@ class BORE(ClassifierMixin, BaseEstimator):
         self._base = table[inliers].mean(axis=0)
         self.classes_ = classes
         self._judge_out_of_bag(table, bags, codes)
-        return self
 
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.

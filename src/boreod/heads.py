@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from boreod.bagging import Bags
 from boreod.engine import Engine
 from boreod.logistic import Solution, fit_standardized
+from boreod.scorers.foreign import fresh_copy
 
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
@@ -76,16 +77,11 @@ class ClassifierHead:
     def __init__(
         self, table: NDArray, bags: Bags, classifier: Any, seed: int, engine: Engine
     ) -> None:
-        from sklearn.base import clone
-
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
         targets = bags.targets.astype(np.int64)
 
         def fit(number: int) -> Any:
-            model = clone(classifier)
-            parameters = model.get_params(deep=False)
-            if "random_state" in parameters and parameters["random_state"] is None:
-                model.set_params(random_state=seeds[number])
+            model = fresh_copy(classifier, seeds[number])
             return model.fit(table[bags.rows[number]], targets)
 
         self.models = engine.map(fit, list(range(len(bags.rows))), "bags")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from boreod.neighbors import Ks
 from boreod.scorers import SCORERS, Scorer
 
@@ -53,18 +55,39 @@ def read_scorers(scorers: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
     detectors: list[tuple[str, Any]] = []
     for item in scorers:
         label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
+        if label is not None:
+            _check_label(label)
         if isinstance(what, str):
-            requests.append(_read_name(what))
-        elif isinstance(what, type) and issubclass(what, Scorer):
+            requests.append(_read_name(what, label))
+        elif what in SCORERS.values():
             requests.append(Request(label or what.name, what()))
-        elif isinstance(what, Scorer):
+        elif isinstance(what, Scorer) and hasattr(what, "name"):
             requests.append(Request(label or what.name, what))
-        elif hasattr(what, "score_samples") or hasattr(what, "decision_function"):
+        elif _is_detector(what):
             detectors.append((label or type(what).__name__.lower(), what))
         else:
             raise TypeError(
-                f"`scorers` must hold names ({', '.join(SCORERS)}), scorers or detectors with "
-                f"`score_samples` or `decision_function`; got {what!r}."
+                f"`scorers` must hold names ({', '.join(SCORERS)}), scorers or detectors that can "
+                "score new rows (`score_samples` or `decision_function`; for scikit-learn's "
+                f"LocalOutlierFactor pass novelty=True); got {what!r}."
+            )
+    _check_distinct(requests, detectors)
+    return requests, detectors
+
+
+def _check_label(label: Any) -> None:
+    if not isinstance(label, str) or not label or "@" in label:
+        raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
+
+
+def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -> None:
+    """Refuse two requests that would give columns of the same name."""
+    by_label: dict[str, Scorer] = {}
+    for request in requests:
+        if by_label.setdefault(request.label, request.scorer) != request.scorer:
+            raise ValueError(
+                f"`scorers` asks for {request.label!r} with different parameters, so the columns "
+                "could not be told apart. Name them: ('a name', scorer)."
             )
     asked: list[tuple[str, int | None]] = [(label, None) for label, _ in detectors]
     asked += [(request.label, request.k) for request in requests]
@@ -74,10 +97,14 @@ def read_scorers(scorers: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
                 f"`scorers` asks for {label!r} twice, so the columns could not be told apart. "
                 "Drop one, or name both: ('a name', scorer)."
             )
-    return requests, detectors
 
 
-def _read_name(name: str) -> Request:
+def _is_detector(what: Any) -> bool:
+    can_score = hasattr(what, "score_samples") or hasattr(what, "decision_function")
+    return can_score and hasattr(what, "fit") and not isinstance(what, type)
+
+
+def _read_name(name: str, label: str | None) -> Request:
     """Read ``"lof"`` or ``"lof_10"``."""
     match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
     if match is None or match[1] not in SCORERS:
@@ -85,16 +112,16 @@ def _read_name(name: str) -> Request:
             f"`scorers` must be names among {', '.join(SCORERS)}, alone or with a k as in "
             f"'lof_10'; got {name!r}."
         )
-    return Request(match[1], SCORERS[match[1]](), int(match[2]) if match[2] else None)
+    return Request(label or match[1], SCORERS[match[1]](), int(match[2]) if match[2] else None)
 
 
 def read_ks(ks: Any) -> Ks | None:
     """Check the ks that the user gave; None stands for the paper's grid."""
     if ks is None:
         return None
-    if isinstance(ks, Integral):
-        ks = [ks]
-    if not isinstance(ks, Iterable) or isinstance(ks, str):
+    if isinstance(ks, Integral) or (isinstance(ks, np.ndarray) and ks.ndim == 0):
+        ks = [ks if isinstance(ks, Integral) else ks.item()]
+    if not isinstance(ks, Iterable) or isinstance(ks, str | bytes):
         raise TypeError(f"`ks` must be a list of positive integers; got {ks!r}.")
     values = list(ks)
     for k in values:

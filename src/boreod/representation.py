@@ -4,20 +4,20 @@ After Micenková, McWilliams, Assent: Learning representations for outlier detec
 """
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.columns import FittedColumns, KnownView
 from boreod.engine import Engine, Threads
 from boreod.neighbors import BACKENDS, KnownRows
 from boreod.plan import make_plan, read_ks, read_scorers, warn_left_out
-from boreod.rows import read_rows
+from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scored_view import ScoredView
 from boreod.scorers.foreign import ForeignDetector
 from boreod.views import resolve_views
@@ -158,7 +158,11 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         kept = copy.copy(self)
-        kept._columns = self._columns.keep([columns] if isinstance(columns, str) else list(columns))
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, Iterable):
+            raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
+        kept._columns = self._columns.keep(list(columns))
         return kept
 
     @property
@@ -174,7 +178,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         return self._columns.families
 
     def _fit(self, X: ArrayLike) -> NDArray:
-        return self.fit_compute(read_rows(self, X, fitting=True), _check_feature_names_in(self))
+        with all_or_nothing(self):
+            points = read_rows(self, X, fitting=True)
+            return self.fit_compute(points, _check_feature_names_in(self))
 
     def fit_compute(self, points: NDArray, names: Sequence[str]) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
@@ -188,12 +194,14 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """
         requests, detectors = read_scorers(self.scorers)
         ks = read_ks(self.ks)
-        if self.backend not in ("auto", *BACKENDS):
+        if not isinstance(self.backend, str) or self.backend not in ("auto", *BACKENDS):
             raise ValueError(
                 f"`backend` must be 'auto' or one of {list(BACKENDS)}; got {self.backend!r}."
             )
+        if not isinstance(self.passthrough, bool | np.bool_):
+            raise ValueError(f"`passthrough` must be True or False; got {self.passthrough!r}.")
         engine = Threads(self.n_jobs, self.verbose)
-        random = check_random_state(self.random_state)
+        random = read_seed(self.random_state)
         raw = [str(name) for name in names]
         self.n_features_in_ = points.shape[1]
 
@@ -211,8 +219,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
                 scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
         fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
-        names = raw if self.passthrough else []
-        names = [*names, *(n for view in views for n in view.scored.column_names)]
+        raw = raw if self.passthrough else []
+        names = [*raw, *(n for view in views for n in view.scored.column_names)]
         names += [detector.label for detector in fitted]
         self._columns = FittedColumns(_checked(names), raw, views, fitted)
         return self._columns.assemble(points, scores)
@@ -234,11 +242,11 @@ def _checked(names: list[str]) -> list[str]:
     """Refuse no columns, and two columns of the same name."""
     if not names:
         raise ValueError(
-            "There is no column to compute: `scorers` is empty and `passthrough` is off. "
-            "Name a scorer, for example 'lof'."
+            "There is no column to compute: `scorers` or `views` is empty and `passthrough` is "
+            "off. Name a scorer, for example 'lof', and a view, for example 'full'."
         )
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise ValueError(
                 f"Two columns would be called {name!r}. Rename the raw column, or pass the scorer "
                 "as a pair: ('another name', scorer)."

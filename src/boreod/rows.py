@@ -1,18 +1,22 @@
 """From what a user passes to float64 rows, or to one sentence that says what is wrong with it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e150  # squares of differences stay finite
+SMALLEST = 1e-140  # squares of differences do not vanish
 
 
 def read_rows(estimator: Any, table: Any, *, fitting: bool) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
-    A plain float64 array for an estimator that was fitted without column names takes a short way:
-    scoring one row must not cost more than the score.
+    In fit the rows are always a copy, so that later changes of the table do not matter. A plain
+    float64 array for an estimator that was fitted without column names takes a short way: scoring
+    one row must not cost more than the score.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -21,7 +25,37 @@ def read_rows(estimator: Any, table: Any, *, fitting: bool) -> NDArray:
     # One pass over the table: a sum of squares is finite only if every value is.
     if not np.isfinite(np.vdot(rows, rows)) or np.abs(rows).max() > LARGEST:
         _refuse_values(estimator, rows)
+    if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
+        raise ValueError(
+            f"All values of X are below {SMALLEST:.0e}, so squared distances would vanish. "
+            "Rescale the columns."
+        )
     return rows
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Put an estimator back as it was if fitting fails; an old fit survives."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def read_seed(random_state: Any) -> np.random.RandomState:
+    """Return a random number generator, or say what a seed may be."""
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(random_state)
+    except (ValueError, TypeError):
+        raise ValueError(
+            "`random_state` must be None, an integer from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState; got {random_state!r}."
+        ) from None
 
 
 def _is_plain(estimator: Any, table: Any) -> bool:
@@ -40,17 +74,7 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
     """Let scikit-learn check names and shape, and put its conversion errors into our words."""
     from sklearn.utils.validation import validate_data
 
-    if _is_complex(table):
-        raise ValueError(
-            "Complex data not supported: X holds complex numbers. "
-            "Pass their real and imaginary parts as columns of their own."
-        )
-    dates = _find_dates(table)
-    if dates is not None:
-        raise TypeError(
-            f"X must hold numbers only; column {dates!r} holds dates or times. Turn it into "
-            "numbers with a meaning (an hour, a weekday, an age in days) or drop it."
-        )
+    _refuse_kinds(table)
     try:
         rows = validate_data(
             estimator,
@@ -61,28 +85,65 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
             ensure_all_finite=False,
             ensure_min_samples=2 if fitting else 1,
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         culprit = _find_text(table)
         if culprit is None:
             raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
         reason = f" ({error})" if isinstance(error, TypeError) else ""
-        raise type(error)(
+        raise kind(
             f"X must hold numbers only; {culprit}{reason}. Encode categories as numbers (for "
-            "example with scikit-learn's OneHotEncoder) or drop the column."
+            "example with scikit-learn's OneHotEncoder), fill what is missing, or drop the column."
         ) from None
-    return np.array(rows, dtype=np.float64, order="C", copy=None if rows.flags.writeable else True)
+    wants_copy = fitting or not rows.flags.writeable
+    return np.array(rows, dtype=np.float64, order="C", copy=True if wants_copy else None)
 
 
-def _is_complex(table: Any) -> bool:
-    return isinstance(table, np.ndarray) and np.iscomplexobj(table)
+def _refuse_kinds(table: Any) -> None:
+    """Raise for tables that would be converted to something else than they mean."""
+    if isinstance(table, np.ndarray) and np.iscomplexobj(table):
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers. "
+            "Pass their real and imaginary parts as columns of their own."
+        )
+    if np.ma.isMaskedArray(table) and np.ma.getmaskarray(table).any():
+        raise ValueError(
+            "X is a masked array with missing values. Fill or drop them first: X.filled(...)."
+        )
+    if hasattr(table, "collect") and hasattr(table, "collect_schema"):
+        raise TypeError("X is a lazy frame. Pass the rows themselves: X.collect().")
+    if type(table) in (dict, set, frozenset) or hasattr(table, "__next__"):
+        raise TypeError(
+            f"X must be a table of rows and columns; got a {type(table).__name__}. "
+            "Pass an array, a list of rows or a data frame."
+        )
+    names = list(getattr(table, "columns", ()))
+    repeated = (
+        {str(name) for name in names if names.count(name) > 1} if len(names) < 5000 else set()
+    )
+    if repeated:
+        raise ValueError(
+            f"X must have distinct column names; {sorted(repeated)[0]!r} is there more than once. "
+            "Rename the columns."
+        )
+    dates = _find_dates(table)
+    if dates is not None:
+        raise TypeError(
+            f"X must hold numbers only; {dates} holds dates or times. Turn it into "
+            "numbers with a meaning (an hour, a weekday, an age in days) or drop it."
+        )
 
 
-def _find_dates(table: Any) -> Any:
-    """Return the name of the first column of a frame that holds dates, times or durations."""
+def _find_dates(table: Any) -> str | None:
+    """Name the first column that holds dates, times or durations."""
+    if isinstance(table, np.ndarray) and table.dtype.kind in "Mm":
+        return "the array"
+    if getattr(table, "ndim", 2) != 2:
+        return None
     names, kinds = getattr(table, "columns", ()), getattr(table, "dtypes", ())
     for name, kind in zip(names, kinds, strict=False):
         if str(kind).lower().startswith(("date", "time", "period", "duration")):
-            return name
+            return f"column {name!r}"
     return None
 
 
@@ -96,8 +157,9 @@ def _find_text(table: Any) -> str | None:
         for value in values[:, position]:
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return f"column {name!r} holds {value!r}"
+            except (TypeError, ValueError, OverflowError):
+                shown = repr(value)
+                return f"column {name!r} holds {shown if len(shown) < 60 else shown[:57] + '...'}"
     return None
 
 

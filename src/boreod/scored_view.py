@@ -87,7 +87,7 @@ class ScoredView:
         scorers = [FittedScorer(p.label, p.scorer, p.ks) for p in plan]
         ks, reverse_k = _depths(scorers)
         graph = NeighborGraph(
-            points[:, space.columns], ks, reverse_k, space.metric, backend, engine
+            points.take(space.columns, axis=1), ks, reverse_k, space.metric, backend, engine
         )
         view = cls(space, graph, scorers)
         scores = view._score_reference(engine)
@@ -142,32 +142,33 @@ class ScoredView:
         self, scorers: list[FittedScorer], step: int, block_rows: int, engine: Engine
     ) -> None:
         """Compute one description of all reference rows for some scorers."""
-        n = self.graph.reference.shape[0]
-        for s in scorers:
-            s.frozen.append(np.empty((n, len(s.ks))))
+        n = self.graph.n_distinct
+        results = [np.empty((n, len(s.ks))) for s in scorers]
 
         def describe(rows: slice) -> None:
             block = self.graph.training_block(rows)
-            for s in scorers:
-                own = [array[rows] for array in s.frozen[:step]]
-                s.frozen[step][rows] = s.describe(step, block, own)
+            for s, result in zip(scorers, results, strict=True):
+                result[rows] = s.describe(step, block, [array[block.own] for array in s.frozen])
 
         engine.map(describe, list(blocks(n, block_rows)), self._label(scorers))
+        for s, result in zip(scorers, results, strict=True):
+            s.frozen.append(self.graph.spread(result))
 
     def _compare_reference(self, s: FittedScorer, engine: Engine) -> NDArray:
         """Return the scores of all reference rows and remember their summary."""
-        n = self.graph.reference.shape[0]
         if type(s.scorer).compare is Scorer.compare:
             scores = s.frozen[-1]
             s.frozen = [array[:0] for array in s.frozen]  # nobody is compared with these
         else:
-            scores = np.empty((n, len(s.ks)))
+            n = self.graph.n_distinct
+            of_distinct = np.empty((n, len(s.ks)))
 
             def compare(rows: slice) -> None:
                 block = self.graph.training_block(rows)
-                scores[rows] = s.compare(block, [array[rows] for array in s.frozen])
+                of_distinct[rows] = s.compare(block, [array[block.own] for array in s.frozen])
 
             engine.map(compare, list(blocks(n, BLOCK_ROWS)), self._label([s]))
+            scores = self.graph.spread(of_distinct)
         s.summary = s.scorer.summarize(scores)
         return s.scorer.finish(scores, s.summary)
 

@@ -19,6 +19,7 @@ Feature bagging follows Lazarevic, Kumar: Feature bagging for outlier detection.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,9 @@ def _place(
     view: View, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
 ) -> Space:
     """Check a view against the table and draw its reference rows."""
-    if view.metric not in METRICS:
+    if not isinstance(view.name, str):
+        raise TypeError(f"The name of a view must be a text; got {view.name!r}.")
+    if not isinstance(view.metric, str) or view.metric not in METRICS:
         raise ValueError(
             f"The metric of a view must be one of {sorted(METRICS)}; got {view.metric!r}."
         )
@@ -131,10 +134,10 @@ def _place(
         raise ValueError(f"The name of a view must not contain '@'; got {view.name!r}.")
     rows = None
     if view.sample is not None:
-        if not 2 <= view.sample <= n_rows:
+        if not isinstance(view.sample, Integral) or not 2 <= view.sample <= n_rows:
             raise ValueError(
                 f"A view's reference sample must have 2 to {n_rows} rows (the rows of the table); "
-                f"got {view.sample}. Lower it or use the view 'full'."
+                f"got {view.sample!r}. Lower it or use the view 'full'."
             )
         rows = np.sort(random.permutation(n_rows)[: view.sample])
     return Space(view.name, _find_columns(view, list(column_names)), view.metric, rows)
@@ -144,11 +147,16 @@ def _find_columns(view: View, names: list[str]) -> NDArray:
     """Return the positions of the columns of a view."""
     if view.columns is None:
         return np.arange(len(names))
+    if isinstance(view.columns, str) or not isinstance(view.columns, Iterable):
+        raise TypeError(
+            f"The columns of the view {view.name!r} must be a list of names or positions; "
+            f"got {view.columns!r}."
+        )
     positions = []
     for column in view.columns:
         if isinstance(column, str) and column in names:
             positions.append(names.index(column))
-        elif not isinstance(column, str) and 0 <= column < len(names):
+        elif type(column) is not bool and column in range(len(names)) and column == int(column):
             positions.append(int(column))
         else:
             raise ValueError(

@@ -34,13 +34,30 @@ def test_reverse_neighbors_of_training_rows(table, backend, request):
     points = request.getfixturevalue(table)
     k = 7
     graph = graph_of(points, 12, k, backend)
-    reverse = graph.training_block(slice(0, len(points))).reverse
+    block = graph.training_block(slice(0, graph.n_distinct))
+    reverse = block.reverse
+    assert_array_equal(
+        points[block.own],
+        np.unique(points, axis=0)[np.argsort(np.unique(points, axis=0, return_index=True)[1])],
+    )
     distances = cdist(points, points)
     radii = graph.lists[0][:, k - 1]
     expected = distances <= radii
     np.fill_diagonal(expected, False)
+    expected = expected[block.own]
     assert_array_equal(reverse.indices, np.nonzero(expected)[1])
     assert_array_equal(np.diff(reverse.offsets), expected.sum(axis=1))
+
+
+def test_copies_share_one_search(grid):
+    """Lists of copies are those of an ordinary search, each without the row itself."""
+    points = np.vstack([grid, np.repeat(grid[:3], 30, axis=0)])
+    distances, indices = graph_of(points, 15).lists
+    expected = cdist(points, points)
+    np.fill_diagonal(expected, np.inf)
+    order = np.argsort(expected, axis=1, kind="stable")[:, :15]
+    assert_array_equal(indices, order)
+    assert_array_equal(distances, np.take_along_axis(expected, order, axis=1))
 
 
 def test_blocks_and_threads_change_nothing(rows, monkeypatch):

@@ -81,7 +81,7 @@ def test_copies_stay_finite(name):
     [
         np.full((50, 3), 7.0),
         np.arange(50.0)[:, None],
-        np.arange(50.0)[:, None] * np.ones(3) * 1e-170,
+        np.arange(50.0)[:, None] * np.ones(3) * 1e-130,
         np.vstack([np.zeros((49, 2)), [[1e149, -1e149]]]),
     ],
     ids=["all equal", "one column", "tiny", "huge"],
@@ -109,6 +109,17 @@ def test_block_of_one(name, rows):
     model = fit(rows, name)
     one_by_one = np.vstack([model.transform(row[None]) for row in new])
     assert_array_equal(one_by_one, model.transform(new))
+
+
+@MANY
+def test_very_far_row_beside_a_very_small_table(name):
+    points = np.random.default_rng(0).normal(size=(60, 4)) * 1e-10
+    far = np.full((1, 4), 1e150)
+    assert np.isfinite(fit(points, name).transform(far)).all()
+    together = scores(np.vstack([points, far]), name)
+    assert np.isfinite(together).all()
+    if name not in ("kdeos", "abod", "odin"):  # saturated
+        assert (together[-1] >= together.max(axis=0)).all()
 
 
 @MANY

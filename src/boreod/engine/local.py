@@ -5,8 +5,9 @@ do not depend on each other; the number of threads changes the time and not one 
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Protocol, TypeVar
 
@@ -50,7 +51,7 @@ class Threads:
         self, function: Callable[[Item], Result], items: Sequence[Item], label: str
     ) -> list[Result]:
         """Return the results in the order of the items."""
-        with Progress(label, len(items), self.verbose) as progress:
+        with Progress(label, len(items), self.verbose) as progress, _plain_interrupts():
             if self.n_threads == 1 or len(items) == 1:
                 return self._collect(map(function, items), progress)
             executor = ThreadPoolExecutor(min(self.n_threads, len(items)))
@@ -66,6 +67,17 @@ class Threads:
             collected.append(result)
             progress.advance()
         return collected
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for what Ctrl-C becomes when it hits the start of a kernel."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def count_threads(n_jobs: int | None) -> int:

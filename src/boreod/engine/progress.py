@@ -24,7 +24,7 @@ class Progress:
     def __init__(self, label: str, total: int, wanted: bool) -> None:
         self._label, self._total, self._done = label, total, 0
         self._started = time.monotonic()
-        self._wanted = wanted and sys.stderr.isatty()
+        self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._bar: Any = None
 
     def __enter__(self) -> "Progress":

@@ -46,6 +46,8 @@ class Block:
         All reference rows, embedded likewise.
     distances, indices
         The neighbors, nearest first; the row itself is not among them.
+    own
+        The rows themselves among the reference rows, -1 for rows that are not there.
     metric
         Code of the metric.
     dimension
@@ -60,6 +62,7 @@ class Block:
     reference: NDArray
     distances: NDArray
     indices: NDArray
+    own: NDArray
     metric: int
     dimension: int
     find_radii: Callable[[Ks], NDArray]

@@ -3,6 +3,9 @@
 The only place that leaves a row out of its own list, breaks ties (through the back ends' common
 order) and cuts lists to k. Reverse neighbors are by distance: ``o`` is a reverse neighbor of ``p``
 at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new rows alike.
+
+Copies of a row have the same neighborhood, so only the first of them is searched and scored; a
+table of many copies costs what its distinct rows cost.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +17,7 @@ from boreod.compiled import compiled
 from boreod.engine import Engine
 from boreod.neighbors.backends import BACKENDS, choose_backend
 from boreod.neighbors.block import Block, Ks, Reverse
-from boreod.neighbors.known_rows import UNKNOWN
+from boreod.neighbors.known_rows import UNKNOWN, KnownRows
 from boreod.neighbors.metrics import METRICS, embed
 
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
@@ -53,6 +56,9 @@ class NeighborGraph:
         self.dimension = points.shape[1]
         self.reference = embed(points, self.metric)
         self.k, self.reverse_k, self.ks = ks[-1], reverse_k, ks
+        first = KnownRows(self.reference).find(self.reference)
+        self._distinct = np.flatnonzero(first == np.arange(len(first)))
+        self._place = np.searchsorted(self._distinct, first)
         self.backend = (
             choose_backend(self.reference, self.metric, self.k)
             if backend == "auto"
@@ -83,25 +89,29 @@ class NeighborGraph:
         """Drop what only the training rows need."""
         self.lists = self._inverse = None
 
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct reference rows."""
+        return len(self._distinct)
+
+    def spread(self, values: NDArray) -> NDArray:
+        """Give values of the distinct reference rows to all reference rows."""
+        return values if self.n_distinct == len(self._place) else values[self._place]
+
     def training_block(self, rows: slice) -> Block:
-        """Return some reference rows with their neighbors, themselves left out."""
+        """Return some distinct reference rows with their neighbors, themselves left out."""
         assert self.lists is not None
-        distances, indices = self.lists[0][rows], self.lists[1][rows]
-        points = self.reference[rows]
+        own = self._distinct[rows]
+        # without copies a slice does, which copies nothing
+        chosen = rows if self.n_distinct == len(self._place) else own
+        points = self.reference[chosen]
 
         def find_reverse() -> Reverse:
             if self._inverse is None:
-                own = np.arange(rows.start, rows.stop)
                 return self._search_reverse(points, own)
-            offsets, sources, from_source = self._inverse
-            inside = slice(offsets[rows.start], offsets[rows.stop])
-            return Reverse(
-                offsets[rows.start : rows.stop + 1] - offsets[rows.start],
-                sources[inside],
-                from_source[inside],
-            )
+            return Reverse(*_pick(*self._inverse, own))
 
-        return self._block(points, distances, indices, find_reverse)
+        return self._block(points, self.lists[0][chosen], self.lists[1][chosen], own, find_reverse)
 
     def new_block(self, points: NDArray, own: NDArray) -> Block:
         """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``."""
@@ -115,13 +125,14 @@ class NeighborGraph:
             distances, indices, entries = self.backend.nearest_and_reverse(rows, k, radii)
             reverse = Reverse(*_without_own(*entries, own))
         distances, indices = _leave_out(distances, indices, own, self.k)
-        return self._block(rows, distances, indices, lambda: reverse)
+        return self._block(rows, distances, indices, own, lambda: reverse)
 
     def _block(
         self,
         points: NDArray,
         distances: NDArray,
         indices: NDArray,
+        own: NDArray,
         find_reverse: Callable[[], Reverse],
     ) -> Block:
         return Block(
@@ -129,6 +140,7 @@ class NeighborGraph:
             reference=self.reference,
             distances=distances,
             indices=indices,
+            own=own,
             metric=self.metric,
             dimension=self.dimension,
             find_radii=self.radii,
@@ -136,21 +148,22 @@ class NeighborGraph:
         )
 
     def _search_all(self, engine: Engine) -> tuple[NDArray, NDArray]:
-        """Search every reference row; one neighbor more than k tells ties at the end of a list."""
+        """Search every distinct row; one neighbor more than k tells ties at the end of a list."""
         n = self.reference.shape[0]
         distances, indices = np.empty((n, self.k)), np.empty((n, self.k), np.int32)
         one_more = min(self.k + 1, n - 1)
 
         def search(rows: slice) -> bool:
-            own = np.arange(rows.start, rows.stop)
-            found = self.backend.nearest(self.reference[rows], one_more + 1)
+            own = self._distinct[rows]
+            found = self.backend.nearest(self.reference[own], one_more + 1)
             nearest, which = _leave_out(*found, own, one_more)
-            distances[rows], indices[rows] = nearest[:, : self.k], which[:, : self.k]
+            distances[own], indices[own] = nearest[:, : self.k], which[:, : self.k]
             tied = nearest[:, one_more - 1] == nearest[:, self.k - 1]
             return bool(one_more > self.k and tied.any())
 
-        ties = engine.map(search, list(blocks(n, SEARCH_ROWS)), "neighbor search")
+        ties = engine.map(search, list(blocks(self.n_distinct, SEARCH_ROWS)), "neighbor search")
         self._lists_end_in_ties = any(ties)
+        _copy_lists(distances, indices, self._distinct[self._place])
         return distances, indices
 
     def _invert(self) -> tuple[NDArray, NDArray, NDArray] | None:
@@ -191,6 +204,36 @@ def _leave_out(
                 )
                 place += 1
     return kept, kept_index
+
+
+@compiled
+def _copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
+    """Give copies of a row its list, in which they stand back for the row itself."""
+    for row in range(first.shape[0]):
+        source = first[row]
+        if source == row:
+            continue
+        distances[row], indices[row, 0] = distances[source], source
+        place = 1
+        for entry in range(indices.shape[1]):
+            if place < indices.shape[1] and indices[source, entry] != row:
+                indices[row, place] = indices[source, entry]
+                place += 1
+
+
+@compiled
+def _pick(
+    offsets: NDArray, sources: NDArray, from_source: NDArray, rows: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the reverse neighbors of some rows."""
+    cut = np.zeros(rows.shape[0] + 1, np.int64)
+    for place, row in enumerate(rows):
+        cut[place + 1] = cut[place] + offsets[row + 1] - offsets[row]
+    picked, distances = np.empty(cut[-1], np.int32), np.empty(cut[-1])
+    for place, row in enumerate(rows):
+        picked[cut[place] : cut[place + 1]] = sources[offsets[row] : offsets[row + 1]]
+        distances[cut[place] : cut[place + 1]] = from_source[offsets[row] : offsets[row + 1]]
+    return cut, picked, distances
 
 
 @compiled

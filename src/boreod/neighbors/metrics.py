@@ -22,6 +22,7 @@ def embed(points: NDArray, metric: int) -> NDArray:
     """Return the rows as the kernels want them: float64, C order, of length one for cosine."""
     if metric != COSINE:
         return np.array(points, dtype=np.float64, order="C", copy=None)
+    points = np.ascontiguousarray(points)  # so that sums over columns always have one order
     largest_value = np.abs(points).max(axis=1, keepdims=True)
     scaled = points / np.where(largest_value == 0, 1.0, largest_value)  # squares cannot underflow
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))

@@ -7,7 +7,8 @@ distance) is its last description.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,13 @@ class Scorer:
     def __hash__(self) -> int:
         """Agree with equality."""
         return hash((type(self), tuple(sorted(vars(self).items()))))
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a parameter of a scorer as a float, or say that it must be a positive number."""
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < np.inf:
+        return float(value)
+    raise ValueError(f"`{name}` must be a positive finite number; got {value!r}.")
 
 
 def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:

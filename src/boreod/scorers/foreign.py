@@ -1,14 +1,13 @@
 """Any detector of another library as one more column.
 
-scikit-learn's detectors say "low is outlying" and are turned around; PyOD's say "high is outlying"
-and are taken as they are.
+scikit-learn's detectors say "low is outlying" and are turned around. PyOD's say "high is outlying";
+they are known by the training scores that they keep, and taken as they are.
 """
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_outlier_detector
 
 
 class ForeignDetector:
@@ -28,18 +27,8 @@ class ForeignDetector:
 
     def fit(self, points: NDArray, random: np.random.RandomState) -> "ForeignDetector":
         """Fit a copy; a detector without a seed of its own gets one."""
-        self.detector = clone(self._original)
-        parameters = self.detector.get_params(deep=False)
-        if "random_state" in parameters and parameters["random_state"] is None:
-            self.detector.set_params(random_state=random.randint(np.iinfo(np.int32).max))
+        self.detector = fresh_copy(self._original, random.randint(np.iinfo(np.int32).max))
         self.detector.fit(points)
-        if not hasattr(self.detector, "score_samples") and not hasattr(
-            self.detector, "decision_function"
-        ):
-            raise ValueError(
-                f"The detector {self._original!r} cannot score new rows after fitting. "
-                "For scikit-learn's LocalOutlierFactor pass novelty=True."
-            )
         scores = self._raw_scores(points)
         finite = scores[np.isfinite(scores)]
         self._range = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
@@ -53,8 +42,33 @@ class ForeignDetector:
     def _raw_scores(self, points: NDArray) -> NDArray:
         if hasattr(self.detector, "score_samples"):
             scores = -self.detector.score_samples(points)
-        elif is_outlier_detector(self.detector):
+        elif _is_low_for_outliers(self.detector):
             scores = -self.detector.decision_function(points)
         else:
             scores = self.detector.decision_function(points)
         return np.asarray(scores, dtype=np.float64).reshape(points.shape[0])
+
+
+def fresh_copy(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy in which every missing seed, also of nested parts, is set."""
+    from sklearn.base import clone
+
+    copy = clone(estimator)
+    unset = sorted(
+        name
+        for name, value in copy.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
+    )
+    seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(unset)).tolist()
+    return copy.set_params(**dict(zip(unset, seeds, strict=True))) if unset else copy
+
+
+def _is_low_for_outliers(detector: Any) -> bool:
+    """Tell scikit-learn's manners from PyOD's, whose detectors keep their `decision_scores_`."""
+    from sklearn.base import is_outlier_detector
+
+    last = detector.steps[-1][1] if hasattr(detector, "steps") else detector
+    try:
+        return bool(is_outlier_detector(last)) and not hasattr(last, "decision_scores_")
+    except AttributeError:  # it knows nothing of scikit-learn's tags
+        return False

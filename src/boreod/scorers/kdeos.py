@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled
 from boreod.neighbors import Block, Ks
-from boreod.scorers.base import Described, Scorer
+from boreod.scorers.base import Described, Scorer, positive
 
 LARGEST_EXPONENT = 650.0  # a few thousand terms of this size are still finite
 NEGLIGIBLE = -60.0  # beside the row's own kernel, whose exponent is 0
@@ -46,8 +46,8 @@ class KDEOS(Scorer):
     descriptions = ("bandwidth", "log_density")
 
     def __init__(self, scale: float = 0.5, dimension: float = 2.0) -> None:
-        self.scale = scale
-        self.dimension = dimension
+        self.scale = positive("scale", scale)
+        self.dimension = positive("dimension", dimension)
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return kernel bandwidths, from all but the last neighbor."""

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled
 from boreod.neighbors import Block, Ks
-from boreod.scorers.base import Described, Scorer
+from boreod.scorers.base import Described, Scorer, positive
+
+LARGEST = 1e150  # distance in bandwidths whose square is still finite
 
 
 class LDF(Scorer):
@@ -35,8 +37,8 @@ class LDF(Scorer):
     descriptions = ("log_radius", "log_density")
 
     def __init__(self, bandwidth: float = 1.0, smoothing: float = 0.1) -> None:
-        self.bandwidth = bandwidth
-        self.smoothing = smoothing
+        self.bandwidth = positive("bandwidth", bandwidth)
+        self.smoothing = positive("smoothing", smoothing)
 
     def log_radius(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the k-distances."""
@@ -88,7 +90,7 @@ def _log_density(
                 if radius == 0.0:
                     terms[column, place] = np.inf
                     continue
-                u = max(distance, radius) / (bandwidth * radius)
+                u = min(max(distance, radius) / (bandwidth * radius), LARGEST)
                 terms[column, place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
         for column in range(ks.shape[0]):
             result[row, column] = _log_mean_exp(terms[column, : ks[column]])

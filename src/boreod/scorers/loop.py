@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import Block, Ks
-from boreod.scorers.base import Described, Scorer, mean_over_neighbors
+from boreod.scorers.base import Described, Scorer, mean_over_neighbors, positive
 
 
 class LoOP(Scorer):
@@ -30,7 +30,7 @@ class LoOP(Scorer):
     formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
 
     def __init__(self, extent: float = 1.0) -> None:
-        self.extent = extent
+        self.extent = positive("extent", extent)
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
@@ -48,8 +48,10 @@ class LoOP(Scorer):
 
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread of the reference rows."""
-        spread = self.extent * np.sqrt((scores * scores).mean(axis=0))
-        return np.where(spread == 0, 1.0, spread)[np.newaxis]
+        largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
+        relative = scores / largest  # squares of these cannot overflow
+        spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
+        return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
