@@ -1,6 +1,5 @@
 """What all tests share."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +8,6 @@ import pytest
 from boreod import OutlierRepresentation
 
 GOLDENS = Path(__file__).parent / "goldens"
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(monkeypatch):
-    """Leave parallel runs to the tests that ask for them."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        monkeypatch.setitem(os.environ, name, "1")
 
 
 @pytest.fixture

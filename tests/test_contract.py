@@ -8,6 +8,7 @@ from boreod import BORE, OutlierRepresentation
 
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
 @pytest.mark.filterwarnings("ignore:.*is taken for the outlier")
+@pytest.mark.filterwarnings("ignore:.*-1 is read as inlier")
 @parametrize_with_checks([OutlierRepresentation(), BORE()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

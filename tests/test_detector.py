@@ -79,6 +79,13 @@ def test_same_seed_same_bits(options, data):
     assert not np.array_equal(different.predict_proba(new), results[0][0])
 
 
+def test_batch_of_one(data):
+    model = BORE(random_state=0).fit(*data)
+    new, _ = table(seed=1)
+    one_by_one = [model.decision_function(row[None])[0] for row in new[:20]]
+    assert_allclose(one_by_one, model.decision_function(new)[:20], rtol=1e-12)
+
+
 def test_unlabelled_rows_join_the_graph_and_no_bag(data):
     X, y = data
     partly = y.copy()
@@ -277,10 +284,17 @@ def test_parameters_are_never_changed(data):
         ({"penalty": "some"}, "`penalty`"),
         ({"threshold": "fpr"}, "`threshold`"),
         ({"n_jobs": 0}, "n_jobs"),
+        ({"penalty": np.inf}, "`penalty`"),
+        ({"share": "0.7"}, "`share`"),
+        ({"n_bags": True}, "`n_bags`"),
+        ({"scaling": np.array(["minmax"])}, "`scaling`"),
+        ({"representation": StandardScaler()}, "`representation` must be an OutlierRepresentation"),
+        ({"outlier_label": ["a"]}, "`outlier_label` must be one label"),
+        ({"random_state": "x"}, "`random_state`"),
     ],
 )
 def test_wrong_parameters(options, message, data):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         fit(data, **options)
 
 
@@ -296,6 +310,82 @@ def test_wrong_input(data):
         fit(data).predict_proba(X[:, :3])
     with pytest.raises(TypeError, match="does not take sample_weight"):
         BORE().fit(X, y, sample_weight=np.ones(240))
+
+
+@pytest.mark.parametrize("factors", [[1e-12, 1, 1, 1], [1e-200, 1, 1, 1e12], [1, 1, 1, 0]])
+def test_rows_absurdly_far_outside(factors, data):
+    X, y = data
+    model = fit((X * factors, y))
+    far = np.array([[1e149] * 4, [-1e149, 1, 1, 1], [1.0, 0, 0, 0]])
+    for odds in (model.decision_function(far), model.explain(far).contributions.sum(axis=1)):
+        assert np.isfinite(odds).all()
+
+
+def test_column_of_subnormal_numbers(data):
+    X, y = data
+    model = fit((np.column_stack([X, (np.arange(240) == 0) * 1e-310]), y))
+    assert np.isfinite(model.predict_proba(np.ones((2, 5)))).all()
+
+
+class SinglePrecision(ExtraTreesClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X).astype(np.float32)
+
+
+class NotSure(ExtraTreesClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X) * np.nan
+
+
+def test_manners_of_classifiers(data):
+    single = fit(data, classifier=SinglePrecision(5))
+    assert np.isfinite(single.decision_function(data[0])).all()
+    assert np.isfinite(single.oob_proba_).all()
+    with pytest.raises(ValueError, match="returned NaN as a probability"):
+        fit(data, classifier=NotSure(5))
+
+
+def test_nested_classifiers_get_seeds(data):
+    nested = make_pipeline(StandardScaler(), ExtraTreesClassifier(5))
+    first, second = (fit(data, classifier=nested).oob_proba_ for _ in range(2))
+    assert_array_equal(first, second)
+
+
+def test_parameters_changed_after_fit_do_not_matter(data):
+    model = fit(data)
+    expected = model.decision_function(data[0])
+    model.set_params(aggregation="log-odds")
+    assert_array_equal(model.decision_function(data[0]), expected)
+    model.set_params(classifier=ExtraTreesClassifier(5)).fit(*data)
+    assert not hasattr(model, "penalty_")
+
+
+@pytest.mark.parametrize("bad", [{"threshold": "precision:1"}, {"representation__ks": [999]}])
+def test_failed_refit_leaves_the_old_model(bad, data):
+    X, y = data
+    model = fit(data, representation=clone(SMALL))
+    expected = model.predict_proba(X)
+    model.set_params(**bad)
+    with pytest.raises(ValueError, match=r"precision|from 1 to"):
+        model.fit(np.random.default_rng(0).normal(size=(240, 3)), y)
+    assert_array_equal(model.predict_proba(X), expected)
+    first = BORE(SMALL, threshold="precision:1")
+    with pytest.raises(ValueError, match="only one class"):
+        first.fit(X, y * 0)
+    with pytest.raises(NotFittedError):
+        first.predict(X)
+
+
+def test_thresholds_without_out_of_bag_scores():
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    for options in ({"threshold": "precision:0.8"}, {"threshold": "fpr:0.01"}):
+        with (
+            pytest.raises(ValueError, match="needs out-of-bag scores"),
+            pytest.warns(UserWarning, match="in every bag"),
+        ):
+            BORE(OutlierRepresentation(["knn_1"]), **options).fit(X, y)
+    with pytest.warns(UserWarning, match="cannot calibrate|in every bag"):
+        BORE(OutlierRepresentation(["knn_1"]), calibration="oob").fit(X, y)
 
 
 def test_unfinished_bags_warn(data, monkeypatch):

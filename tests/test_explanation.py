@@ -58,6 +58,14 @@ def test_the_column_that_matters_is_named(data):
         assert reasons[0][1] > 0
 
 
+def test_raw_column_named_like_a_family(data):
+    import pandas as pd
+
+    X = pd.DataFrame(data[0], columns=["knn", "a", "b", "c", "d"])
+    model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(X, data[1])
+    assert model.explain(X, grouped=True).columns == ["knn", "a", "b", "c", "d", "knn scores"]
+
+
 def test_groups(data):
     model = BORE(
         OutlierRepresentation(["knn", "lof"], [5, 10], ["full", "subspaces:2"]), random_state=0

@@ -18,6 +18,10 @@ from boreod.labels import read_labels
         ([3, 7, -1, 3], 7, [0, 1, -1, 0], [3, 7]),
         (pd.Series(["a", None, "b"]), "b", [0, -1, 1], ["a", "b"]),
         (pd.Series(["a", "b"], dtype="category"), "b", [0, 1], ["a", "b"]),
+        (np.array([0, 1, -1], dtype=object), 1, [0, 1, -1], [0, 1]),
+        (np.array([0, 1, None, ""], dtype=object), None, [0, 1, -1, -1], [0, 1]),
+        (pd.Series(["a", pd.NA, "b"], dtype="string"), "b", [0, -1, 1], ["a", "b"]),
+        ([3, 7, 5], 7, [0, 1, 0], [3, 7]),
     ],
 )
 def test_read(y, outlier_label, codes, classes):
@@ -31,11 +35,11 @@ def test_read(y, outlier_label, codes, classes):
     [
         (["ok", "fraud", "ok"], [0, 1, 0], ["ok", "fraud"]),  # the rarer
         ([2, 1, 2, 1], [1, 0, 1, 0], [1, 2]),  # the larger
-        ([-1, 1, -1], [0, 1, 0], [-1, 1]),
+        ([-1, 1, 1], [0, 1, 1], [-1, 1]),
     ],
 )
 def test_two_labels_without_outlier_label_are_guessed_aloud(y, codes, classes):
-    with pytest.warns(UserWarning, match="is taken for the outlier"):
+    with pytest.warns(UserWarning, match="is taken for the outlier|-1 is read as inlier"):
         found, labels = read_labels(y, len(y), None)
     assert found.tolist() == codes
     assert labels.tolist() == classes

@@ -68,13 +68,6 @@ def test_equals_scikit_learn():
     assert_allclose(solution.coefficients, peer.coef_[0], rtol=1e-5, atol=1e-7)
 
 
-def test_start_changes_nothing_but_the_way():
-    columns, targets = problem(100, 12)
-    cold = fit_logistic(columns, targets, 1e-4)
-    warm = fit_logistic(columns, targets, 1e-4, start=np.full(13, 3.0))
-    assert_allclose(warm.coefficients, cold.coefficients, atol=1e-5)
-
-
 def test_standardizing_is_undone():
     columns, targets = problem(60, 4)
     shifted = columns * [1.0, 1e3, 1e-3, 1.0] + [5.0, -1e4, 2.0, 0.0]

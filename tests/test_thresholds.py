@@ -29,6 +29,13 @@ def test_precision(precision):
     assert (CODES[alerts & (CODES >= 0)] == 1).mean() >= precision
 
 
+@pytest.mark.parametrize(("count", "alerts"), [(1, 3), (3, 3), (4, 3), (6, 7)])
+def test_ties_are_taken_whole_or_not_at_all(count, alerts):
+    scores = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.1, 0.1])
+    threshold = choose_threshold(f"alerts:{count}", scores, np.zeros(9, dtype=int))
+    assert (scores > threshold).sum() == alerts
+
+
 def test_unreachable_precision():
     with pytest.raises(ValueError, match=r"the best is 0\.500"):
         choose_threshold("precision:0.9", np.array([0.5, 0.5]), np.array([0, 1]))

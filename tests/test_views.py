@@ -98,6 +98,7 @@ def test_column_names_in_views(rows):
         ([View("a", metric="hamming")], "hamming"),
         ([View("a@b")], "must not contain '@'"),
         ([View(5)], "must be a text; got 5"),
+        ([View(columns=(0, 1))], "needs a name"),
         ([View("a", columns=1)], "must be a list of names or positions; got 1"),
         ([View("a", columns=(1.5,))], "does not have: 1.5"),
         ([View("a", columns=(True,))], "does not have: True"),

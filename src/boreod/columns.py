@@ -1,6 +1,7 @@
 """The fitted columns of a representation: raw, scores of all views, foreign detectors.
 
-Computes exactly the columns it holds. Narrowing gives a smaller object that shares all arrays.
+Computes exactly the columns it holds. Narrowing gives a smaller object that shares the reference
+rows and searches nothing again.
 """
 
 import difflib
@@ -11,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.engine import Engine
-from boreod.neighbors import KnownRows, blocks
-from boreod.plan import PlannedScorer
-from boreod.scored_view import BLOCK_ROWS, ScoredView
+from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks
+from boreod.scored_view import ScoredView
 from boreod.scorers.foreign import ForeignDetector
 
 
@@ -62,7 +62,7 @@ class FittedColumns:
             name: s.label
             for view in self.views
             for s in view.scored.scorers
-            for name in PlannedScorer(s.label, s.scorer, s.ks).column_names(view.scored.space.name)
+            for name in s.column_names(view.scored.space.name)
         }
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
@@ -77,7 +77,6 @@ class FittedColumns:
 
     def _compute(self, points: NDArray, engine: Engine) -> NDArray:
         result = np.empty((points.shape[0], len(self.names)))
-        size = min([BLOCK_ROWS, *(view.scored.block_rows for view in self.views)])
 
         def fill(rows: slice) -> None:
             block, out = points[rows], result[rows]
@@ -85,7 +84,7 @@ class FittedColumns:
                 out[:, to] = view.scored.score(block, view.known.find(block))
 
         if self.views:
-            engine.map(fill, list(blocks(points.shape[0], size)), "scores of new rows")
+            engine.map(fill, list(blocks(points.shape[0], SEARCH_ROWS)), "scores of new rows")
         return self._fill_rest(result, points)
 
     def assemble(self, points: NDArray, scores: Sequence[Sequence[NDArray]]) -> NDArray:

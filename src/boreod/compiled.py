@@ -29,7 +29,7 @@ def compiled(function: Function) -> Function:
 def _warn_that_nothing_is_cached() -> None:
     warnings.warn(
         "No writable directory for compiled code was found, so every new process compiles again "
-        "(some seconds). Set the environment variable NUMBA_CACHE_DIR to a writable directory.",
+        "(about half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable one.",
         RuntimeWarning,
         stacklevel=4,
     )

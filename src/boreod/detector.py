@@ -1,6 +1,7 @@
 """BORE: representation, scaling, balanced bags, one probability."""
 
 import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, com
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.logistic import fit_logistic
 from boreod.representation import OutlierRepresentation
-from boreod.rows import all_or_nothing, read_rows, read_seed
+from boreod.rows import LARGEST, all_or_nothing, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
 from boreod.thresholds import choose_threshold, read_threshold
 
@@ -54,9 +55,12 @@ class BORE(ClassifierMixin, BaseEstimator):
     threshold
         Of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or ``"precision:0.8"``.
     outlier_label
-        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
+        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
+        always the second class, whatever the alphabet says; scikit-learn's scorers expect the
+        other order for words, so score models with labels 0 and 1.
     n_jobs
-        Number of threads, -1 for all cores. Results do not depend on it.
+        Number of threads, -1 for all cores, also of the representation. Results do not depend on
+        it.
     random_state
         Seed of bags, views and classifiers.
     verbose
@@ -69,7 +73,7 @@ class BORE(ClassifierMixin, BaseEstimator):
     oob_proba_
         Corrected probability of every training row from the bags that did not hold it.
     threshold_
-        Probability from which on ``predict`` says outlier.
+        Probability above which ``predict`` says outlier.
     columns_
         Names of the columns in use.
     penalty_, gradients_
@@ -141,6 +145,9 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         self._check_parameters()
+        for stale in {"penalty_", "gradients_"} & set(vars(self)):
+            delattr(self, stale)
+        self._aggregation = self.aggregation
         rows = read_rows(self, X, fitting=True)
         codes, classes = read_labels(y, len(rows), self.outlier_label)
         random = read_seed(self.random_state)
@@ -219,7 +226,7 @@ class BORE(ClassifierMixin, BaseEstimator):
             self._base,
             self._head.coefficients,
             self._head.intercepts,
-            self.aggregation,
+            self._aggregation,
             (odds - base) / self._slope,
         )
         result = Explanation(list(self.columns_), contributions, base, odds)
@@ -256,15 +263,14 @@ class BORE(ClassifierMixin, BaseEstimator):
             ("calibration", (None, "oob")),
         ):
             value = getattr(self, name)
-            if value not in allowed:
+            if not isinstance(value, str | None) or value not in allowed:
                 raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
-        if not isinstance(self.n_bags, int | np.integer) or self.n_bags < 1:
+        if not _is_number(self.n_bags, Integral) or self.n_bags < 1:
             raise ValueError(f"`n_bags` must be a positive integer; got {self.n_bags!r}.")
-        if not 0.0 < self.share <= 1.0:
+        if not _is_number(self.share, Real) or not 0.0 < self.share <= 1.0:
             raise ValueError(f"`share` must be above 0 and at most 1; got {self.share!r}.")
-        if self.penalty != "auto" and not (
-            isinstance(self.penalty, int | float | np.number) and self.penalty > 0
-        ):
+        is_positive = _is_number(self.penalty, Real) and 0.0 < float(self.penalty) < np.inf
+        if not is_positive and not (isinstance(self.penalty, str) and self.penalty == "auto"):
             raise ValueError(
                 f"`penalty` must be a positive number or 'auto'; got {self.penalty!r}."
             )
@@ -280,10 +286,13 @@ class BORE(ClassifierMixin, BaseEstimator):
             return OutlierRepresentation(
                 n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
             )
-        copy = clone(self.representation)
-        if copy.random_state is None:
-            copy.set_params(random_state=seed)
-        return copy
+        if not isinstance(self.representation, OutlierRepresentation):
+            raise TypeError(
+                "`representation` must be an OutlierRepresentation or None; got "
+                f"{self.representation!r}."
+            )
+        copy = clone(self.representation).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
+        return copy if copy.random_state is not None else copy.set_params(random_state=seed)
 
     def _fit_head(
         self, table: NDArray, bags: Bags, codes: NDArray, seed: int, engine: Threads
@@ -299,7 +308,7 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _judge_out_of_bag(self, table: NDArray, bags: Bags, codes: NDArray) -> None:
         """Correct for the bags' balance, calibrate, choose the threshold: all out of bag."""
-        odds = combine(self._head.log_odds(table), self.aggregation, ~bags.holds)
+        odds = combine(self._head.log_odds(table), self._aggregation, ~bags.holds)
         self._slope, self._shift = 1.0, float(np.log(bags.kept_inliers / bags.kept_outliers))
         judged = np.isfinite(odds)
         unjudged = int((~judged).sum())
@@ -313,9 +322,11 @@ class BORE(ClassifierMixin, BaseEstimator):
         labelled = judged & (codes >= 0)
         if self.calibration == "oob":
             targets = (codes[labelled] == OUTLIER).astype(np.float64)
-            solution = fit_logistic(odds[labelled, np.newaxis], targets, 1e-9)
-            if solution.coefficients[1] > 0 and 0 < targets.sum() < len(targets):
-                self._shift, self._slope = solution.coefficients.tolist()
+            line = np.zeros(2)
+            if 0 < targets.sum() < len(targets):
+                line = fit_logistic(odds[labelled, np.newaxis], targets, 1e-9).coefficients
+            if line[1] > 0:
+                self._shift, self._slope = line.tolist()
             else:
                 warnings.warn(
                     "Out-of-bag scores do not rank outliers above inliers, so they cannot "
@@ -328,7 +339,11 @@ class BORE(ClassifierMixin, BaseEstimator):
         self.threshold_ = choose_threshold(self.threshold, self.oob_proba_, codes)
 
     def _scale_input(self, rows: NDArray) -> NDArray:
-        return rows if self._input_scaler is None else self._input_scaler.transform(rows)
+        """Bring raw columns to the training range; rows absurdly far outside stay computable."""
+        if self._input_scaler is None:
+            return rows
+        with np.errstate(over="ignore"):
+            return np.clip(self._input_scaler.transform(rows), -LARGEST, LARGEST)
 
     def _represent(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
@@ -336,13 +351,17 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self._scaler.transform(self.representation_.compute(rows))
 
     def _mean_of_bags(self, table: NDArray) -> NDArray:
-        return combine(self._head.log_odds(table), self.aggregation)
+        return combine(self._head.log_odds(table), self._aggregation)
 
     def _mean_log_odds(self, X: ArrayLike) -> NDArray:
         return self._mean_of_bags(self._represent(X))
 
     def _correct(self, odds: NDArray) -> NDArray:
         return self._slope * odds + self._shift
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _log_odds(probability: float) -> float:

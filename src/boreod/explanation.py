@@ -8,7 +8,7 @@ row (the mean of the labelled inliers) and a row, with p the mean of p_b over B 
     w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B
 
 which is exact. A column's contribution is its share of the right-hand side. For one bag, and for
-the mean of log-odds, it is the plain product of coefficient and value. The decomposition is the one
+the mean of log-odds, it is coefficient times value minus base. The decomposition is the one
 of Ang: The LMDI approach to decomposition analysis. Energy Policy 33(7), 2005.
 """
 
@@ -52,7 +52,9 @@ class Explanation:
 
     def grouped(self, families: dict[str, str]) -> "Explanation":
         """Return sums over groups of columns; a column without a family stays alone."""
-        groups = [families.get(name, name) for name in self.columns]
+        alone = {name for name in self.columns if name not in families}
+        labels = {f: f"{f} scores" if f in alone else f for f in families.values()}
+        groups = [labels[families[n]] if n in families else n for n in self.columns]
         names = list(dict.fromkeys(groups))
         sums = np.zeros((len(self.contributions), len(names)))
         for place, group in enumerate(groups):
@@ -61,7 +63,10 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """Return a pandas frame of the contributions."""
-        import pandas as pd
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("`to_frame` needs pandas: pip install pandas.") from None
 
         return pd.DataFrame(self.contributions, columns=self.columns)
 

@@ -88,8 +88,13 @@ class ClassifierHead:
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
-        of_bags = [model.predict_proba(table)[:, 1] for model in self.models]
-        probabilities = np.clip(np.column_stack(of_bags), NEVER_SURE, 1.0 - NEVER_SURE)
+        of_bags = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
+        if np.isnan(of_bags).any():
+            raise ValueError(
+                f"The classifier {self.models[0]!r} returned NaN as a probability. "
+                "Use one that copes with small bags, or raise `share`."
+            )
+        probabilities = np.clip(of_bags.astype(np.float64), NEVER_SURE, 1.0 - NEVER_SURE)
         return np.log(probabilities) - np.log1p(-probabilities)
 
 
@@ -118,7 +123,10 @@ def log_mean(logs: NDArray, use: NDArray | None = None) -> NDArray:
     """Return the logarithm of the mean over bags of numbers given by their logarithms."""
     where = np.True_ if use is None else use
     highest = np.max(logs, axis=1, where=where, initial=-np.inf)
-    return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1, where=where))
+    relative = np.minimum(
+        logs - highest[:, np.newaxis], 0.0
+    )  # bags that do not speak may be higher
+    return highest + np.log(np.exp(relative).mean(axis=1, where=where))
 
 
 def choose_penalty(
@@ -131,9 +139,11 @@ def choose_penalty(
     losses = []
     for head in heads:
         odds = combine(head.log_odds(table[labelled]), aggregation, use)
-        judged = np.isfinite(odds)
-        is_outlier = codes[labelled] == 1
-        loss = np.logaddexp(0.0, np.where(is_outlier, -odds, odds))
-        parts = [loss[judged & side] for side in (is_outlier, ~is_outlier)]
-        losses.append(sum(part.mean() for part in parts if part.size))
+        outliers, inliers = (odds[np.isfinite(odds) & (codes[labelled] == c)] for c in (1, 0))
+        if outliers.size == 0 or inliers.size == 0:
+            raise ValueError(
+                "`penalty='auto'` needs out-of-bag scores of both classes, and all labelled "
+                "outliers or inliers are in every bag. Pass a number, or label more rows."
+            )
+        losses.append(-log_sigmoid(outliers).mean() - log_sigmoid(-inliers).mean())
     return heads[int(np.argmin(losses))]

@@ -2,6 +2,7 @@
 
 import warnings
 from math import isnan
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArr
         check_classification_targets(labels)
     if labels.dtype.kind in "US":
         labels = labels.astype(object)
+    if outlier_label is not None and not np.isscalar(outlier_label):
+        raise ValueError(f"`outlier_label` must be one label; got {outlier_label!r}.")
     if outlier_label is None:
         codes, classes = _read_numbers(labels)
     else:
@@ -48,9 +51,10 @@ def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArr
 
 def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
     """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
-    values = [value for value in _distinct(labels) if not _is_empty(value)]
+    values = _distinct(labels)
     if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
-        return labels.astype(np.int64), np.array([INLIER, OUTLIER])
+        codes = [UNLABELLED if _is_empty(value) else int(value) for value in labels.tolist()]
+        return np.array(codes), np.array([INLIER, OUTLIER])
     if len(values) > 2:
         shown = ", ".join(repr(value) for value in values[:5])
         raise ValueError(
@@ -59,7 +63,15 @@ def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
             "is the outlier. (Only binary classification is supported. The type of the target is "
             "multiclass.)"
         )
-    counts = [int((labels == value).sum()) for value in values]
+    if set(values) == {OUTLIER, UNLABELLED}:
+        warnings.warn(
+            "`y` holds 1 and -1 but no 0, so -1 is read as inlier here, not as unlabelled. Use 0 "
+            "for inliers; bags need some.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return _read_with_outlier_label(labels, OUTLIER, minus_one_is_empty=False)
+    counts = [labels.tolist().count(value) for value in values]
     outlier = values[0] if len(values) == 2 and counts[0] < counts[1] else values[-1]
     if len(values) == 2:
         warnings.warn(
@@ -76,32 +88,43 @@ def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
     """Read labels of which one is the outlier; empty ones are unlabelled, others inliers."""
-    empty = np.array([_is_empty(value) for value in labels], dtype=bool)
-    if minus_one_is_empty and labels.dtype.kind in "iuf" and outlier != UNLABELLED:
-        empty |= labels == UNLABELLED
-    is_outlier = (labels == outlier) & ~empty
+    values = labels.tolist()
+    empty = np.array([_is_empty(value) for value in values], dtype=bool)
+    if minus_one_is_empty and outlier != UNLABELLED:
+        empty |= np.array([_is_number(value) and value == UNLABELLED for value in values])
+    is_outlier = np.array(
+        [not blank and value == outlier for value, blank in zip(values, empty, strict=True)]
+    )
     if not is_outlier.any():
         raise ValueError(
             f"No row of `y` has the label {outlier!r} that `outlier_label` names; the labels are "
             f"{_distinct(labels)[:5]!r}. BORE needs both classes."
         )
     others = _distinct(labels[~is_outlier & ~empty])
-    inlier = others[0] if len(others) == 1 else f"not {outlier}"
-    kind = None if labels.dtype.kind in "iufb" and len(others) == 1 else object
+    numbers = all(_is_number(value) for value in [*others, outlier])
+    inlier = others[0] if len(others) == 1 or (others and numbers) else f"not {outlier}"
+    kind = None if numbers and others else object
     codes = np.where(empty, UNLABELLED, is_outlier.astype(np.int64))
     return codes, np.array([inlier, outlier], dtype=kind)
 
 
 def _distinct(labels: NDArray) -> list[Any]:
-    values = set(labels.tolist())
+    """Return the distinct labels that are not empty, sorted."""
+    values = {value for value in labels.tolist() if not _is_empty(value)}
     try:
         return sorted(values)
     except TypeError:  # of several kinds
         return sorted(values, key=str)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)
+
+
 def _is_empty(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and isnan(value))
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
+        return True
+    return value == "" or (isinstance(value, float) and isnan(value))
 
 
 def _check_both_classes(codes: NDArray) -> None:

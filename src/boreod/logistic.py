@@ -44,10 +44,8 @@ class Solution:
         return self.gradient <= SMALL_GRADIENT
 
 
-def fit_logistic(
-    columns: NDArray, targets: NDArray, penalty: float, start: NDArray | None = None
-) -> Solution:
-    """Solve one problem; ``start`` are coefficients to begin with.
+def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution:
+    """Solve one problem.
 
     Examples
     --------
@@ -58,7 +56,7 @@ def fit_logistic(
     """
     design = np.hstack([np.ones((len(columns), 1)), columns])
     signs = 2.0 * targets - 1.0
-    beta = np.zeros(design.shape[1]) if start is None else start.copy()
+    beta = np.zeros(design.shape[1])
     ridge = penalty * len(targets)
     value, gradient, weights = _evaluate(design, signs, beta, ridge)
     gram = design @ design.T if design.shape[0] < design.shape[1] else None

@@ -170,8 +170,9 @@ def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
         return
     shown = ", ".join(left_out[:6]) + (" ..." if len(left_out) > 6 else "")
     warnings.warn(
-        f"{len(left_out)} columns cannot exist for {n_rows} rows or at so small a k and were left "
-        f"out: {shown}. Pass `ks` to choose others.",
+        f"{len(left_out)} columns were left out, because their k is not below the number of "
+        f"reference rows ({n_rows} in all) or too small for the score: {shown}. Pass `ks` to "
+        "choose others.",
         ColumnsLeftOutWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -32,7 +32,8 @@ class MinMax:
         """Learn the range of every column."""
         self.low = table.min(axis=0)
         extent = table.max(axis=0) - self.low
-        self.factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=extent > 0)
+        usable = extent > np.finfo(np.float64).tiny  # smaller ones have no inverse
+        self.factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=usable)
         return self
 
     def transform(self, table: NDArray) -> NDArray:

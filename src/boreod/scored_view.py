@@ -30,6 +30,10 @@ class FittedScorer:
     frozen: list[NDArray] = field(default_factory=list)
     summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
 
+    def column_names(self, view: str) -> list[str]:
+        """Return the names of its columns in a view."""
+        return PlannedScorer(self.label, self.scorer, self.ks).column_names(view)
+
     def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
         """Return one description of a block, given the ones before."""
         method = getattr(self.scorer, self.scorer.descriptions[step])
@@ -97,25 +101,27 @@ class ScoredView:
     @property
     def column_names(self) -> list[str]:
         """Names of the columns of the scores, in order."""
-        return [
-            name
-            for s in self.scorers
-            for name in PlannedScorer(s.label, s.scorer, s.ks).column_names(self.space.name)
-        ]
+        return [name for s in self.scorers for name in s.column_names(self.space.name)]
 
     def score(self, points: NDArray, own: NDArray) -> NDArray:
         """Score rows; row ``own[i]`` of the reference is the row itself and is left out."""
         block = self.graph.new_block(points.take(self.space.columns, axis=1), own)
-        scores = [scorer.score(block) for scorer in self.scorers]
-        return scores[0] if len(scores) == 1 else np.hstack(scores)
+        scores = {id(s): s.score(block) for s in self.scorers if s.scorer.reads != "geometry"}
+        sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
+        if sharing:
+            parts = [block.part(rows) for rows in blocks(len(points), self.geometry_rows)]
+            by_part = [[s.score(part) for s in sharing] for part in parts]
+            for s, of_parts in zip(sharing, zip(*by_part, strict=True), strict=True):
+                scores[id(s)] = np.vstack(of_parts)
+        return np.hstack([scores[id(s)] for s in self.scorers])
 
     def keep(self, names: Iterable[str]) -> "ScoredView | None":
         """Return the view for some of its columns, or None if it has none of them."""
         wanted = set(names)
         kept = []
         for s in self.scorers:
-            own_names = PlannedScorer(s.label, s.scorer, s.ks).column_names(self.space.name)
-            ks = tuple(k for k, name in zip(s.ks, own_names, strict=True) if name in wanted)
+            names_of = s.column_names(self.space.name)
+            ks = tuple(k for k, name in zip(s.ks, names_of, strict=True) if name in wanted)
             if ks:
                 kept.append(s.keep(ks))
         if not kept:
@@ -130,7 +136,7 @@ class ScoredView:
         """
         sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
         if sharing:
-            self._describe_reference(sharing, 0, self.block_rows, engine)
+            self._describe_reference(sharing, 0, self.geometry_rows, engine)
         scores = []
         for s in self.scorers:
             for step in range(len(s.frozen), len(s.scorer.descriptions)):
@@ -158,7 +164,7 @@ class ScoredView:
         """Return the scores of all reference rows and remember their summary."""
         if type(s.scorer).compare is Scorer.compare:
             scores = s.frozen[-1]
-            s.frozen = [array[:0] for array in s.frozen]  # nobody is compared with these
+            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
         else:
             n = self.graph.n_distinct
             of_distinct = np.empty((n, len(s.ks)))
@@ -177,8 +183,8 @@ class ScoredView:
         return f"{names} in {self.space.name}" if self.space.name else names
 
     @property
-    def block_rows(self) -> int:
-        """Number of rows that are best scored together."""
+    def geometry_rows(self) -> int:
+        """Number of rows whose geometry fits into the cache."""
         depth = max((s.ks[-1] for s in self.scorers if s.scorer.reads == "geometry"), default=1)
         return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
 

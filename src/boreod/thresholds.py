@@ -35,6 +35,12 @@ def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> f
     scores, codes = probabilities[judged], codes[judged]
     if kind == "probability":
         return number
+    needed = {"alerts": codes >= -1, "fpr": codes == 0, "precision": codes == 1}[kind]
+    if not needed.any():
+        raise ValueError(
+            f"The threshold {spelling!r} needs out-of-bag scores, and every labelled row is in "
+            "every bag. Pass a probability, or label more rows."
+        )
     if kind == "alerts":
         return _below(np.sort(scores)[::-1], int(number))
     if kind == "fpr":
@@ -55,7 +61,7 @@ def read_threshold(spelling: Any) -> tuple[str, float]:
             number = float(text)
         except ValueError:
             number = -1.0
-        if (kind == "alerts" and number >= 1) or (
+        if (kind == "alerts" and 1 <= number < np.inf) or (
             kind in ("fpr", "precision") and 0.0 <= number <= 1.0
         ):
             return kind, number
@@ -79,7 +85,13 @@ def _for_precision(wanted: float, scores: NDArray, codes: NDArray) -> float:
 
 
 def _below(ranked: NDArray, count: int) -> float:
-    """Return the middle between the last of ``count`` descending scores and the next one."""
+    """Return a threshold that ``count`` of the descending scores are above, ties permitting."""
     if count >= len(ranked):
         return 0.0
-    return float(0.5 * (ranked[count - 1] + ranked[count]))
+    last = ranked[count - 1]
+    if ranked[count] < last:
+        return float(0.5 * (last + ranked[count]))
+    # A tie: take all of it or nothing, whichever comes closer; but never no alert at all.
+    above, through = int((ranked > last).sum()), int((ranked >= last).sum())
+    takes_none = above > 0 and count - above <= through - count
+    return float(last if takes_none else np.nextafter(last, 0.0))

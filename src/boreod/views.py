@@ -130,6 +130,10 @@ def _place(
         raise ValueError(
             f"The metric of a view must be one of {sorted(METRICS)}; got {view.metric!r}."
         )
+    if not view.name and view != View():
+        raise ValueError(
+            f"A view other than the plain full space needs a name for its columns; got {view!r}."
+        )
     if "@" in view.name:
         raise ValueError(f"The name of a view must not contain '@'; got {view.name!r}.")
     rows = None

@@ -2,8 +2,18 @@
 
 from boreod.neighbors.backends import BACKENDS
 from boreod.neighbors.block import Block, Ks, Reverse
-from boreod.neighbors.graph import NeighborGraph, blocks
+from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, blocks
 from boreod.neighbors.known_rows import KnownRows
 from boreod.neighbors.metrics import METRICS
 
-__all__ = ["BACKENDS", "METRICS", "Block", "KnownRows", "Ks", "NeighborGraph", "Reverse", "blocks"]
+__all__ = [
+    "BACKENDS",
+    "METRICS",
+    "SEARCH_ROWS",
+    "Block",
+    "KnownRows",
+    "Ks",
+    "NeighborGraph",
+    "Reverse",
+    "blocks",
+]

@@ -5,7 +5,7 @@ serves both.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from numpy.typing import NDArray
@@ -76,6 +76,17 @@ class Block:
     def own_radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of the rows of the block, a column per k."""
         return self.distances.take([k - 1 for k in ks], axis=1)
+
+    def part(self, rows: slice) -> "Block":
+        """Return some rows of the block."""
+        return replace(
+            self,
+            points=self.points[rows],
+            distances=self.distances[rows],
+            indices=self.indices[rows],
+            own=self.own[rows],
+            _among=None,
+        )
 
     @cached_property
     def reverse(self) -> Reverse:

@@ -9,6 +9,7 @@ table of many copies costs what its distinct rows cost.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +81,16 @@ class NeighborGraph:
         """Return the same graph for some of its ks; nothing is searched again."""
         graph = object.__new__(NeighborGraph)
         graph.__dict__.update(self.__dict__)
+        graph.__dict__.pop("_reverse_radii", None)
         graph._radii = {ks: self.radii(ks)}
         graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
-        graph.lists = graph._inverse = None
+        graph.forget_lists()
         return graph
 
     def forget_lists(self) -> None:
         """Drop what only the training rows need."""
-        self.lists = self._inverse = None
+        self.lists = None
+        vars(self).pop("_inverse", None)
 
     @property
     def n_distinct(self) -> int:
@@ -104,14 +107,10 @@ class NeighborGraph:
         own = self._distinct[rows]
         # without copies a slice does, which copies nothing
         chosen = rows if self.n_distinct == len(self._place) else own
-        points = self.reference[chosen]
-
-        def find_reverse() -> Reverse:
-            if self._inverse is None:
-                return self._search_reverse(points, own)
-            return Reverse(*_pick(*self._inverse, own))
-
-        return self._block(points, self.lists[0][chosen], self.lists[1][chosen], own, find_reverse)
+        distances, indices = self.lists[0][chosen], self.lists[1][chosen]
+        return self._block(
+            self.reference[chosen], distances, indices, own, lambda: self._inverse(own)
+        )
 
     def new_block(self, points: NDArray, own: NDArray) -> Block:
         """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``."""
@@ -121,8 +120,9 @@ class NeighborGraph:
             distances, indices = self.backend.nearest(rows, k)
             reverse = NO_REVERSE
         else:
-            radii = self._reverse_radii()
-            distances, indices, entries = self.backend.nearest_and_reverse(rows, k, radii)
+            distances, indices, entries = self.backend.nearest_and_reverse(
+                rows, k, self._reverse_radii
+            )
             reverse = Reverse(*_without_own(*entries, own))
         distances, indices = _leave_out(distances, indices, own, self.k)
         return self._block(rows, distances, indices, own, lambda: reverse)
@@ -158,26 +158,36 @@ class NeighborGraph:
             found = self.backend.nearest(self.reference[own], one_more + 1)
             nearest, which = _leave_out(*found, own, one_more)
             distances[own], indices[own] = nearest[:, : self.k], which[:, : self.k]
-            tied = nearest[:, one_more - 1] == nearest[:, self.k - 1]
-            return bool(one_more > self.k and tied.any())
+            if self.reverse_k == 0 or one_more == self.k:
+                return False  # nobody asks, or the lists hold everything there is
+            return bool((nearest[:, self.k] == nearest[:, self.reverse_k - 1]).any())
 
         ties = engine.map(search, list(blocks(self.n_distinct, SEARCH_ROWS)), "neighbor search")
         self._lists_end_in_ties = any(ties)
         _copy_lists(distances, indices, self._distinct[self._place])
         return distances, indices
 
-    def _invert(self) -> tuple[NDArray, NDArray, NDArray] | None:
-        """Turn the lists around, unless a list ends in a tie and so misses reverse neighbors."""
-        if self.reverse_k == 0 or self._lists_end_in_ties:
-            return None
-        assert self.lists is not None
-        return _turn_around(*self.lists, self._reverse_radii())
+    def _invert(self) -> Callable[[NDArray], Reverse]:
+        """Return what gives the reverse neighbors of training rows.
 
+        Lists are turned around, unless some end in ties and so miss reverse neighbors; these are
+        then searched, when they are asked for, because ties can make them as many as all pairs.
+        """
+        if self.reverse_k == 0:
+            return lambda _: NO_REVERSE
+        if self._lists_end_in_ties:
+            return self._search_reverse
+        assert self.lists is not None
+        inverse = _turn_around(*self.lists, self._reverse_radii)
+        return lambda own: Reverse(*_pick(*inverse, own))
+
+    @cached_property
     def _reverse_radii(self) -> NDArray:
         return np.ascontiguousarray(self.radii(self.ks)[:, self.ks.index(self.reverse_k)])
 
-    def _search_reverse(self, points: NDArray, own: NDArray) -> Reverse:
-        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii())
+    def _search_reverse(self, own: NDArray) -> Reverse:
+        points = self.reference[own]
+        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii)
         return Reverse(*_without_own(*entries, own))
 
 

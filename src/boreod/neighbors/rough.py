@@ -33,7 +33,7 @@ class RoughTable:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
         # Rows of a table are often sorted, so the sample is spread over all of it.
-        step = max(1, points.shape[0] // SAMPLE)
+        step = -(-points.shape[0] // SAMPLE)
         self.center = np.median(points[::step], axis=0)
         centered = points.T - self.center[:, np.newaxis]
         self.scale = np.abs(centered).max() or 1.0
@@ -79,7 +79,7 @@ def _scan(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Meet the table tile by tile: a tile is read from memory once for the whole block."""
     m, n = rows.shape[0], columns.shape[1]
-    growth = 1.0 + (rows.shape[1] + 5) * UNIT
+    growth = 1.0 / (1.0 - (rows.shape[1] + 5) * UNIT)
     rough, error = _round_rows(rows, center, scale, metric)
     reach = (radii * (growth / scale)).astype(np.float32)
     limit, complete_to = np.empty(m, np.float32), np.empty(m)

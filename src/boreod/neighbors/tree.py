@@ -4,7 +4,7 @@ Every node knows the box around its rows. Box distances add their terms in the o
 as row distances do; rounding is monotone, so a box distance never exceeds the computed distance of
 a row inside, and pruning loses nothing, not even ties. A box without extent (many copies of one
 row) is a leaf of any size, and its copies are taken in the order of their indices until one is
-refused: duplicates do not slow the search down.
+refused: copies do not slow the search for neighbors down.
 
 Reverse neighbors are found in the same tree: a node whose box is farther away than the largest
 radius inside cannot hold one.
@@ -38,6 +38,7 @@ class KDTree:
         levels = max(0, int(np.ceil(np.log2(max(1, points.shape[0] / LEAF)))))
         self.order, self.spans, self.boxes = _build(points, 2 ** (levels + 1) - 1)
         self.points = points[self.order]
+        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
@@ -48,8 +49,10 @@ class KDTree:
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
         """Return the nearest, and every reference row that has the row within its radius."""
         distances, indices = self.nearest(rows, k)
-        in_order = radii[self.order]
-        reach = _largest_below(in_order, self.spans)
+        if self._reach is None or self._reach[0] is not radii:  # the same for every block
+            in_order = radii[self.order]
+            self._reach = (radii, in_order, _largest_below(in_order, self.spans))
+        _, in_order, reach = self._reach
         reverse = _reverse(
             self.points, self.order, self.spans, self.boxes, rows, in_order, reach, self.metric
         )

@@ -140,7 +140,7 @@ def _largest_value(product: NDArray, inverse: NDArray, own: float) -> float:
 @compiled
 def _log_variance(weight: float, squares: float, largest: float) -> float:
     """Return the logarithm of a variance; no v is larger than the largest weight."""
-    if weight == 0.0:  # without a pair there is nothing to be seen: deep inside
+    if weight == 0.0 or not np.isfinite(squares):  # no pair, or beyond measure: deep inside
         return np.inf
     variance = squares / weight
     return np.log(variance) if variance > (EQUAL * largest) ** 2 else -np.inf
