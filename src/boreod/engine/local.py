@@ -4,12 +4,13 @@ The kernels release the interpreter lock, so threads share the tables and nothin
 do not depend on each other; the number of threads changes the time and not one bit of the result.
 """
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from boreod.engine.progress import Progress
 
@@ -52,21 +53,44 @@ class Threads:
     ) -> list[Result]:
         """Return the results in the order of the items."""
         with Progress(label, len(items), self.verbose) as progress, _plain_interrupts():
-            if self.n_threads == 1 or len(items) == 1:
-                return self._collect(map(function, items), progress)
-            executor = ThreadPoolExecutor(min(self.n_threads, len(items)))
-            try:
-                return self._collect(executor.map(function, items), progress)
-            finally:  # after an interrupt, blocks that have not begun never begin
-                executor.shutdown(cancel_futures=True)
+            return _Run(function, items, progress).finish(min(self.n_threads, len(items)))
 
-    @staticmethod
-    def _collect(results: Iterable[Result], progress: Progress) -> list[Result]:
-        collected = []
-        for result in results:
-            collected.append(result)
-            progress.advance()
-        return collected
+
+class _Run(Generic[Item, Result]):
+    """One function over many items: every thread takes the next item until none is left.
+
+    The calling thread works too. After a failure or an interrupt nobody takes another item.
+    """
+
+    def __init__(
+        self, function: Callable[[Item], Result], items: Sequence[Item], progress: Progress
+    ) -> None:
+        self._function, self._items, self._progress = function, items, progress
+        self._next = itertools.count()
+        self._results: dict[int, Result] = {}
+        self._failures: dict[int, BaseException] = {}
+
+    def finish(self, n_threads: int) -> list[Result]:
+        """Return the results in order, or raise the first failure."""
+        helpers = [threading.Thread(target=self._work) for _ in range(n_threads - 1)]
+        for helper in helpers:
+            helper.start()
+        self._work()
+        for helper in helpers:
+            helper.join()
+        if self._failures:
+            raise self._failures[min(self._failures)]
+        return [self._results[place] for place in range(len(self._items))]
+
+    def _work(self) -> None:
+        for place in self._next:
+            if place >= len(self._items) or self._failures:
+                return
+            try:
+                self._results[place] = self._function(self._items[place])
+                self._progress.advance()
+            except BaseException as failure:  # raised again by the calling thread
+                self._failures[place] = failure
 
 
 @contextmanager

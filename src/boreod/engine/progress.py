@@ -1,6 +1,7 @@
 """A progress bar on standard error that appears only when the work turns out to be long."""
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ class Progress:
         self._started = time.monotonic()
         self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._bar: Any = None
+        self._lock = threading.Lock()
 
     def __enter__(self) -> "Progress":
         """Begin to count."""
@@ -33,11 +35,14 @@ class Progress:
 
     def advance(self) -> None:
         """Count one step."""
-        self._done += 1
-        if self._bar is None and self._is_due():
-            self._open()
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
+        if not self._wanted:
+            return
+        with self._lock:  # threads advance together
+            self._done += 1
+            if self._bar is None and time.monotonic() - self._started > QUIET_SECONDS:
+                self._open()
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
 
     def __exit__(
         self,
@@ -48,9 +53,6 @@ class Progress:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
-
-    def _is_due(self) -> bool:
-        return self._wanted and time.monotonic() - self._started > QUIET_SECONDS
 
     def _open(self) -> None:
         from rich import progress

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.tree import KDTree
 
-PILOT_ROWS = 32
+PILOT_ROWS = 16
 ALWAYS_BRUTE_BELOW = 2000  # rows; a tree cannot win back the pilot there
 ALWAYS_BRUTE_ABOVE = 40  # columns; boxes hardly ever exclude each other there
 

@@ -74,11 +74,16 @@ def _nearest_of(
     m = rows.shape[0]
     distances, indices = np.empty((m, k)), np.empty((m, k), np.int32)
     kept = np.empty(candidates.shape[1])
+    gathered = np.empty((points.shape[1], candidates.shape[1]))
     for row in range(m):
         size, sure = count[row], 0
         if size <= candidates.shape[1]:  # otherwise not all of them were noted
             for place in range(size):
-                kept[place] = reduced_distance(rows[row], points[candidates[row, place]], metric)
+                candidate = candidates[row, place]
+                for column in range(points.shape[1]):
+                    gathered[column, place] = points[candidate, column]
+            distances_to_tile(gathered, 0, size, rows[row], metric, kept)
+            for place in range(size):
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:
             size = _search_all(columns, rows[row], metric, kept, candidates[row], k)

@@ -43,7 +43,7 @@ class KDEOS(Scorer):
     formula = "normal cdf of (mean - own) / sd of kernel densities over p and its neighbors"
     reads = "reverse"
     min_k = 3
-    descriptions = ("bandwidth", "log_density")
+    descriptions = ("bandwidth", "log_bandwidth", "log_density")
 
     def __init__(self, scale: float = 0.5, dimension: float = 2.0) -> None:
         self.scale = positive("scale", scale)
@@ -54,6 +54,11 @@ class KDEOS(Scorer):
         sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)[:, [k - 2 for k in ks]]
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
+    def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return logarithms of the bandwidths, which would else be taken again for every pair."""
+        with np.errstate(divide="ignore"):
+            return np.log(described[0].own)
+
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
         reverse = block.reverse
@@ -62,8 +67,9 @@ class KDEOS(Scorer):
             reverse.indices,
             reverse.distances,
             block.radii(ks),
-            described[0].own,
             described[0].reference,
+            described[1].own,
+            described[1].reference,
             float(self.dimension),
         )
 
@@ -79,35 +85,36 @@ def _log_density(
     sources: NDArray,
     distances: NDArray,
     radii: NDArray,
-    own: NDArray,
-    reference: NDArray,
+    bandwidths: NDArray,
+    own_logs: NDArray,
+    logs: NDArray,
     dimension: float,
 ) -> NDArray:
     log_of_one = 0.5 * math.log(2.0 * math.pi)  # a contribution of 1, without the constant
-    result = np.empty(own.shape)
-    unit, total = np.empty(own.shape[1]), np.empty(own.shape[1])
-    for row in range(own.shape[0]):
-        for column in range(own.shape[1]):
+    m, n_ks = own_logs.shape
+    result, unit, total = np.empty((m, n_ks)), np.empty(n_ks), np.empty(n_ks)
+    for row in range(m):
+        for column in range(n_ks):
             # Terms are relative to the row's own kernel, which is then exactly 1.
-            width = own[row, column]
-            unit[column] = -dimension * math.log(width) if width > 0.0 else log_of_one
+            own_log = own_logs[row, column]
+            unit[column] = -dimension * own_log if own_log > -np.inf else log_of_one
             total[column] = 1.0
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], distances[entry]
-            for column in range(own.shape[1]):
+            for column in range(n_ks):
                 if distance > radii[source, column]:
                     continue
-                spread = reference[source, column]
-                if spread > 0.0:
-                    u = distance / spread
-                    exponent = -dimension * math.log(spread) - 0.5 * u * u - unit[column]
+                bandwidth = bandwidths[source, column]
+                if bandwidth > 0.0:
+                    u = distance / bandwidth
+                    exponent = -dimension * logs[source, column] - 0.5 * u * u - unit[column]
                 elif distance == 0.0:
                     exponent = log_of_one - unit[column]
                 else:
                     continue
                 if exponent > NEGLIGIBLE:
                     total[column] += math.exp(min(exponent, LARGEST_EXPONENT))
-        for column in range(own.shape[1]):
+        for column in range(n_ks):
             result[row, column] = unit[column] + math.log(total[column])
     return result
 
