@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv
+
+from boreod.compiled import compiled
 
 MOST_STEPS = 200
 SMALL_GRADIENT = 1e-8
@@ -55,27 +56,9 @@ def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution
     (True, True)
     """
     design = np.hstack([np.ones((len(columns), 1)), columns])
-    signs = 2.0 * targets - 1.0
-    beta = np.zeros(design.shape[1])
-    ridge = penalty * len(targets)
-    value, gradient, weights = _evaluate(design, signs, beta, ridge)
-    gram = design @ design.T if design.shape[0] < design.shape[1] else None
-    for _ in range(MOST_STEPS):
-        if np.abs(gradient).max() <= SMALL_GRADIENT * len(targets):
-            break
-        step = _newton_step(design, gram, weights, gradient, ridge)
-        size = 1.0
-        while True:
-            moved = beta - size * step
-            new_value, new_gradient, new_weights = _evaluate(design, signs, moved, ridge)
-            if new_value <= value or size < 1e-8:
-                break
-            size /= 2
-        if new_value >= value and np.abs(new_gradient).max() >= np.abs(gradient).max():
-            break  # rounding leaves no further progress
-        beta, value, gradient, weights = moved, new_value, new_gradient, new_weights
-    left = float(np.abs(gradient).max()) / len(targets)
-    return Solution(beta, left, float(value) / len(targets))
+    n = len(targets)
+    beta, gradient, value = _descend(design, 2.0 * targets - 1.0, penalty * n, MOST_STEPS)
+    return Solution(beta, float(np.abs(gradient).max()) / n, value / n)
 
 
 def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solution:
@@ -93,28 +76,63 @@ def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solu
     return Solution(beta, solution.gradient, solution.objective)
 
 
+@compiled
+def _descend(
+    design: NDArray, signs: NDArray, ridge: float, most_steps: int
+) -> tuple[NDArray, NDArray, float]:
+    """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes."""
+    n, d = design.shape
+    beta = np.zeros(d)
+    value, gradient, weights = _evaluate(design, signs, beta, ridge)
+    gram = design @ design.T if n < d else np.empty((0, 0))
+    for _ in range(most_steps):
+        if np.abs(gradient).max() <= SMALL_GRADIENT * n:
+            break
+        step = _newton_step(design, gram, weights, gradient, ridge)
+        size = 1.0
+        moved = beta - step
+        new_value, new_gradient, new_weights = _evaluate(design, signs, moved, ridge)
+        while new_value > value and size > 1e-8:
+            size /= 2.0
+            moved = beta - size * step
+            new_value, new_gradient, new_weights = _evaluate(design, signs, moved, ridge)
+        if new_value >= value and np.abs(new_gradient).max() >= np.abs(gradient).max():
+            break  # rounding leaves no further progress
+        beta, value, gradient, weights = moved, new_value, new_gradient, new_weights
+    return beta, gradient, value
+
+
+@compiled
 def _evaluate(
     design: NDArray, signs: NDArray, beta: NDArray, ridge: float
 ) -> tuple[float, NDArray, NDArray]:
     """Return objective, gradient and the weights of the rows in the Hessian."""
     margins = signs * (design @ beta)
-    value = np.logaddexp(0.0, -margins).sum() + 0.5 * ridge * (beta @ beta)
-    errors = np.exp(-np.logaddexp(0.0, margins))  # 1 - probability of the right label
+    value = 0.5 * ridge * (beta @ beta)
+    errors = np.empty(margins.shape[0])  # 1 - probability of the right label
+    for row in range(margins.shape[0]):
+        small = np.exp(-abs(margins[row]))
+        value += np.log1p(small) + max(0.0, -margins[row])
+        errors[row] = (small if margins[row] > 0.0 else 1.0) / (1.0 + small)
     gradient = ridge * beta - design.T @ (signs * errors)
     return value, gradient, errors * (1.0 - errors)
 
 
+@compiled
 def _newton_step(
-    design: NDArray, gram: NDArray | None, weights: NDArray, gradient: NDArray, ridge: float
+    design: NDArray, gram: NDArray, weights: NDArray, gradient: NDArray, ridge: float
 ) -> NDArray:
     """Solve (design' W design + ridge) step = gradient, in the smaller of the two dimensions."""
-    if gram is None:
-        hessian = (design * weights[:, np.newaxis]).T @ design
-        hessian.flat[:: len(hessian) + 1] += ridge
-        return dposv(hessian, gradient)[1]
-    # Woodbury: step = (g - design' R (R gram R + ridge)^-1 R design g) / ridge, with R R = W
     root = np.sqrt(weights)
-    kernel = gram * np.outer(root, root)
-    kernel.flat[:: len(kernel) + 1] += ridge
-    inner = dposv(kernel, root * (design @ gradient))[1]
+    if gram.shape[0] == 0:
+        scaled = design * root.reshape(-1, 1)
+        hessian = scaled.T @ scaled
+        for place in range(hessian.shape[0]):
+            hessian[place, place] += ridge
+        return np.linalg.solve(hessian, gradient)
+    # Woodbury: step = (g - design' R (R gram R + ridge)^-1 R design g) / ridge, with R R = W
+    kernel = gram * root * root.reshape(-1, 1)
+    for place in range(kernel.shape[0]):
+        kernel[place, place] += ridge
+    inner = np.linalg.solve(kernel, root * (design @ gradient))
     return (gradient - design.T @ (root * inner)) / ridge
