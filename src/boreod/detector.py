@@ -1,7 +1,5 @@
 """BORE: representation, scaling, balanced bags, one probability."""
 
-import warnings
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,15 +9,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.bagging import Bags, draw_bags
+from boreod.calibration import calibrate, correct_for_balance, warn_without_score
 from boreod.engine import Threads
 from boreod.explanation import Explanation, contribute
 from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
 from boreod.labels import INLIER, OUTLIER, read_labels
-from boreod.logistic import fit_logistic
+from boreod.parameters import check_parameters
 from boreod.representation import OutlierRepresentation
 from boreod.rows import LARGEST, all_or_nothing, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
-from boreod.thresholds import choose_threshold, read_threshold
+from boreod.thresholds import choose_threshold
 
 
 class BORE(ClassifierMixin, BaseEstimator):
@@ -144,7 +143,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        self._check_parameters()
+        check_parameters(self)
         for stale in {"penalty_", "gradients_"} & set(vars(self)):
             delattr(self, stale)
         self._aggregation = self.aggregation
@@ -178,7 +177,7 @@ class BORE(ClassifierMixin, BaseEstimator):
             Return the bags' mean, uncorrected for their balance.
         """
         odds = self._mean_log_odds(X)
-        outlier = expit(odds if raw else self._correct(odds))
+        outlier = expit(odds if raw else self._correction.apply(odds))
         return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
@@ -189,7 +188,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        return self._correct(self._mean_log_odds(X))
+        odds = self._mean_log_odds(X)
+        return self._correction.apply(odds)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row, by ``threshold_``.
@@ -219,15 +219,16 @@ class BORE(ClassifierMixin, BaseEstimator):
                 f"{self.classifier!r}. Use a permutation importance, or leave `classifier` out."
             )
         table = self._represent(X)
-        odds = self._correct(self._mean_of_bags(table))
-        base = float(self._correct(self._mean_of_bags(self._base[np.newaxis]))[0])
-        contributions = self._slope * contribute(
+        odds = self._correction.apply(self._mean_of_bags(table))
+        base = float(self._correction.apply(self._mean_of_bags(self._base[np.newaxis]))[0])
+        slope = self._correction.slope
+        contributions = slope * contribute(
             table,
             self._base,
             self._head.coefficients,
             self._head.intercepts,
             self._aggregation,
-            (odds - base) / self._slope,
+            (odds - base) / slope,
         )
         result = Explanation(list(self.columns_), contributions, base, odds)
         return result.grouped(self.representation_.families_) if grouped else result
@@ -255,41 +256,10 @@ class BORE(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _check_parameters(self) -> None:
-        for name, allowed in (
-            ("input_scaling", ("minmax", None)),
-            ("scaling", tuple(SCALERS)),
-            ("aggregation", ("mean", "log-odds")),
-            ("calibration", (None, "oob")),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, str | None) or value not in allowed:
-                raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
-        if not _is_number(self.n_bags, Integral) or self.n_bags < 1:
-            raise ValueError(f"`n_bags` must be a positive integer; got {self.n_bags!r}.")
-        if not _is_number(self.share, Real) or not 0.0 < self.share <= 1.0:
-            raise ValueError(f"`share` must be above 0 and at most 1; got {self.share!r}.")
-        is_positive = _is_number(self.penalty, Real) and 0.0 < float(self.penalty) < np.inf
-        if not is_positive and not (isinstance(self.penalty, str) and self.penalty == "auto"):
-            raise ValueError(
-                f"`penalty` must be a positive number or 'auto'; got {self.penalty!r}."
-            )
-        read_threshold(self.threshold)
-        if self.classifier is not None and not hasattr(self.classifier, "predict_proba"):
-            raise TypeError(
-                f"`classifier` must have `predict_proba`; {self.classifier!r} has not. "
-                "Wrap it in CalibratedClassifierCV."
-            )
-
     def _make_representation(self, seed: int) -> OutlierRepresentation:
         if self.representation is None:
             return OutlierRepresentation(
                 n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
-            )
-        if not isinstance(self.representation, OutlierRepresentation):
-            raise TypeError(
-                "`representation` must be an OutlierRepresentation or None; got "
-                f"{self.representation!r}."
             )
         copy = clone(self.representation).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         return copy if copy.random_state is not None else copy.set_params(random_state=seed)
@@ -309,33 +279,12 @@ class BORE(ClassifierMixin, BaseEstimator):
     def _judge_out_of_bag(self, table: NDArray, bags: Bags, codes: NDArray) -> None:
         """Correct for the bags' balance, calibrate, choose the threshold: all out of bag."""
         odds = combine(self._head.log_odds(table), self._aggregation, ~bags.holds)
-        self._slope, self._shift = 1.0, float(np.log(bags.kept_inliers / bags.kept_outliers))
-        judged = np.isfinite(odds)
-        unjudged = int((~judged).sum())
-        if unjudged:
-            warnings.warn(
-                f"{unjudged} labelled rows are in every bag, so they have no out-of-bag "
-                "probability (NaN). More labelled outliers or more bags would help.",
-                UserWarning,
-                stacklevel=3,
-            )
-        labelled = judged & (codes >= 0)
+        self._correction = correct_for_balance(bags)
         if self.calibration == "oob":
-            targets = (codes[labelled] == OUTLIER).astype(np.float64)
-            line = np.zeros(2)
-            if 0 < targets.sum() < len(targets):
-                line = fit_logistic(odds[labelled, np.newaxis], targets, 1e-9).coefficients
-            if line[1] > 0:
-                self._shift, self._slope = line.tolist()
-            else:
-                warnings.warn(
-                    "Out-of-bag scores do not rank outliers above inliers, so they cannot "
-                    "calibrate; probabilities are corrected for the balance of the bags only.",
-                    UserWarning,
-                    stacklevel=3,
-                )
+            self._correction = calibrate(odds, codes, self._correction)
         self._codes = codes
-        self.oob_proba_ = expit(self._correct(odds))
+        self.oob_proba_ = expit(self._correction.apply(odds))
+        warn_without_score(odds)
         self.threshold_ = choose_threshold(self.threshold, self.oob_proba_, codes)
 
     def _scale_input(self, rows: NDArray) -> NDArray:
@@ -355,13 +304,6 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _mean_log_odds(self, X: ArrayLike) -> NDArray:
         return self._mean_of_bags(self._represent(X))
-
-    def _correct(self, odds: NDArray) -> NDArray:
-        return self._slope * odds + self._shift
-
-
-def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _log_odds(probability: float) -> float:

@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
 from boreod.engine import Engine
 from boreod.neighbors.backends import BACKENDS, choose_backend
 from boreod.neighbors.block import Block, Ks, Reverse
-from boreod.neighbors.known_rows import UNKNOWN, KnownRows
+from boreod.neighbors.known_rows import KnownRows
+from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
 from boreod.neighbors.metrics import METRICS, embed
 
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
@@ -123,8 +123,8 @@ class NeighborGraph:
             distances, indices, entries = self.backend.nearest_and_reverse(
                 rows, k, self._reverse_radii
             )
-            reverse = Reverse(*_without_own(*entries, own))
-        distances, indices = _leave_out(distances, indices, own, self.k)
+            reverse = Reverse(*without_own(*entries, own))
+        distances, indices = leave_out(distances, indices, own, self.k)
         return self._block(rows, distances, indices, own, lambda: reverse)
 
     def _block(
@@ -156,7 +156,7 @@ class NeighborGraph:
         def search(rows: slice) -> bool:
             own = self._distinct[rows]
             found = self.backend.nearest(self.reference[own], one_more + 1)
-            nearest, which = _leave_out(*found, own, one_more)
+            nearest, which = leave_out(*found, own, one_more)
             distances[own], indices[own] = nearest[:, : self.k], which[:, : self.k]
             if self.reverse_k == 0 or one_more == self.k:
                 return False  # nobody asks, or the lists hold everything there is
@@ -164,7 +164,7 @@ class NeighborGraph:
 
         ties = engine.map(search, list(blocks(self.n_distinct, SEARCH_ROWS)), "neighbor search")
         self._lists_end_in_ties = any(ties)
-        _copy_lists(distances, indices, self._distinct[self._place])
+        copy_lists(distances, indices, self._distinct[self._place])
         return distances, indices
 
     def _invert(self) -> Callable[[NDArray], Reverse]:
@@ -178,8 +178,8 @@ class NeighborGraph:
         if self._lists_end_in_ties:
             return self._search_reverse
         assert self.lists is not None
-        inverse = _turn_around(*self.lists, self._reverse_radii)
-        return lambda own: Reverse(*_pick(*inverse, own))
+        inverse = turn_around(*self.lists, self._reverse_radii)
+        return lambda own: Reverse(*pick(*inverse, own))
 
     @cached_property
     def _reverse_radii(self) -> NDArray:
@@ -188,98 +188,10 @@ class NeighborGraph:
     def _search_reverse(self, own: NDArray) -> Reverse:
         points = self.reference[own]
         _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii)
-        return Reverse(*_without_own(*entries, own))
+        return Reverse(*without_own(*entries, own))
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Cut ``n`` rows into blocks."""
     for start in range(0, n, size):
         yield slice(start, min(n, start + size))
-
-
-@compiled
-def _leave_out(
-    distances: NDArray, indices: NDArray, own: NDArray, k: int
-) -> tuple[NDArray, NDArray]:
-    """Cut lists to ``k`` entries without the row itself, or without the last if it is not there."""
-    m = distances.shape[0]
-    kept, kept_index = np.empty((m, k)), np.empty((m, k), np.int32)
-    for row in range(m):
-        place = 0
-        for entry in range(distances.shape[1]):
-            if place < k and (own[row] == UNKNOWN or indices[row, entry] != own[row]):
-                kept[row, place], kept_index[row, place] = (
-                    distances[row, entry],
-                    indices[row, entry],
-                )
-                place += 1
-    return kept, kept_index
-
-
-@compiled
-def _copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
-    """Give copies of a row its list, in which they stand back for the row itself."""
-    for row in range(first.shape[0]):
-        source = first[row]
-        if source == row:
-            continue
-        distances[row], indices[row, 0] = distances[source], source
-        place = 1
-        for entry in range(indices.shape[1]):
-            if place < indices.shape[1] and indices[source, entry] != row:
-                indices[row, place] = indices[source, entry]
-                place += 1
-
-
-@compiled
-def _pick(
-    offsets: NDArray, sources: NDArray, from_source: NDArray, rows: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the reverse neighbors of some rows."""
-    cut = np.zeros(rows.shape[0] + 1, np.int64)
-    for place, row in enumerate(rows):
-        cut[place + 1] = cut[place] + offsets[row + 1] - offsets[row]
-    picked, distances = np.empty(cut[-1], np.int32), np.empty(cut[-1])
-    for place, row in enumerate(rows):
-        picked[cut[place] : cut[place + 1]] = sources[offsets[row] : offsets[row + 1]]
-        distances[cut[place] : cut[place + 1]] = from_source[offsets[row] : offsets[row + 1]]
-    return cut, picked, distances
-
-
-@compiled
-def _without_own(
-    offsets: NDArray, indices: NDArray, distances: NDArray, own: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Take the row itself out of its reverse neighbors."""
-    keep = np.ones(indices.shape[0], np.bool_)
-    cut = np.zeros_like(offsets)
-    for row in range(own.shape[0]):
-        for entry in range(offsets[row], offsets[row + 1]):
-            keep[entry] = indices[entry] != own[row]
-            cut[row + 1] += keep[entry]
-        cut[row + 1] += cut[row]
-    return cut, indices[keep], distances[keep]
-
-
-@compiled
-def _turn_around(
-    distances: NDArray, indices: NDArray, radii: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """List, for every row, the rows that have it within their radius."""
-    n, k = indices.shape
-    offsets = np.zeros(n + 1, np.int64)
-    for source in range(n):
-        for place in range(k):
-            if distances[source, place] <= radii[source]:
-                offsets[indices[source, place] + 1] += 1
-    for row in range(n):
-        offsets[row + 1] += offsets[row]
-    free = offsets[:-1].copy()
-    sources, from_source = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
-    for source in range(n):
-        for place in range(k):
-            if distances[source, place] <= radii[source]:
-                entry = free[indices[source, place]]
-                sources[entry], from_source[entry] = source, distances[source, place]
-                free[indices[source, place]] += 1
-    return offsets, sources, from_source

@@ -1,0 +1,45 @@
+"""The parameters of the detector, checked in one place."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from boreod.representation import OutlierRepresentation
+from boreod.scaling import SCALERS
+from boreod.thresholds import read_threshold
+
+
+def check_parameters(model: Any) -> None:
+    """Raise for a parameter of BORE that is not allowed, before any work is done."""
+    for name, allowed in (
+        ("input_scaling", ("minmax", None)),
+        ("scaling", tuple(SCALERS)),
+        ("aggregation", ("mean", "log-odds")),
+        ("calibration", (None, "oob")),
+    ):
+        value = getattr(model, name)
+        if not isinstance(value, str | None) or value not in allowed:
+            raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
+    if not _is_number(model.n_bags, Integral) or model.n_bags < 1:
+        raise ValueError(f"`n_bags` must be a positive integer; got {model.n_bags!r}.")
+    if not _is_number(model.share, Real) or not 0.0 < model.share <= 1.0:
+        raise ValueError(f"`share` must be above 0 and at most 1; got {model.share!r}.")
+    is_positive = _is_number(model.penalty, Real) and 0.0 < float(model.penalty) < np.inf
+    if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
+        raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
+    read_threshold(model.threshold)
+    if model.classifier is not None and not hasattr(model.classifier, "predict_proba"):
+        raise TypeError(
+            f"`classifier` must have `predict_proba`; {model.classifier!r} has not. "
+            "Wrap it in CalibratedClassifierCV."
+        )
+    if not isinstance(model.representation, OutlierRepresentation | None):
+        raise TypeError(
+            "`representation` must be an OutlierRepresentation or None; got "
+            f"{model.representation!r}."
+        )
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
