@@ -1,5 +1,10 @@
 """Wrong input gets one clear sentence and never a traceback from inside a kernel."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -201,6 +206,43 @@ def test_first_fit_that_fails_leaves_nothing():
 def test_wrong_parameters_of_scorers(scorer, parameters):
     with pytest.raises(ValueError, match="must be a positive finite number; got"):
         scorer(**parameters)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_after_a_failure_nobody_takes_another_item(threads):
+    taken = []
+
+    def fail(item):
+        taken.append(item)
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match="0"):
+        Threads(threads).map(fail, list(range(1000)), "failing")
+    assert len(taken) <= threads
+
+
+def test_interrupt_stops_all_threads(rows):
+    """Ctrl-C in the middle of a long fit: a process of its own, a real signal."""
+    code = (
+        "import numpy as np, sys\n"
+        "from boreod import OutlierRepresentation\n"
+        "X = np.random.default_rng(0).normal(size=(60_000, 20))\n"
+        "OutlierRepresentation(['lof'], [5], backend='brute').fit(X[:2000])\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    OutlierRepresentation(n_jobs=2).fit(X)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        process.wait(timeout=20)
+    assert time.monotonic() - started < 20
 
 
 def test_interrupt_inside_a_kernel_is_an_interrupt():

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.engine import plain_interrupts
+
 LARGEST = 1e150  # squares of differences stay finite
 SMALLEST = 1e-140  # squares of differences do not vanish
 
@@ -38,7 +40,8 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Put an estimator back as it was if fitting fails; an old fit survives."""
     before = dict(vars(estimator))
     try:
-        yield
+        with plain_interrupts():
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

@@ -52,7 +52,7 @@ class Threads:
         self, function: Callable[[Item], Result], items: Sequence[Item], label: str
     ) -> list[Result]:
         """Return the results in the order of the items."""
-        with Progress(label, len(items), self.verbose) as progress, _plain_interrupts():
+        with Progress(label, len(items), self.verbose) as progress, plain_interrupts():
             return _Run(function, items, progress).finish(min(self.n_threads, len(items)))
 
 
@@ -75,9 +75,13 @@ class _Run(Generic[Item, Result]):
         helpers = [threading.Thread(target=self._work) for _ in range(n_threads - 1)]
         for helper in helpers:
             helper.start()
-        self._work()
-        for helper in helpers:
-            helper.join()
+        try:
+            self._work()
+            for helper in helpers:
+                helper.join()
+        except BaseException as interrupt:
+            self._failures[-1] = interrupt  # tells the helpers to stop
+            raise
         if self._failures:
             raise self._failures[min(self._failures)]
         return [self._results[place] for place in range(len(self._items))]
@@ -94,12 +98,15 @@ class _Run(Generic[Item, Result]):
 
 
 @contextmanager
-def _plain_interrupts() -> Iterator[None]:
+def plain_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt for what Ctrl-C becomes when it hits the start of a kernel."""
     try:
         yield
     except SystemError as error:
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        origin: BaseException | None = error
+        while isinstance(origin, SystemError):
+            origin = origin.__cause__ or origin.__context__
+        if isinstance(origin, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise
 
