@@ -16,7 +16,7 @@ test: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'
-	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/bench_*.py; do echo "$$script"; $(BIN)/python $$script; done
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

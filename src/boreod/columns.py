@@ -83,7 +83,9 @@ class FittedColumns:
             for view, to in zip(self.views, self._view_to, strict=True):
                 out[:, to] = view.scored.score(block, view.known.find(block))
 
-        if self.views:
+        if self.views and len(points) <= SEARCH_ROWS:
+            fill(slice(0, len(points)))  # one row must not wait for threads
+        elif self.views:
             engine.map(fill, list(blocks(points.shape[0], SEARCH_ROWS)), "scores of new rows")
         return self._fill_rest(result, points)
 

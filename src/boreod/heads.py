@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from boreod.bagging import Bags
 from boreod.engine import Engine
@@ -16,6 +17,7 @@ from boreod.logistic import Solution, fit_standardized
 from boreod.scorers.foreign import fresh_copy
 
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
 NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
 
 
@@ -109,8 +111,16 @@ def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> 
         use = use | silent.reshape(-1, 1)
     if aggregation == "log-odds":
         result = log_odds.mean(axis=1, where=use)
-    else:  # p and 1 - p as logarithms, so that neither becomes 0
-        result = log_mean(log_sigmoid(log_odds), use) - log_mean(log_sigmoid(-log_odds), use)
+    else:
+        outlier, inlier = (expit(side * log_odds).mean(axis=1, where=use) for side in (1.0, -1.0))
+        extreme = np.minimum(outlier, inlier) < ALMOST_ZERO
+        with np.errstate(divide="ignore"):
+            result = np.log(outlier) - np.log(inlier)
+        if extreme.any():  # logarithms do not underflow, but take ten times as long
+            rest, speak = log_odds[extreme], use[extreme]
+            result[extreme] = log_mean(log_sigmoid(rest), speak) - log_mean(
+                log_sigmoid(-rest), speak
+            )
     return np.where(silent, np.nan, result)
 
 

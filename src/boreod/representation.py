@@ -123,7 +123,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        check_is_fitted(self)
+        if not hasattr(self, "_columns"):  # the check itself costs as much as a small search
+            check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))
 
     def compute(self, points: NDArray) -> NDArray:

@@ -38,7 +38,9 @@ class MinMax:
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
-        return (table - self.low) * self.factor
+        result = table - self.low
+        result *= self.factor
+        return result
 
 
 class Rank:

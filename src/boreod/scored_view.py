@@ -20,7 +20,7 @@ BLOCK_ROWS = 512
 GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scorers
 
 
-@dataclass
+@dataclass(eq=False)
 class FittedScorer:
     """A scorer with what it must remember of the reference rows."""
 
@@ -106,14 +106,19 @@ class ScoredView:
     def score(self, points: NDArray, own: NDArray) -> NDArray:
         """Score rows; row ``own[i]`` of the reference is the row itself and is left out."""
         block = self.graph.new_block(points.take(self.space.columns, axis=1), own)
-        scores = {id(s): s.score(block) for s in self.scorers if s.scorer.reads != "geometry"}
+        if len(self.scorers) == 1:
+            return self._score_in_parts(self.scorers, block)[0]
         sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
-        if sharing:
-            parts = [block.part(rows) for rows in blocks(len(points), self.geometry_rows)]
-            by_part = [[s.score(part) for s in sharing] for part in parts]
-            for s, of_parts in zip(sharing, zip(*by_part, strict=True), strict=True):
-                scores[id(s)] = np.vstack(of_parts)
-        return np.hstack([scores[id(s)] for s in self.scorers])
+        shared = iter(self._score_in_parts(sharing, block) if sharing else ())
+        return np.hstack([next(shared) if s in sharing else s.score(block) for s in self.scorers])
+
+    def _score_in_parts(self, scorers: list[FittedScorer], block: Block) -> list[NDArray]:
+        """Score so few rows at once that what scorers share stays in the cache."""
+        if len(block.points) <= self.geometry_rows:
+            return [s.score(block) for s in scorers]
+        parts = [block.part(rows) for rows in blocks(len(block.points), self.geometry_rows)]
+        by_part = [[s.score(part) for s in scorers] for part in parts]
+        return [np.vstack(of_parts) for of_parts in zip(*by_part, strict=True)]
 
     def keep(self, names: Iterable[str]) -> "ScoredView | None":
         """Return the view for some of its columns, or None if it has none of them."""
