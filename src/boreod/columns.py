@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.engine import Engine
-from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks
+from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks, distinct_rows
 from boreod.scored_view import ScoredView
 from boreod.scorers.foreign import ForeignDetector
 
@@ -68,11 +68,9 @@ class FittedColumns:
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
         if len(points) > 1:
-            first = KnownRows(points).find(points)
-            distinct = np.flatnonzero(first == np.arange(len(points)))
+            distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
-                columns = self._compute(points[distinct], engine)
-                return columns[np.searchsorted(distinct, first)]
+                return self._compute(points[distinct], engine)[place]
         return self._compute(points, engine)
 
     def _compute(self, points: NDArray, engine: Engine) -> NDArray:

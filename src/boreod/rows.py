@@ -1,5 +1,6 @@
 """From what a user passes to float64 rows, or to one sentence that says what is wrong with it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -120,15 +121,12 @@ def _refuse_kinds(table: Any) -> None:
             f"X must be a table of rows and columns; got a {type(table).__name__}. "
             "Pass an array, a list of rows or a data frame."
         )
-    names = list(getattr(table, "columns", ()))
-    repeated = (
-        {str(name) for name in names if names.count(name) > 1} if len(names) < 5000 else set()
-    )
-    if repeated:
-        raise ValueError(
-            f"X must have distinct column names; {sorted(repeated)[0]!r} is there more than once. "
-            "Rename the columns."
-        )
+    for name, count in Counter(getattr(table, "columns", ())).items():
+        if count > 1:
+            raise ValueError(
+                f"X must have distinct column names; {name!r} is there more than once. "
+                "Rename the columns."
+            )
     dates = _find_dates(table)
     if dates is not None:
         raise TypeError(

@@ -3,7 +3,7 @@
 from boreod.neighbors.backends import BACKENDS
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, blocks
-from boreod.neighbors.known_rows import KnownRows
+from boreod.neighbors.known_rows import KnownRows, distinct_rows
 from boreod.neighbors.metrics import METRICS
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "NeighborGraph",
     "Reverse",
     "blocks",
+    "distinct_rows",
 ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from boreod.engine import Engine
 from boreod.neighbors.backends import BACKENDS, choose_backend
 from boreod.neighbors.block import Block, Ks, Reverse
-from boreod.neighbors.known_rows import KnownRows
+from boreod.neighbors.known_rows import distinct_rows
 from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
 from boreod.neighbors.metrics import METRICS, embed
 
@@ -57,9 +57,7 @@ class NeighborGraph:
         self.dimension = points.shape[1]
         self.reference = embed(points, self.metric)
         self.k, self.reverse_k, self.ks = ks[-1], reverse_k, ks
-        first = KnownRows(self.reference).find(self.reference)
-        self._distinct = np.flatnonzero(first == np.arange(len(first)))
-        self._place = np.searchsorted(self._distinct, first)
+        self._distinct, self._place = distinct_rows(self.reference)
         self.backend = (
             choose_backend(self.reference, self.metric, self.k)
             if backend == "auto"

@@ -39,6 +39,20 @@ class KnownRows:
         return _find(self.rows, self._hashes, self._order, rows)
 
 
+def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the positions of distinct rows, and for every row its place among these.
+
+    Examples
+    --------
+    >>> distinct, place = distinct_rows(np.array([[1.0], [2.0], [1.0]]))
+    >>> distinct.tolist(), place.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    first = KnownRows(rows).find(rows)
+    distinct = np.flatnonzero(first == np.arange(len(rows)))
+    return distinct, np.searchsorted(distinct, first)
+
+
 @compiled
 def _hash_row(row: NDArray) -> np.uint64:
     """Mix the bits of all values (multiply and shift, as in splitmix64)."""
