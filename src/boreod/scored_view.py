@@ -108,7 +108,7 @@ class ScoredView:
         block = self.graph.new_block(points.take(self.space.columns, axis=1), own)
         if len(self.scorers) == 1:
             return self._score_in_parts(self.scorers, block)[0]
-        sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
+        sharing = self._sharing_geometry
         shared = iter(self._score_in_parts(sharing, block) if sharing else ())
         return np.hstack([next(shared) if s in sharing else s.score(block) for s in self.scorers])
 
@@ -139,7 +139,7 @@ class ScoredView:
         One scorer at a time goes over all rows, because what it remembers fits into the cache and
         what all remember does not. Only scorers that share geometry describe together.
         """
-        sharing = [s for s in self.scorers if s.scorer.reads == "geometry"]
+        sharing = self._sharing_geometry
         if sharing:
             self._describe_reference(sharing, 0, self.geometry_rows, engine)
         scores = []
@@ -188,9 +188,13 @@ class ScoredView:
         return f"{names} in {self.space.name}" if self.space.name else names
 
     @property
+    def _sharing_geometry(self) -> list[FittedScorer]:
+        return [s for s in self.scorers if s.scorer.reads == "geometry"]
+
+    @property
     def geometry_rows(self) -> int:
         """Number of rows whose geometry fits into the cache."""
-        depth = max((s.ks[-1] for s in self.scorers if s.scorer.reads == "geometry"), default=1)
+        depth = max((s.ks[-1] for s in self._sharing_geometry), default=1)
         return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
 
 

@@ -33,6 +33,12 @@ class Reverse:
     indices: NDArray
     distances: NDArray
 
+    def part(self, rows: slice) -> "Reverse":
+        """Return the reverse neighbors of some rows of the block."""
+        offsets = self.offsets[rows.start : rows.stop + 1]
+        inside = slice(offsets[0], offsets[-1])
+        return Reverse(offsets - offsets[0], self.indices[inside], self.distances[inside])
+
 
 @dataclass
 class Block:
@@ -52,8 +58,8 @@ class Block:
         Code of the metric.
     dimension
         Number of columns of the view.
-    find_radii
-        Gives the k-distances of all reference rows for some ks.
+    radii
+        Gives the k-distances of all reference rows for some ks, a column per k.
     find_reverse
         Gives the reverse neighbors of the rows of the block.
     """
@@ -65,13 +71,9 @@ class Block:
     own: NDArray
     metric: int
     dimension: int
-    find_radii: Callable[[Ks], NDArray]
+    radii: Callable[[Ks], NDArray]
     find_reverse: Callable[[], Reverse]
     _among: NDArray | None = field(default=None, repr=False)
-
-    def radii(self, ks: Ks) -> NDArray:
-        """Return the k-distances of all reference rows, a column per k."""
-        return self.find_radii(ks)
 
     def own_radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of the rows of the block, a column per k."""
@@ -85,6 +87,7 @@ class Block:
             distances=self.distances[rows],
             indices=self.indices[rows],
             own=self.own[rows],
+            find_reverse=lambda: self.reverse.part(rows),
             _among=None,
         )
 

@@ -141,7 +141,7 @@ class NeighborGraph:
             own=own,
             metric=self.metric,
             dimension=self.dimension,
-            find_radii=self.radii,
+            radii=self.radii,
             find_reverse=find_reverse,
         )
 

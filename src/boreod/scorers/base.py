@@ -112,18 +112,13 @@ def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:
 
 @compiled
 def _mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    m = indices.shape[0]
-    result = np.zeros((m, ks.shape[0]))
-    for row in range(m):
-        first = 0
-        for place in range(ks[-1]):
-            while ks[first] <= place:
-                first += 1
-            neighbor = indices[row, place]
-            for column in range(first, ks.shape[0]):
-                result[row, column] += values[neighbor, column]
-        for column in range(ks.shape[0]):
-            result[row, column] /= ks[column]
+    result = np.empty((indices.shape[0], ks.shape[0]))
+    for row in range(indices.shape[0]):
+        for column, k in enumerate(ks):
+            total = 0.0
+            for place in range(k):
+                total += values[indices[row, place], column]
+            result[row, column] = total / k
     return result
 
 

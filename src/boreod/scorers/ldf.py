@@ -76,41 +76,31 @@ def _log_density(
     dimension: float,
     bandwidth: float,
 ) -> NDArray:
-    m = distances.shape[0]
-    result = np.empty((m, ks.shape[0]))
-    terms = np.empty((ks.shape[0], ks[-1]))
-    for row in range(m):
-        first = 0
-        for place in range(ks[-1]):
-            while ks[first] <= place:
-                first += 1
-            neighbor, distance = indices[row, place], distances[row, place]
-            for column in range(first, ks.shape[0]):
+    result = np.empty((distances.shape[0], ks.shape[0]))
+    terms = np.empty(ks[-1])
+    for row in range(distances.shape[0]):
+        for column, k in enumerate(ks):
+            for place in range(k):
+                neighbor = indices[row, place]
                 radius = radii[neighbor, column]
                 if radius == 0.0:
-                    terms[column, place] = np.inf
+                    terms[place] = np.inf
                     continue
-                u = min(max(distance, radius) / (bandwidth * radius), LARGEST)
-                terms[column, place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
-        for column in range(ks.shape[0]):
-            result[row, column] = _log_mean_exp(terms[column, : ks[column]])
+                u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST)
+                terms[place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
+            result[row, column] = _log_mean_exp(terms[:k])
     return result
 
 
 @compiled
 def _log_mean_density(log_density: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    m = indices.shape[0]
-    result = np.empty((m, ks.shape[0]))
-    terms = np.empty((ks.shape[0], ks[-1]))
-    for row in range(m):
-        first = 0
-        for place in range(ks[-1]):
-            while ks[first] <= place:
-                first += 1
-            for column in range(first, ks.shape[0]):
-                terms[column, place] = log_density[indices[row, place], column]
-        for column in range(ks.shape[0]):
-            result[row, column] = _log_mean_exp(terms[column, : ks[column]])
+    result = np.empty((indices.shape[0], ks.shape[0]))
+    terms = np.empty(ks[-1])
+    for row in range(indices.shape[0]):
+        for column, k in enumerate(ks):
+            for place in range(k):
+                terms[place] = log_density[indices[row, place], column]
+            result[row, column] = _log_mean_exp(terms[:k])
     return result
 
 

@@ -41,16 +41,11 @@ class LOF(Scorer):
 def _reachability_density(
     distances: NDArray, indices: NDArray, radii: NDArray, ks: NDArray
 ) -> NDArray:
-    m = distances.shape[0]
-    result = np.zeros((m, ks.shape[0]))
-    for row in range(m):
-        first = 0
-        for place in range(ks[-1]):
-            while ks[first] <= place:
-                first += 1
-            neighbor, distance = indices[row, place], distances[row, place]
-            for column in range(first, ks.shape[0]):
-                result[row, column] += max(distance, radii[neighbor, column])
-        for column in range(ks.shape[0]):
-            result[row, column] = ks[column] / result[row, column]
+    result = np.empty((distances.shape[0], ks.shape[0]))
+    for row in range(distances.shape[0]):
+        for column, k in enumerate(ks):
+            total = 0.0
+            for place in range(k):
+                total += max(distances[row, place], radii[indices[row, place], column])
+            result[row, column] = k / total
     return result
