@@ -67,7 +67,7 @@ def test_keep_computes_the_same_and_only_that(rows):
     assert_array_equal(narrow.transform(rows), table[:, places])
     new = rows[:20] + 0.3
     assert_array_equal(narrow.transform(new), model.transform(new)[:, places])
-    views = {view.scored.space.name: view.scored for view in narrow._columns.views}
+    views = {view.scored.space.name: view.scored for view in narrow.fitted_columns_.views}
     assert set(views) == {"", "s01", "r80"}
     assert views[""].graph.k == 50
     assert views[""].graph.reverse_k == 50
@@ -184,7 +184,7 @@ def test_detectors_of_scikit_learn(rows, column):
     assert_array_equal(again, table)
     narrow = model.keep(["svm"])
     assert_array_equal(narrow.transform(rows), table[:, [2]])
-    assert narrow._columns.views == []
+    assert narrow.fitted_columns_.views == []
     # scikit-learn's LOF adds 1e-10 to densities; otherwise it is ours
     new = rows[:10] + 0.5
     ours = OutlierRepresentation(["lof"], [10], passthrough=False).fit(rows).transform(new)

@@ -1,24 +1,38 @@
-"""BORE: representation, scaling, balanced bags, one probability."""
+"""BORE: representation, selection, scaling, balanced bags, one probability."""
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.bagging import Bags, draw_bags
-from boreod.calibration import calibrate, correct_for_balance, warn_without_score
-from boreod.engine import Threads
-from boreod.explanation import Explanation, contribute
-from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
+from boreod.bagging import draw_bags
+from boreod.calibration import warn_without_score
+from boreod.engine import Threads, plain_interrupts
+from boreod.ensemble import Ensemble
+from boreod.explanation import Explanation
+from boreod.heads import PENALTY, LogisticHead
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.parameters import check_parameters
 from boreod.representation import OutlierRepresentation
-from boreod.rows import LARGEST, all_or_nothing, read_rows, read_seed
+from boreod.rows import LARGEST, all_or_nothing, check_values, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
+from boreod.selection import (
+    BudgetCurve,
+    Costs,
+    PriceLists,
+    Selector,
+    budgets_over,
+    check_costs,
+    needs_clock,
+    sample_rows,
+    trace_budgets,
+)
 from boreod.thresholds import choose_threshold
+from boreod.training import Training
 
 
 class BORE(ClassifierMixin, BaseEstimator):
@@ -53,13 +67,24 @@ class BORE(ClassifierMixin, BaseEstimator):
         intercept to out-of-bag log-odds. Both keep the ranking.
     threshold
         Of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or ``"precision:0.8"``.
+    budget
+        Cost of one prediction: a time per row such as ``"200us"``, or units of ``costs``. The
+        columns that fit are chosen; None takes all.
+    costs
+        Of the columns, see :mod:`boreod.selection.prices`: ``"measured:shared"``,
+        ``"complexity:additive"``, or a dict such as ``{"lof_10": 50, "knn": 20}``. None measures
+        seconds for budgets in time, and counts operations for other budgets.
+    selection
+        ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
+    fill
+        Whether a column that does not fit is skipped and the next one tried; otherwise the first
+        that does not fit is the end, as in the paper.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
         always the second class, whatever the alphabet says; scikit-learn's scorers expect the
         other order for words, so score models with labels 0 and 1.
     n_jobs
-        Number of threads, -1 for all cores, also of the representation. Results do not depend on
-        it.
+        Number of threads, -1 for all cores. Results do not depend on it.
     random_state
         Seed of bags, views and classifiers.
     verbose
@@ -75,6 +100,10 @@ class BORE(ClassifierMixin, BaseEstimator):
         Probability above which ``predict`` says outlier.
     columns_
         Names of the columns in use.
+    costs_
+        Prices of all columns: ``costs_.total(columns)``, ``costs_.marginal(column, given)``.
+    cost_, selection_
+        With a budget: what the columns in use cost together, and how stable each choice was.
     penalty_, gradients_
         Penalty used and largest component of the gradient left in each bag, for the logistic head.
 
@@ -100,6 +129,10 @@ class BORE(ClassifierMixin, BaseEstimator):
         aggregation: str = "mean",
         calibration: str | None = None,
         threshold: float | str = 0.5,
+        budget: float | str | None = None,
+        costs: Any = None,
+        selection: str = "budget",
+        fill: bool = True,
         outlier_label: Any = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
@@ -115,6 +148,10 @@ class BORE(ClassifierMixin, BaseEstimator):
         self.aggregation = aggregation
         self.calibration = calibration
         self.threshold = threshold
+        self.budget = budget
+        self.costs = costs
+        self.selection = selection
+        self.fill = fill
         self.outlier_label = outlier_label
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -144,27 +181,29 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         check_parameters(self)
-        for stale in {"penalty_", "gradients_"} & set(vars(self)):
+        for stale in {"penalty_", "gradients_", "selection_", "cost_"} & set(vars(self)):
             delattr(self, stale)
-        self._aggregation = self.aggregation
         rows = read_rows(self, X, fitting=True)
         codes, classes = read_labels(y, len(rows), self.outlier_label)
         random = read_seed(self.random_state)
         seeds = random.randint(np.iinfo(np.int32).max, size=3).tolist()
-        engine = Threads(self.n_jobs, self.verbose)
-
         self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
-        self.representation_ = self._make_representation(seeds[0])
-        names = _check_feature_names_in(self)
-        table = self.representation_.fit_compute(self._scale_input(rows), names)
-        self._scaler = SCALERS[self.scaling]().fit(table)
-        table = self._scaler.transform(table)
+        points = self._scale_input(rows)
+        representation = self._make_representation(seeds[0])
+        table = representation.fit_compute(points, _check_feature_names_in(self))
+        scaler = SCALERS[self.scaling]().fit(table)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
         bags = draw_bags(outliers, inliers, len(rows), self.n_bags, self.share, seeds[1])
-        self._head = self._fit_head(table, bags, codes, seeds[2], engine)
-        self._base = table[inliers].mean(axis=0)
+        self._training = Training(
+            representation, scaler, scaler.transform(table), codes, bags, seeds[2]
+        )
         self.classes_ = classes
-        self._judge_out_of_bag(table, bags, codes)
+        self._learn(representation.columns_)
+        warn_without_score(self.oob_proba_)
+        self._prepare_budgets(points)
+        if self.budget is not None:
+            self._narrow()
+        self.threshold_ = self.choose_threshold(self.threshold)
 
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.
@@ -176,8 +215,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         raw
             Return the bags' mean, uncorrected for their balance.
         """
-        odds = self._mean_log_odds(X)
-        outlier = expit(odds if raw else self._correction.apply(odds))
+        outlier = expit(self._log_odds(X, corrected=not raw))
         return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
@@ -188,8 +226,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        odds = self._mean_log_odds(X)
-        return self._correction.apply(odds)
+        return self._log_odds(X)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row, by ``threshold_``.
@@ -199,8 +236,63 @@ class BORE(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        odds = self.decision_function(X)
-        return self.classes_[(odds > _log_odds(self.threshold_)).astype(int)]
+        odds = self._log_odds(X)
+        return self.classes_[(odds > logit(self.threshold_)).astype(int)]
+
+    def within(
+        self,
+        budget: float | str,
+        *,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> "BORE":
+        """Return a fitted detector whose predictions keep to a budget.
+
+        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
+        alone are computed for new rows. A time is that of one core in a batch of rows.
+
+        Parameters
+        ----------
+        budget, costs, selection, fill
+            As the parameters of the same names; None keeps this model's.
+        """
+        check_is_fitted(self)
+        fast = copy.copy(self)
+        chosen = {"costs": costs, "selection": selection, "fill": fill}
+        fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
+        check_parameters(fast)
+        with plain_interrupts():
+            fast._narrow()
+        fast.threshold_ = fast.choose_threshold(fast.threshold)
+        return fast
+
+    def budget_curve(self, budgets: Any = None, **options: Any) -> BudgetCurve:
+        """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
+
+        Parameters
+        ----------
+        budgets
+            List of budgets, None for a range from the cheapest column to everything.
+        **options
+            ``costs``, ``selection`` and ``fill`` as in :meth:`within`.
+        """
+        check_is_fitted(self)
+        if budgets is None:
+            costs = self.costs if options.get("costs") is None else options["costs"]
+            check_costs(costs)
+            self._take_time_if_needed(costs)
+            budgets = budgets_over(self._selector.prices.read(costs))
+        models = (self.within(budget, **options) for budget in budgets)
+        return trace_budgets(models, self._training.codes)
+
+    def measure_costs(self) -> Costs:
+        """Measure again what columns cost, on this machine, and return the prices.
+
+        Budgets in time that are asked for from now on use them.
+        """
+        check_is_fitted(self)
+        return self._selector.prices.measure(self._work_per_row, self._ensemble.work_per_column)
 
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds.
@@ -212,37 +304,14 @@ class BORE(ClassifierMixin, BaseEstimator):
         grouped
             Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
         """
-        check_is_fitted(self)
-        if not isinstance(self._head, LogisticHead):
-            raise TypeError(
-                f"Exact contributions exist for the logistic head only; this model uses "
-                f"{self.classifier!r}. Use a permutation importance, or leave `classifier` out."
-            )
         table = self._represent(X)
-        odds = self._correction.apply(self._mean_of_bags(table))
-        base = float(self._correction.apply(self._mean_of_bags(self._base[np.newaxis]))[0])
-        slope = self._correction.slope
-        contributions = slope * contribute(
-            table,
-            self._base,
-            self._head.coefficients,
-            self._head.intercepts,
-            self._aggregation,
-            (odds - base) / slope,
-        )
-        result = Explanation(list(self.columns_), contributions, base, odds)
+        result = self._ensemble.explain(table)
         return result.grouped(self.representation_.families_) if grouped else result
 
     def choose_threshold(self, threshold: float | str) -> float:
-        """Return the probability that a threshold stands for, from out-of-bag scores.
-
-        Parameters
-        ----------
-        threshold
-            As the parameter of the same name.
-        """
+        """Return the probability that a threshold stands for, from out-of-bag scores."""
         check_is_fitted(self)
-        return choose_threshold(threshold, self.oob_proba_, self._codes)
+        return choose_threshold(threshold, self.oob_proba_, self._training.codes)
 
     @property
     def columns_(self) -> list[str]:
@@ -264,28 +333,47 @@ class BORE(ClassifierMixin, BaseEstimator):
         copy = clone(self.representation).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         return copy if copy.random_state is not None else copy.set_params(random_state=seed)
 
-    def _fit_head(
-        self, table: NDArray, bags: Bags, codes: NDArray, seed: int, engine: Threads
-    ) -> Head:
-        if self.classifier is not None:
-            return ClassifierHead(table, bags, self.classifier, seed, engine)
-        if self.penalty == "auto":
-            head = choose_penalty(table, bags, codes, self.aggregation, engine)
-        else:
-            head = LogisticHead(table, bags, float(self.penalty), engine)
-        self.penalty_, self.gradients_ = head.penalty, head.gradients
-        return head
+    def _learn(self, columns: list[str]) -> None:
+        """Solve the bags on some of the columns."""
+        wanted = set(columns)
+        everything = self._training.representation.columns_
+        self._ensemble = Ensemble(
+            self._training.keep([name for name in everything if name in wanted]),
+            self.classifier,
+            self.penalty,
+            self.aggregation,
+            self.calibration,
+            Threads(self.n_jobs, self.verbose),
+        )
+        self.representation_ = self._ensemble.representation
+        self.oob_proba_ = expit(self._ensemble.oob_log_odds)
+        if isinstance(self._ensemble.head, LogisticHead):
+            self.penalty_ = self._ensemble.head.penalty
+            self.gradients_ = self._ensemble.head.gradients
 
-    def _judge_out_of_bag(self, table: NDArray, bags: Bags, codes: NDArray) -> None:
-        """Correct for the bags' balance, calibrate, choose the threshold: all out of bag."""
-        odds = combine(self._head.log_odds(table), self._aggregation, ~bags.holds)
-        self._correction = correct_for_balance(bags)
-        if self.calibration == "oob":
-            self._correction = calibrate(odds, codes, self._correction)
-        self._codes = codes
-        self.oob_proba_ = expit(self._correction.apply(odds))
-        warn_without_score(odds)
-        self.threshold_ = choose_threshold(self.threshold, self.oob_proba_, codes)
+    def _prepare_budgets(self, points: NDArray) -> None:
+        """Price all columns, so that budgets can be asked for."""
+        fitted = self.representation_.fitted_columns_
+        prices = PriceLists(fitted, len(points), sample_rows(points))
+        self._selector = Selector(self._training, prices, getattr(self, "penalty_", PENALTY))
+        self._take_time_if_needed(self.costs)
+        self.costs_ = prices.read(self.costs)
+
+    def _take_time_if_needed(self, costs: Any) -> None:
+        if needs_clock(costs) and self._selector.prices.measured is None:
+            self.measure_costs()
+
+    def _narrow(self) -> None:
+        """Choose the columns that the budget buys, and learn from these alone."""
+        self._take_time_if_needed(self.costs)
+        engine = Threads(self.n_jobs, self.verbose)
+        choice = self._selector.choose(self.budget, self.costs, self.selection, self.fill, engine)
+        self._learn(choice.columns)
+        alone = self._selector.better_alone(choice, self.oob_proba_)
+        if alone is not None and self.fill and self.selection != "random":
+            choice = alone
+            self._learn(choice.columns)
+        self.selection_, self.costs_, self.cost_ = choice, choice.costs, choice.cost
 
     def _scale_input(self, rows: NDArray) -> NDArray:
         """Bring raw columns to the training range; rows absurdly far outside stay computable."""
@@ -296,16 +384,14 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     def _represent(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        rows = self._scale_input(read_rows(self, X, fitting=False))
-        return self._scaler.transform(self.representation_.compute(rows))
+        return self._ensemble.represent(self._scale_input(read_rows(self, X, fitting=False)))
 
-    def _mean_of_bags(self, table: NDArray) -> NDArray:
-        return combine(self._head.log_odds(table), self._aggregation)
+    def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
+        table = self._represent(X)
+        return self._ensemble.log_odds(table, corrected)
 
-    def _mean_log_odds(self, X: ArrayLike) -> NDArray:
-        return self._mean_of_bags(self._represent(X))
-
-
-def _log_odds(probability: float) -> float:
-    with np.errstate(divide="ignore"):
-        return float(np.log(probability) - np.log1p(-probability))
+    def _work_per_row(self, rows: NDArray) -> NDArray:
+        """Do what a prediction has to do whatever its columns are, for the price list."""
+        check_values(self, rows)
+        self._scale_input(rows)
+        return expit(self._ensemble.work_per_row(rows))

@@ -16,6 +16,7 @@ from boreod.engine import Engine
 from boreod.logistic import Solution, fit_standardized
 from boreod.scorers.foreign import fresh_copy
 
+PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
 NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot

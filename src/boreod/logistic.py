@@ -55,9 +55,12 @@ def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution
     >>> solution.converged, bool(solution.coefficients[1] > 0)
     (True, True)
     """
-    design = np.hstack([np.ones((len(columns), 1)), columns])
     n = len(targets)
-    beta, gradient, value = _descend(design, 2.0 * targets - 1.0, penalty * n, MOST_STEPS)
+    design = np.ones((1 + columns.shape[1], n))
+    design[1:] = columns.T
+    start = np.zeros(len(design))
+    signs = 2.0 * targets - 1.0
+    beta, gradient, value, _ = descend(design, gram_of(design), signs, penalty, start, MOST_STEPS)
     return Solution(beta, float(np.abs(gradient).max()) / n, value / n)
 
 
@@ -66,9 +69,7 @@ def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solu
 
     A column that is constant within the bag says nothing there and gets the coefficient 0.
     """
-    center, spread = columns.mean(axis=0), columns.std(axis=0)
-    flat = spread <= 1e-12 * (1.0 + np.abs(center))
-    inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=~flat)
+    center, inverse = standardization(columns)
     solution = fit_logistic((columns - center) * inverse, targets, penalty)
     beta = solution.coefficients.copy()
     beta[1:] *= inverse
@@ -76,63 +77,87 @@ def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solu
     return Solution(beta, solution.gradient, solution.objective)
 
 
+def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
+    """Return center and inverse deviation of columns; the inverse is 0 for constant ones."""
+    center, spread = columns.mean(axis=0), columns.std(axis=0)
+    flat = spread <= 1e-12 * (1.0 + np.abs(center))
+    return center, np.divide(1.0, spread, out=np.zeros_like(spread), where=~flat)
+
+
 @compiled
-def _descend(
-    design: NDArray, signs: NDArray, ridge: float, most_steps: int
-) -> tuple[NDArray, NDArray, float]:
-    """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes."""
-    n, d = design.shape
-    beta = np.zeros(d)
-    value, gradient, weights = _evaluate(design, signs, beta, ridge)
-    gram = design @ design.T if n < d else np.empty((0, 0))
+def gram_of(design: NDArray) -> NDArray:
+    """Return the products of all pairs of rows of the table, if that is the smaller problem."""
+    d, n = design.shape
+    return design.T @ design if n < d else np.empty((0, 0))
+
+
+@compiled
+def descend(
+    design: NDArray,
+    gram: NDArray,
+    signs: NDArray,
+    penalty: float,
+    start: NDArray,
+    most_steps: int,
+) -> tuple[NDArray, NDArray, float, NDArray]:
+    """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
+
+    ``design`` has a row for every coefficient, so that some of the coefficients are a slice.
+    Returns coefficients, gradient, objective, and targets minus probabilities.
+    """
+    n = design.shape[1]
+    ridge = penalty * n
+    beta = start
+    value, gradient, residual = _evaluate(design, signs, beta, ridge)
     for _ in range(most_steps):
         if np.abs(gradient).max() <= SMALL_GRADIENT * n:
             break
-        step = _newton_step(design, gram, weights, gradient, ridge)
+        step = _newton_step(design, gram, residual, gradient, ridge)
         size = 1.0
         moved = beta - step
-        new_value, new_gradient, new_weights = _evaluate(design, signs, moved, ridge)
+        new_value, new_gradient, new_residual = _evaluate(design, signs, moved, ridge)
         while new_value > value and size > 1e-8:
             size /= 2.0
             moved = beta - size * step
-            new_value, new_gradient, new_weights = _evaluate(design, signs, moved, ridge)
+            new_value, new_gradient, new_residual = _evaluate(design, signs, moved, ridge)
         if new_value >= value and np.abs(new_gradient).max() >= np.abs(gradient).max():
             break  # rounding leaves no further progress
-        beta, value, gradient, weights = moved, new_value, new_gradient, new_weights
-    return beta, gradient, value
+        beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
+    return beta, gradient, value, residual
 
 
 @compiled
 def _evaluate(
     design: NDArray, signs: NDArray, beta: NDArray, ridge: float
 ) -> tuple[float, NDArray, NDArray]:
-    """Return objective, gradient and the weights of the rows in the Hessian."""
-    margins = signs * (design @ beta)
+    """Return objective, gradient and targets minus probabilities."""
+    margins = signs * (beta @ design)
     value = 0.5 * ridge * (beta @ beta)
-    errors = np.empty(margins.shape[0])  # 1 - probability of the right label
+    residual = np.empty(margins.shape[0])
     for row in range(margins.shape[0]):
         small = np.exp(-abs(margins[row]))
         value += np.log1p(small) + max(0.0, -margins[row])
-        errors[row] = (small if margins[row] > 0.0 else 1.0) / (1.0 + small)
-    gradient = ridge * beta - design.T @ (signs * errors)
-    return value, gradient, errors * (1.0 - errors)
+        error = (small if margins[row] > 0.0 else 1.0) / (1.0 + small)
+        residual[row] = signs[row] * error
+    return value, ridge * beta - design @ residual, residual
 
 
 @compiled
 def _newton_step(
-    design: NDArray, gram: NDArray, weights: NDArray, gradient: NDArray, ridge: float
+    design: NDArray, gram: NDArray, residual: NDArray, gradient: NDArray, ridge: float
 ) -> NDArray:
-    """Solve (design' W design + ridge) step = gradient, in the smaller of the two dimensions."""
-    root = np.sqrt(weights)
+    """Solve (design W design' + ridge) step = gradient, in the smaller of the two dimensions."""
+    errors = np.abs(residual)
+    root = np.sqrt(errors * (1.0 - errors))
     if gram.shape[0] == 0:
-        scaled = design * root.reshape(-1, 1)
-        hessian = scaled.T @ scaled
+        scaled = design * root
+        hessian = scaled @ scaled.T
         for place in range(hessian.shape[0]):
             hessian[place, place] += ridge
         return np.linalg.solve(hessian, gradient)
-    # Woodbury: step = (g - design' R (R gram R + ridge)^-1 R design g) / ridge, with R R = W
+    # Woodbury: step = (g - design R (R gram R + ridge)^-1 R design' g) / ridge, with R R = W
     kernel = gram * root * root.reshape(-1, 1)
     for place in range(kernel.shape[0]):
         kernel[place, place] += ridge
-    inner = np.linalg.solve(kernel, root * (design @ gradient))
-    return (gradient - design.T @ (root * inner)) / ridge
+    inner = np.linalg.solve(kernel, root * (gradient @ design))
+    return (gradient - design @ (root * inner)) / ridge

@@ -7,6 +7,8 @@ import numpy as np
 
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import SCALERS
+from boreod.selection.budgets import read_budget
+from boreod.selection.prices import check_costs
 from boreod.thresholds import read_threshold
 
 
@@ -17,6 +19,7 @@ def check_parameters(model: Any) -> None:
         ("scaling", tuple(SCALERS)),
         ("aggregation", ("mean", "log-odds")),
         ("calibration", (None, "oob")),
+        ("selection", ("budget", "omp", "random")),
     ):
         value = getattr(model, name)
         if not isinstance(value, str | None) or value not in allowed:
@@ -29,6 +32,11 @@ def check_parameters(model: Any) -> None:
     if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
         raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
     read_threshold(model.threshold)
+    if model.budget is not None:
+        read_budget(model.budget)
+    check_costs(model.costs)
+    if not isinstance(model.fill, bool | np.bool_):
+        raise ValueError(f"`fill` must be True or False; got {model.fill!r}.")
     if model.classifier is not None and not hasattr(model.classifier, "predict_proba"):
         raise TypeError(
             f"`classifier` must have `predict_proba`; {model.classifier!r} has not. "

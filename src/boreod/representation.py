@@ -123,7 +123,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        if not hasattr(self, "_columns"):  # the check itself costs as much as a small search
+        if not hasattr(self, "fitted_columns_"):  # the check itself costs as much as a small search
             check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))
 
@@ -135,7 +135,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         points
             Float64 rows in C order.
         """
-        return self._columns.compute(points, Threads(self.n_jobs, self.verbose))
+        return self.fitted_columns_.compute(points, Threads(self.n_jobs, self.verbose))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns.
@@ -163,20 +163,20 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             columns = [columns]
         if not isinstance(columns, Iterable):
             raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
-        kept._columns = self._columns.keep(list(columns))
+        kept.fitted_columns_ = self.fitted_columns_.keep(list(columns))
         return kept
 
     @property
     def columns_(self) -> list[str]:
         """Names of the output columns."""
         check_is_fitted(self)
-        return self._columns.names
+        return self.fitted_columns_.names
 
     @property
     def families_(self) -> dict[str, str]:
         """The score that each score column belongs to: ``{"lof_10@s03": "lof", ...}``."""
         check_is_fitted(self)
-        return self._columns.families
+        return self.fitted_columns_.families
 
     def _fit(self, X: ArrayLike) -> NDArray:
         with all_or_nothing(self):
@@ -223,8 +223,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.scored.column_names)]
         names += [detector.label for detector in fitted]
-        self._columns = FittedColumns(_checked(names), raw, views, fitted)
-        return self._columns.assemble(points, scores)
+        self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
+        return self.fitted_columns_.assemble(points, scores)
 
 
 def _spread(

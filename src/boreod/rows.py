@@ -25,15 +25,20 @@ def read_rows(estimator: Any, table: Any, *, fitting: bool) -> NDArray:
         rows = table if table.flags.writeable else table.copy()
     else:
         rows = _validate(estimator, table, fitting)
-    # One pass over the table: a sum of squares is finite only if every value is.
-    if not np.isfinite(np.vdot(rows, rows)) or np.abs(rows).max() > LARGEST:
-        _refuse_values(estimator, rows)
+    check_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
         raise ValueError(
             f"All values of X are below {SMALLEST:.0e}, so squared distances would vanish. "
             "Rescale the columns."
         )
     return rows
+
+
+def check_values(estimator: Any, rows: NDArray) -> None:
+    """Raise for values that are not finite or too large to be squared."""
+    # One pass over the table: a sum of squares is finite only if every value is.
+    if not np.isfinite(np.vdot(rows, rows)) or np.abs(rows).max() > LARGEST:
+        _refuse_values(estimator, rows)
 
 
 @contextmanager

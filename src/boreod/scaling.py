@@ -24,6 +24,9 @@ class Scaler(Protocol):
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
 
+    def keep(self, places: list[int]) -> "Scaler":
+        """Return the same for some of the columns."""
+
 
 class MinMax:
     """Training rows go to [0, 1]; constant columns to 0; new rows may lie outside."""
@@ -42,6 +45,12 @@ class MinMax:
         result *= self.factor
         return result
 
+    def keep(self, places: list[int]) -> "MinMax":
+        """Return the same for some of the columns."""
+        kept = MinMax()
+        kept.low, kept.factor = self.low[places], self.factor[places]
+        return kept
+
 
 class Rank:
     """The share of training rows below a value, between 0 and 1, interpolated."""
@@ -55,6 +64,12 @@ class Rank:
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
         return _interpolate(np.ascontiguousarray(table), self.quantiles)
+
+    def keep(self, places: list[int]) -> "Rank":
+        """Return the same for some of the columns."""
+        kept = Rank()
+        kept.quantiles = self.quantiles[places]
+        return kept
 
 
 SCALERS: dict[str, type[Scaler]] = {"minmax": MinMax, "rank": Rank}

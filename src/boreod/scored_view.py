@@ -116,7 +116,8 @@ class ScoredView:
         """Score so few rows at once that what scorers share stays in the cache."""
         if len(block.points) <= self.geometry_rows:
             return [s.score(block) for s in scorers]
-        parts = [block.part(rows) for rows in blocks(len(block.points), self.geometry_rows)]
+        # one part at a time: each holds its geometry as long as it lives
+        parts = (block.part(rows) for rows in blocks(len(block.points), self.geometry_rows))
         by_part = [[s.score(part) for s in scorers] for part in parts]
         return [np.vstack(of_parts) for of_parts in zip(*by_part, strict=True)]
 

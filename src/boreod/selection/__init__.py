@@ -1,0 +1,20 @@
+"""Which columns a budget buys: costs, pursuit, stability."""
+
+from boreod.selection.costs import Costs
+from boreod.selection.curve import BudgetCurve, trace_budgets
+from boreod.selection.measured import sample_rows
+from boreod.selection.prices import PriceLists, budgets_over, check_costs, needs_clock
+from boreod.selection.selector import Selection, Selector
+
+__all__ = [
+    "BudgetCurve",
+    "Costs",
+    "PriceLists",
+    "Selection",
+    "Selector",
+    "budgets_over",
+    "check_costs",
+    "needs_clock",
+    "sample_rows",
+    "trace_budgets",
+]

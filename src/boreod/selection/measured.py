@@ -1,0 +1,141 @@
+"""Costs by the clock: seconds per row of every part of a prediction, on this machine.
+
+Taken on a few training rows, on one thread, search and scores apart. A score is timed at its
+smallest, a middle and its largest k, and at all k together; what all together take less than the
+sum of the single ones is work that its columns share. Prices hold a reserve of a quarter.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.columns import FittedColumns, KnownView
+from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
+from boreod.scored_view import FittedScorer
+from boreod.selection.costs import SECONDS, Costs
+
+ROUNDS = 3
+SCORE_ROWS = 64
+GEOMETRY_ROWS = 6
+RESERVE = 1.25  # batches with cold caches take longer than the fastest of some warm calls
+CALL_ROWS = 1024  # for work whose calls are dear: its price is that of a batch
+SMALLEST = 1e-9  # seconds; no column is free
+
+ByK = dict[int, float]
+Work = Callable[[NDArray], object]
+
+
+def measured_costs(
+    fitted: FittedColumns,
+    sample: NDArray,
+    per_row: Work,
+    per_column: Work,
+) -> Costs:
+    """Return costs in seconds per row, with shared parts.
+
+    Parameters
+    ----------
+    fitted
+        All columns.
+    sample
+        Distinct training rows.
+    per_row
+        Takes rows and does what has to be done whatever the columns are.
+    per_column
+        Takes computed columns and does what has to be done with each of them.
+    """
+    many = sample[np.arange(CALL_ROWS) % len(sample)]
+    table = np.full((CALL_ROWS, len(fitted.names)), 0.5)
+    each = seconds(lambda: per_column(table)) / table.size
+    own = dict.fromkeys(fitted.names, max(each, SMALLEST))
+    for detector in fitted.detectors:
+        own[detector.label] += seconds(partial(detector.score, many)) / CALL_ROWS
+    needs: dict[str, dict[str, float]] = {}
+    base = seconds(lambda: (distinct_rows(many), per_row(many))) / CALL_ROWS
+    for view in fitted.views:
+        for name, work, needed in _time_view(view, sample):
+            own[name] += work
+            needs[name] = needed
+    return Costs(own, needs, base, SECONDS)
+
+
+def sample_rows(points: NDArray) -> NDArray:
+    """Return distinct rows, spread over a table, as many as a search handles together."""
+    distinct = distinct_rows(points)[0]
+    chosen = distinct[:: max(1, len(distinct) // SEARCH_ROWS)][:SEARCH_ROWS]
+    return np.ascontiguousarray(points[chosen])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of some calls with the reserve; the first may compile."""
+    fastest = np.inf
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        work()
+        fastest = min(fastest, time.perf_counter() - started)
+    return RESERVE * fastest
+
+
+def _time_view(view: KnownView, sample: NDArray) -> Iterator[tuple[str, float, dict[str, float]]]:
+    """Time search and scores of a view; yield name, own work and needs of its columns."""
+    scored, name = view.scored, view.scored.space.name
+    points, known = sample.take(scored.space.columns, axis=1), view.known.find(sample)
+
+    def search(k: int, reverse_k: int) -> float:
+        graph = scored.graph.narrowed((k,), reverse_k)
+        work = lambda: (view.known.find(sample), graph.new_block(points, known))  # noqa: E731
+        return seconds(work) / len(sample)
+
+    ks = scored.graph.ks
+    searches = _at_all(ks, lambda k: search(k, 0))
+    reverse_ks = tuple(k for k in ks if k <= scored.graph.reverse_k)
+    reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
+    block = scored.graph.new_block(points, known).part(slice(0, min(len(sample), SCORE_ROWS)))
+    for s in scored.scorers:
+        alone, together, geometry = _time_scorer(s, block, scored.geometry_rows)
+        for k, column in zip(s.ks, s.column_names(name), strict=True):
+            needs = {f"search@{name}": searches[k], f"{s.label}@{name}": together[k]}
+            if s.scorer.reads == "reverse":
+                needs[f"reverse@{name}"] = reverse[k]
+            if s.scorer.reads == "geometry":
+                needs[f"geometry@{name}"] = geometry[k]
+            yield column, alone[k], needs
+
+
+def _time_scorer(s: FittedScorer, block: Block, geometry_rows: int) -> tuple[ByK, ByK, ByK]:
+    """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
+    reads_geometry = s.scorer.reads == "geometry"
+    most = min(geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
+    rows = slice(0, min(len(block.points), most))
+    known = block.part(rows)  # keeps its geometry, a fresh part has none
+
+    def work(ks: Ks) -> tuple[float, float]:
+        narrow = s.keep(ks)
+        everything = seconds(lambda: narrow.score(block.part(rows))) / rows.stop
+        scoring = seconds(lambda: narrow.score(known)) / rows.stop if reads_geometry else everything
+        return scoring, max(0.0, everything - scoring)
+
+    timed = {k: work((k,)) for k in _probes(s.ks)}
+    single = _at_all(s.ks, lambda k: timed[k][0])
+    geometry = _at_all(s.ks, lambda k: timed[k][1])
+    deepest, apart = single[s.ks[-1]], sum(single.values())
+    extra = work(s.ks)[0] - deepest  # what the columns of lower k add to that of the largest
+    share = min(1.0, max(0.0, extra / (apart - deepest))) if len(s.ks) > 1 else 1.0
+    alone = {k: share * seconds_at_k for k, seconds_at_k in single.items()}
+    return alone, {k: single[k] - alone[k] for k in s.ks}, geometry
+
+
+def _probes(ks: Ks) -> Ks:
+    """Return the smallest, a middle and the largest k."""
+    return tuple(sorted({ks[0], ks[len(ks) // 2], ks[-1]})) if ks else ()
+
+
+def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
+    """Measure at a few ks; straight lines between them are above what grows ever faster."""
+    probes = _probes(ks)
+    if not probes:
+        return {}
+    return dict(zip(ks, np.interp(ks, probes, [measure(k) for k in probes]).tolist(), strict=True))

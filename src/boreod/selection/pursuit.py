@@ -1,0 +1,191 @@
+"""Orthogonal matching pursuit for logistic regression, plain and cost-aware.
+
+The column that explains most of the residual joins, the model is solved again, and so on: the
+paper's Algorithm 1. The criterion is the printed one,
+
+    |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
+
+with the squared norm of the column, not the norm, and with the marginal cost c(j | chosen) where
+columns share work. With an intercept (used everywhere in this library) the residual starts at
+y - 1/2 on balanced rows; without, it starts at y as the paper prints.
+
+The order does not depend on a budget. A path is therefore followed as far as a budget reaches, and
+later from there on for a larger one.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+from boreod.logistic import MOST_STEPS, descend, gram_of, standardization
+from boreod.selection.costs import Costs, marginal_costs, pay
+
+CHEAPEST = 1e-30  # free columns have no price to divide by
+
+
+@dataclass(frozen=True)
+class Path:
+    """The way through the columns of one bag, as far as it has been followed.
+
+    Attributes
+    ----------
+    order
+        Places of the columns in the order in which they joined.
+    spent
+        Cost of the path up to and including each of them.
+    coefficients
+        Of the last model that was solved, for standardized columns, intercept first.
+    """
+
+    order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
+    spent: NDArray = field(default_factory=lambda: np.empty(0))
+    coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
+
+    def within(self, budget: float) -> NDArray:
+        """Return the places of the columns that a budget buys, in order."""
+        return self.order[: np.searchsorted(self.spent, budget, side="right")]
+
+    def reaches(self, budget: float, n_columns: int) -> bool:
+        """Whether the path is known as far as a budget buys."""
+        return len(self.order) == n_columns or bool(np.any(self.spent > budget))
+
+
+def pursue(
+    columns: NDArray,
+    targets: NDArray,
+    costs: Costs,
+    budget: float = np.inf,
+    *,
+    penalty: float = 1e-6,
+    cost_aware: bool = True,
+    intercept: bool = True,
+    path: Path | None = None,
+) -> Path:
+    """Follow a path until the next column would exceed the budget; that one is on it too.
+
+    Parameters
+    ----------
+    columns
+        Rows of one bag, columns in the order of ``costs.names``.
+    targets
+        1.0 for outliers and 0.0 for inliers.
+    costs
+        Prices; the path records what has been spent.
+    budget
+        Where to stop.
+    penalty
+        Ridge penalty of the refits per row, on standardized columns.
+    cost_aware
+        Whether costs rule the order too.
+    intercept
+        Whether models have one.
+    path
+        Path of the same bag to go on from.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 0.9], [1.0, 0.1], [0.0, 0.0], [0.0, 0.2]])
+    >>> targets = np.array([1.0, 1.0, 0.0, 0.0])
+    >>> path = pursue(columns, targets, Costs({"dear": 20.0, "cheap": 1.0}))
+    >>> path.order, path.spent, path.within(budget=5.0)
+    (array([1, 0]), array([ 1., 21.]), array([1]))
+    """
+    path = path or Path()
+    if path.reaches(budget, columns.shape[1]):
+        return path
+    center, inverse = standardization(columns) if intercept else (0.0, _inverse_length(columns))
+    own, parts, needs, n_parts = costs.arrays
+    return Path(
+        *_follow(
+            np.ascontiguousarray(columns.T),
+            np.ascontiguousarray(((columns - center) * inverse).T),
+            targets,
+            penalty,
+            intercept,
+            own,
+            parts,
+            needs,
+            np.zeros(n_parts),
+            cost_aware,
+            costs.base,
+            budget,
+            path.order,
+            path.coefficients,
+        )
+    )
+
+
+def _inverse_length(columns: NDArray) -> NDArray:
+    """Return what brings columns to mean square 1, and 0 for columns of zeros."""
+    length = np.sqrt((columns**2).mean(axis=0))
+    return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
+
+
+@compiled
+def _follow(
+    columns: NDArray,
+    standard: NDArray,
+    targets: NDArray,
+    penalty: float,
+    intercept: bool,
+    own: NDArray,
+    parts: NDArray,
+    needs: NDArray,
+    levels: NDArray,
+    cost_aware: bool,
+    base: float,
+    budget: float,
+    known: NDArray,
+    beta: NDArray,
+) -> tuple[NDArray, NDArray, NDArray]:
+    m, n = columns.shape
+    squares = (columns * columns).sum(axis=1)
+    signs = 2.0 * targets - 1.0
+    order, spent, free = np.empty(m, np.int64), np.empty(m), np.ones(m, np.bool_)
+    design, gram = np.empty((m + 1, n)), np.empty((0, 0))
+    design[0] = 1.0 if intercept else 0.0
+    cost, count = base, 0
+    while count < m and (count == 0 or cost <= budget or count < known.shape[0]):
+        price = marginal_costs(own, parts, needs, levels)
+        if count < known.shape[0]:
+            chosen = known[count]
+        else:
+            start = np.zeros(count + 1)
+            start[: beta.shape[0]] = beta
+            beta, _, _, residual = descend(
+                design[: count + 1], gram, signs, penalty, start, MOST_STEPS
+            )
+            if count == 0 and not intercept:
+                residual = targets  # as the paper prints
+            chosen = _best(columns @ residual, squares, price, free, cost_aware)
+        cost += price[chosen]
+        pay(parts, needs, levels, chosen)
+        order[count], spent[count], free[chosen] = chosen, cost, False
+        count += 1
+        design[count] = standard[chosen]
+        if gram.shape[0] == 0:
+            gram = gram_of(design[: count + 1])
+        else:
+            gram += design[count] * design[count].reshape(-1, 1)
+    return order[:count].copy(), spent[:count].copy(), beta
+
+
+@compiled
+def _best(
+    products: NDArray, squares: NDArray, price: NDArray, free: NDArray, cost_aware: bool
+) -> int:
+    """Return the column with the largest criterion; the first of equal ones."""
+    best, highest = -1, -1.0
+    for column in range(products.shape[0]):
+        if not free[column]:
+            continue
+        value = 0.0
+        if squares[column] > 0.0:
+            value = abs(products[column]) / squares[column]
+            if cost_aware:
+                value /= max(price[column], CHEAPEST)
+        if value > highest:
+            best, highest = column, value
+    return best

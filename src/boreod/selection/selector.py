@@ -1,0 +1,168 @@
+"""The choice of columns for a budget, from one fitted table: one fit serves every budget."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.engine import Engine
+from boreod.labels import OUTLIER
+from boreod.metrics import auc
+from boreod.selection.budgets import read_budget, show_cost
+from boreod.selection.costs import SECONDS, Costs
+from boreod.selection.prices import COMPLEXITY, MEASURED, PriceLists
+from boreod.selection.stability import Paths, stable_set
+from boreod.training import Training
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a budget bought.
+
+    Attributes
+    ----------
+    columns
+        The chosen columns, the most stable first.
+    frequencies
+        Share of bags that bought a column on their own, for all columns that some bag bought and in
+        the order in which they were considered; empty where no bag was asked.
+    cost
+        Cost of the chosen columns.
+    budget
+        What could be spent.
+    costs
+        Prices of all columns.
+    """
+
+    columns: list[str]
+    frequencies: Mapping[str, float]
+    cost: float
+    budget: float
+    costs: Costs = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return a table of the chosen columns."""
+        spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
+        shares = [
+            f"{self.frequencies[c]:6.0%}" if c in self.frequencies else "     -"
+            for c in self.columns
+        ]
+        rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
+        return "\n".join([f"{len(rows)} columns for {spent} of {budget}; chosen by", *rows])
+
+
+@dataclass
+class Selector:
+    """Chooses columns; remembers the paths that it has followed.
+
+    Attributes
+    ----------
+    training
+        Scaled rows, labels and bags.
+    prices
+        What columns can cost.
+    penalty
+        Ridge penalty of the logistic regressions.
+    """
+
+    training: Training
+    prices: PriceLists
+    penalty: float
+    _known: list[Paths] = field(default_factory=list, repr=False)
+
+    def choose(
+        self, budget: Any, prices: Any, method: str, fill: bool, engine: Engine
+    ) -> Selection:
+        """Return the columns that a budget buys."""
+        amount, unit = read_budget(budget)
+        costs = self.prices.read(prices, unit)
+        _check_affordable(amount, unit, costs)
+        if costs.total() <= amount:
+            return _selection(range(len(costs.names)), {}, costs, amount)
+        order, frequencies = self._rank(amount, costs, method, engine)
+        chosen = stable_set(order, costs, amount, fill)
+        if not chosen:
+            chosen = [self._best_single(costs, amount)[0]]
+        return _selection(chosen, frequencies, costs, amount)
+
+    def better_alone(self, choice: Selection, probabilities: NDArray) -> Selection | None:
+        """Return a single affordable column if it is clearly better than a choice.
+
+        Buying what is worth most for its price can spend a budget on trifles when one dear column
+        would have been worth it. Clearly means by more than a standard error of the choice's
+        out-of-bag AUC.
+        """
+        codes = self.training.codes
+        judged = np.isfinite(probabilities) & (codes >= 0)
+        outliers = codes[judged] == OUTLIER
+        if len(choice.columns) == 1 or not 0 < outliers.sum() < len(outliers):
+            return None
+        quality = float(auc(probabilities[judged], outliers))
+        error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
+        place, alone = self._best_single(choice.costs, choice.budget)
+        if alone <= quality + error:
+            return None
+        return _selection([place], choice.frequencies, choice.costs, choice.budget)
+
+    def _rank(
+        self, budget: float, costs: Costs, method: str, engine: Engine
+    ) -> tuple[NDArray, dict[str, float]]:
+        """Return columns in the order in which they are bought, and how many bags want them."""
+        if method == "random":
+            return np.random.default_rng(self.training.seed).permutation(len(costs.names)), {}
+        order, shares = self._follow(costs, budget, method == "budget", engine).ranked(budget)
+        names = [costs.names[place] for place in order]
+        return order, dict(zip(names, shares.tolist(), strict=True))
+
+    def _follow(self, costs: Costs, budget: float, cost_aware: bool, engine: Engine) -> Paths:
+        """Return the paths of all bags, known at least as far as a budget buys."""
+        for paths in self._known:
+            if paths.cost_aware == cost_aware and paths.costs == costs:
+                return paths.reach(budget, engine)
+        table = self.training.table[:, self._places(costs)]
+        self._known.append(Paths(table, self.training.bags, costs, self.penalty, cost_aware))
+        return self._known[-1].reach(budget, engine)
+
+    def _best_single(self, costs: Costs, budget: float) -> tuple[int, float]:
+        """Return the affordable column that ranks labelled rows best on its own, and its AUC."""
+        quality = np.where(costs.alone <= budget, self._alone[self._places(costs)], -1.0)
+        best = int(np.argmax(quality))
+        return best, float(quality[best])
+
+    def _places(self, costs: Costs) -> list[int]:
+        names = self.training.representation.columns_
+        return [names.index(name) for name in costs.names]
+
+    @cached_property
+    def _alone(self) -> NDArray:
+        """How well each column alone tells labelled outliers from inliers, in either direction."""
+        labelled = self.training.codes >= 0
+        outliers = self.training.codes[labelled] == OUTLIER
+        forwards = auc(self.training.table[labelled], outliers)
+        return np.maximum(forwards, 1.0 - forwards)
+
+
+def _selection(
+    chosen: Iterable[int], frequencies: Mapping[str, float], costs: Costs, budget: float
+) -> Selection:
+    columns = [costs.names[place] for place in chosen]
+    return Selection(columns, frequencies, costs.total(columns), budget, costs)
+
+
+def _check_affordable(budget: float, unit: str, costs: Costs) -> None:
+    if unit != costs.unit:
+        other = "a number of units" if costs.unit != SECONDS else "a time per row such as '200us'"
+        raise ValueError(
+            f"`budget` is {'a time' if unit == SECONDS else 'a number of units'}, but `costs` are "
+            f"{'seconds' if costs.unit == SECONDS else 'units'}. Pass {other}, or other `costs`: "
+            f"{', '.join(MEASURED)} for times, {', '.join(COMPLEXITY)} or a dict for units."
+        )
+    cheapest = int(np.argmin(costs.alone))
+    if costs.alone[cheapest] > budget:
+        raise ValueError(
+            f"`budget` is {show_cost(budget, unit)}, but the cheapest column, "
+            f"{costs.names[cheapest]!r}, costs {show_cost(costs.alone[cheapest], unit)}. Raise it."
+        )

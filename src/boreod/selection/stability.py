@@ -1,0 +1,104 @@
+"""Stability selection under a budget: the columns that most bags choose, as far as they fit.
+
+Every bag follows its own path and buys what the budget allows. Columns are ranked by the share of
+bags that bought them; equal shares by their mean position on the paths (a bag that did not buy a
+column counts as having it next), then by lower cost, then by column order. The stable set takes
+columns in this order. By the *prefix* rule, the paper's, it ends at the first that does not fit; by
+the *fill* rule that one is skipped and the next is tried. Columns that no bag bought are not taken.
+
+After Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B 72(4), 2010.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.bagging import Bags
+from boreod.engine import Engine
+from boreod.selection.costs import Costs
+from boreod.selection.pursuit import Path, pursue
+
+
+@dataclass
+class Paths:
+    """The paths of all bags through some columns, followed as far as budgets asked for.
+
+    Attributes
+    ----------
+    table
+        Scaled training rows, columns in the order of ``costs.names``.
+    bags
+        Rows of the bags.
+    costs
+        Prices of the columns.
+    penalty
+        Ridge penalty of the refits.
+    cost_aware
+        Whether costs rule the order of columns.
+    paths
+        One per bag.
+    """
+
+    table: NDArray
+    bags: Bags
+    costs: Costs
+    penalty: float
+    cost_aware: bool
+    paths: list[Path] = field(default_factory=list)
+
+    def reach(self, budget: float, engine: Engine) -> "Paths":
+        """Follow every path as far as a budget buys."""
+        from threadpoolctl import threadpool_limits
+
+        known = self.paths or [Path() for _ in self.bags.rows]
+        targets = self.bags.targets
+
+        def follow(number: int) -> Path:
+            return pursue(
+                self.table[self.bags.rows[number]],
+                targets,
+                self.costs,
+                budget,
+                penalty=self.penalty,
+                cost_aware=self.cost_aware,
+                path=known[number],
+            )
+
+        if not all(path.reaches(budget, self.table.shape[1]) for path in known):
+            with threadpool_limits(1):
+                known = engine.map(follow, list(range(len(known))), "paths")
+        self.paths = known
+        return self
+
+    def ranked(self, budget: float) -> tuple[NDArray, NDArray]:
+        """Return places of the columns that some bag bought, best first, and their frequencies."""
+        m = self.table.shape[1]
+        counts, positions = np.zeros(m), np.zeros(m)
+        for path in self.paths:
+            bought = path.within(budget)
+            position = np.full(m, float(len(bought)))
+            position[bought] = np.arange(len(bought))
+            counts[bought] += 1
+            positions += position
+        order = np.lexsort((np.arange(m), self.costs.alone, positions, -counts))
+        order = order[: np.count_nonzero(counts)]
+        return order, counts[order] / len(self.paths)
+
+
+def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[int]:
+    """Return the places of columns that fit into a budget, taken in order.
+
+    Examples
+    --------
+    >>> costs = Costs({"a": 5.0, "b": 9.0, "c": 2.0})
+    >>> stable_set(np.arange(3), costs, 8.0, fill=False), stable_set(np.arange(3), costs, 8.0, True)
+    ([0], [0, 2])
+    """
+    chosen: list[int] = []
+    for place in order.tolist():
+        if costs.cost_of([*chosen, place]) <= budget:
+            chosen.append(place)
+        elif not fill:
+            break
+    return chosen
