@@ -4,17 +4,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["BORE", "ColumnsLeftOutWarning", "OutlierRepresentation", "View", "__version__"]
+__all__ = [
+    "BORE",
+    "ColumnsLeftOutWarning",
+    "Costs",
+    "OutlierRepresentation",
+    "View",
+    "__version__",
+]
 
 if TYPE_CHECKING:
     from boreod.detector import BORE
     from boreod.plan import ColumnsLeftOutWarning
     from boreod.representation import OutlierRepresentation
+    from boreod.selection.costs import Costs
     from boreod.views import View
 
 _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.plan",
+    "Costs": "boreod.selection.costs",
     "OutlierRepresentation": "boreod.representation",
     "View": "boreod.views",
 }

@@ -48,7 +48,7 @@ def calibrate(log_odds: NDArray, codes: NDArray, otherwise: Correction) -> Corre
         "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
         "probabilities are corrected for the balance of the bags only.",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
     return otherwise
 
@@ -61,5 +61,5 @@ def warn_without_score(log_odds: NDArray) -> None:
             f"{missing} labelled rows are in every bag, so they have no out-of-bag probability "
             "(NaN). More labelled outliers or more bags would help.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )

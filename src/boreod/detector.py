@@ -1,6 +1,7 @@
 """BORE: representation, selection, scaling, balanced bags, one probability."""
 
 import copy
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,8 @@ class BORE(ClassifierMixin, BaseEstimator):
             check_costs(costs)
             self._take_time_if_needed(costs)
             budgets = budgets_over(self._selector.prices.read(costs))
+        elif isinstance(budgets, str | Real) or len(budgets) == 0:
+            raise ValueError(f"`budgets` must be a list of at least one budget; got {budgets!r}.")
         models = (self.within(budget, **options) for budget in budgets)
         return trace_budgets(models, self._training.codes)
 

@@ -66,7 +66,7 @@ class LogisticHead:
                 f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
                 f"{self.gradients.max():.1e}). Raise `penalty`.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     def log_odds(self, table: NDArray) -> NDArray:

@@ -61,5 +61,5 @@ def _warn_unpriced(unpriced: list[str]) -> None:
             f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
             f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=7,
         )

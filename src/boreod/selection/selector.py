@@ -98,12 +98,13 @@ class Selector:
         codes = self.training.codes
         judged = np.isfinite(probabilities) & (codes >= 0)
         outliers = codes[judged] == OUTLIER
-        if len(choice.columns) == 1 or not 0 < outliers.sum() < len(outliers):
+        is_everything = len(choice.columns) == len(choice.costs.names)
+        if is_everything or not 0 < outliers.sum() < len(outliers):
             return None
         quality = float(auc(probabilities[judged], outliers))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
         place, alone = self._best_single(choice.costs, choice.budget)
-        if alone <= quality + error:
+        if alone <= quality + error or choice.columns == [choice.costs.names[place]]:
             return None
         return _selection([place], choice.frequencies, choice.costs, choice.budget)
 

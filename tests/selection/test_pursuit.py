@@ -1,0 +1,127 @@
+"""Matching pursuit against its oracle, a planted support, and by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles.selection import path as slow_path
+
+from boreod.selection.costs import Costs
+from boreod.selection.pursuit import Path, pursue
+
+
+def bag(seed, n=40, m=9, noise=1.0):
+    random = np.random.default_rng(seed)
+    targets = np.repeat([1.0, 0.0], n // 2)
+    columns = random.uniform(size=(n, m)) ** 2 + noise * random.uniform(size=m) * targets[:, None]
+    return columns, targets
+
+
+def prices(seed, m=9, shared=True):
+    random = np.random.default_rng(seed)
+    names = [f"c{number}" for number in range(m)]
+    own = dict(zip(names, random.choice([1.0, 4.0, 16.0], m).tolist(), strict=True))
+    depth = random.choice([8.0, 16.0, 32.0], m).tolist()
+    needs = {name: {"search": depth[j]} for j, name in enumerate(names) if j % 3} if shared else {}
+    return Costs(own, needs, base=2.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("cost_aware", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_path_is_the_oracle(seed, cost_aware, intercept):
+    columns, targets = bag(seed, noise=[0.2, 2.0][seed % 2])
+    costs = prices(seed, shared=seed % 3 > 0)
+    penalty = [1e-6, 1e-2][seed // 3]
+    own, needs = list(costs.own.values()), [costs.needs.get(name, {}) for name in costs.own]
+    order, spent = slow_path(columns, targets, own, needs, 2.0, penalty, cost_aware, intercept)
+    path = pursue(
+        columns, targets, costs, penalty=penalty, cost_aware=cost_aware, intercept=intercept
+    )
+    assert path.order.tolist() == order
+    assert_allclose(path.spent, spent)
+
+
+@pytest.mark.parametrize("n", [4, 12])
+def test_more_columns_than_rows(n):
+    columns, targets = bag(3, n=n, m=15)
+    costs = prices(3, m=15)
+    own, needs = list(costs.own.values()), [costs.needs.get(name, {}) for name in costs.own]
+    order, _ = slow_path(columns, targets, own, needs, 2.0, 1e-3, True, True)
+    assert pursue(columns, targets, costs, penalty=1e-3).order.tolist() == order
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_costs_do_not_matter(seed):
+    columns, targets = bag(seed)
+    costs = Costs({f"c{number}": 7.0 for number in range(9)})
+    aware, blind = (pursue(columns, targets, costs, cost_aware=aware) for aware in (True, False))
+    assert_array_equal(aware.order, blind.order)
+    assert_array_equal(aware.spent, 7.0 * np.arange(1, 10))
+
+
+def test_orthogonal_design_gives_up_its_support():
+    wave = np.array([[1, 1], [1, -1]])
+    design = np.kron(np.kron(np.kron(wave, wave), np.kron(wave, wave)), wave).astype(float)  # 32
+    support = [5, 11, 22]
+    signal = design[:, support] @ [3.0, -2.0, 1.5]
+    targets = (np.argsort(np.argsort(signal + 0.01 * design[:, 30])) >= 16).astype(float)
+    order = pursue(design[:, 1:], targets, Costs({f"c{j}": 1.0 for j in range(31)})).order
+    assert sorted((order[:3] + 1).tolist()) == support
+
+
+def test_criterion_by_hand():
+    """The squared norm is in the denominator, not the norm.
+
+    Residuals are +-1/2. Column a: |a'r| = 1, a'a = 2, so 1/2; with the norm 1/sqrt(2) = 0.71.
+    Column b: |b'r| = 0.2, b'b = 0.16, so 1.25; with the norm 0.5. Twice the cost halves it.
+    """
+    columns = np.array([[1.0, 0.4], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    targets = np.array([1.0, 1.0, 0.0, 0.0])
+
+    def first(a, b):
+        return pursue(columns, targets, Costs({"a": a, "b": b})).order[0]
+
+    assert first(1.0, 1.0) == 1
+    assert first(1.0, 2.0) == 1  # 0.5 against 0.625
+    assert first(1.0, 3.0) == 0  # 0.5 against 0.417
+    assert first(10.0, 24.0) == 1
+    assert first(10.0, 26.0) == 0
+
+
+def test_residual_of_the_printed_algorithm_starts_at_the_targets():
+    """Without an intercept column b is best: |b'y| / b'b = 1.8 / 1.78 against 2 / 2 of a."""
+    columns = np.array([[1.0, 0.9], [1.0, 0.9], [0.0, 0.0], [0.0, 0.4]])
+    targets = np.array([1.0, 1.0, 0.0, 0.0])
+    costs = Costs({"a": 1.0, "b": 1.0})
+    assert pursue(columns, targets, costs, intercept=False).order[0] == 1
+    # with one, |b'(y - 1/2)| / b'b = 0.7 / 1.78 is less than 1 / 2
+    assert pursue(columns, targets, costs).order[0] == 0
+
+
+@pytest.mark.parametrize("budget", [3.0, 20.0, 60.0, np.inf])
+def test_a_path_goes_on_where_it_ended(budget):
+    columns, targets = bag(1)
+    costs = prices(1)
+    whole = pursue(columns, targets, costs)
+    part = pursue(columns, targets, costs, 3.0)
+    part = pursue(columns, targets, costs, budget, path=part)
+    assert_array_equal(part.order, whole.order[: len(part.order)])
+    assert_array_equal(part.within(budget), whole.within(budget))
+    assert costs.cost_of(part.within(budget)) <= budget
+    assert part.reaches(budget, 9)
+    if budget == np.inf:
+        assert_allclose(part.coefficients, whole.coefficients, rtol=1e-5)
+
+
+def test_free_columns_come_first_and_useless_ones_last():
+    columns, targets = bag(2, m=4)
+    columns[:, 3] = 0.0
+    path = pursue(columns, targets, Costs({"a": 5.0, "b": 0.0, "c": 5.0, "zeros": 0.0}))
+    assert path.order[0] == 1
+    assert path.order[-1] == 3
+    assert np.isfinite(path.coefficients).all()
+
+
+def test_an_empty_path_buys_nothing():
+    assert Path().within(5.0).tolist() == []
+    assert not Path().reaches(5.0, 3)

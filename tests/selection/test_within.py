@@ -1,0 +1,254 @@
+"""Detectors on a budget, as users meet them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
+
+from boreod import BORE, Costs, OutlierRepresentation
+from boreod.neighbors import NeighborGraph
+
+SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 20])
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    y = np.repeat([1, 0], [30, 270])
+    X = random.normal(size=(300, 4))
+    X[y == 1] += random.normal(0, 2.0, size=(30, 4))
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return BORE(SMALL, random_state=0).fit(*data)
+
+
+def prices(model):
+    return {name: 10.0 + 7.0 * (place % 5) for place, name in enumerate(model.columns_[4:])}
+
+
+@pytest.mark.parametrize("budget", [1, 2.5, 4, 15, 60, 200, 1e9])
+@pytest.mark.parametrize("selection", ["budget", "omp", "random"])
+@pytest.mark.parametrize("fill", [True, False])
+def test_a_budget_is_kept_and_never_empty(model, data, budget, selection, fill):
+    fast = model.within(budget, costs=prices(model), selection=selection, fill=fill)
+    assert fast.cost_ == fast.costs_.total(fast.columns_) <= budget
+    assert sorted(fast.columns_) == sorted(fast.selection_.columns)
+    assert fast.predict_proba(data[0]).shape == (300, 2)
+    if not fill and selection != "random":
+        ranked = list(fast.selection_.frequencies)
+        is_prefix = fast.selection_.columns == ranked[: len(fast.columns_)]
+        assert is_prefix or len(fast.columns_) == 1 or budget == 1e9
+
+
+def test_time_budgets_buy_what_fits(model):
+    whole = model.costs_.total()
+    assert model.costs_.unit == "s"
+    for share in (0.3, 0.5, 0.7):
+        fast = model.within(f"{share * whole}s")
+        assert fast.cost_ <= share * whole
+        assert 0 < len(fast.columns_) < len(model.columns_)
+
+
+def test_within_is_the_fit_with_that_budget(data, model):
+    X, y = data
+    options = {"costs": prices(model), "budget": 60, "selection": "omp", "fill": False}
+    fitted = BORE(SMALL, random_state=0, **options).fit(X, y)
+    fast = BORE(SMALL, random_state=0, costs=prices(model)).fit(X, y)
+    fast = fast.within(60, selection="omp", fill=False)
+    assert fast.columns_ == fitted.columns_
+    assert fast.get_params()["budget"] == 60
+    assert_array_equal(fast.predict_proba(X), fitted.predict_proba(X))
+    assert_array_equal(clone(fast).fit(X, y).predict_proba(X), fitted.predict_proba(X))
+
+
+def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a search")
+
+    monkeypatch.setattr(NeighborGraph, "__init__", refuse)
+    before = model.predict_proba(data[0])
+    fast = model.within(25, costs=prices(model))
+    raw = model.within(4, costs=prices(model))
+    assert_array_equal(model.predict_proba(data[0]), before)
+    assert raw.representation_.fitted_columns_.views == []
+    computed = fast.representation_.fitted_columns_
+    of_views = [name for view in computed.views for name in view.scored.column_names]
+    assert sorted(of_views) == sorted(set(fast.columns_) - {"x0", "x1", "x2", "x3"})
+    monkeypatch.setattr(NeighborGraph, "new_block", refuse)
+    assert raw.predict_proba(data[0]).shape == (300, 2)
+
+
+def test_the_chosen_columns_alone_give_the_same_model(model, data):
+    """The stable set is solved as a model of its own columns would be."""
+    X, y = data
+    fast = model.within(60, costs=prices(model))
+    columns = [name for name in fast.columns_ if "_" in name]
+    only = BORE(OutlierRepresentation(columns), random_state=0).fit(X, y)
+    if set(only.columns_) - set(fast.columns_):
+        only = only.within(1e6, costs=Costs(dict.fromkeys(fast.columns_, 1.0)))
+    assert_allclose(fast.predict_proba(X), only.predict_proba(X)[:, [0, 1]], rtol=1e-6, atol=1e-9)
+
+
+def test_beyond_the_total_is_the_full_model(model, data):
+    for budget in ("1s", 1e9):
+        everything = model.within("20us").within(budget)
+        assert everything.columns_ == model.columns_
+        assert_array_equal(everything.predict_proba(data[0]), model.predict_proba(data[0]))
+        assert everything.cost_ <= everything.selection_.budget
+
+
+def test_too_small_a_budget_names_the_cheapest_column(model):
+    with pytest.raises(ValueError, match=r"`budget` is 0.5, but the cheapest column, 'x0', costs"):
+        model.within(0.5, costs=prices(model))
+    with pytest.raises(ValueError, match=r"`budget` is 1ns, but the cheapest .* costs [\d.]+"):
+        model.within("1ns")
+
+
+def test_one_dear_column_can_be_worth_it():
+    """Spending by worth per price alone would buy the trifle and lose the dear column."""
+    random = np.random.default_rng(0)
+    y = np.repeat([1, 0], [60, 300])
+    trifle = random.uniform(size=360) < 0.1 + 0.1 * y
+    dear = random.normal(size=360) + 4 * y
+    X = np.column_stack([trifle, dear]).astype(float)
+    raw = OutlierRepresentation([], views=[])
+    greedy = BORE(raw, random_state=0, costs={"x0": 1, "x1": 100}, budget=100)
+    assert greedy.fit(X, y).columns_ == ["x1"]
+    assert greedy.set_params(fill=False).fit(X, y).columns_ == ["x0"]  # the paper's rule
+
+
+def test_declared_costs(model, data):
+    fast = model.within(50, costs={"lof": 20, "lof_5": 3, "knn": 500, "odin": 500, "cof": 500,
+                                   "ldof": 500, "x3": 30})  # fmt: skip
+    assert fast.costs_.own["lof_10"] == 20.0
+    assert fast.costs_.own["lof_5"] == 3.0
+    assert fast.costs_.own["x0"] == 1.0
+    assert fast.costs_.own["x3"] == 30.0
+    with pytest.warns(UserWarning, match=r"no price for 14 columns, .* knn_5, knn_10"):
+        fast = model.within(1e6, costs={"lof_10": 5})
+    assert fast.columns_ == ["x0", "x1", "x2", "x3", "lof_10"]
+    for wrong, message in (
+        ({"lov_10": 5}, "'lov_10', which is neither .* Did you mean lof_10"),
+        ({"lof_10": -1}, "at least 0; got -1 for 'lof_10'"),
+        ({"lof_10": "cheap"}, "got 'cheap'"),
+        ({"lof_10": np.nan}, "got nan"),
+        ("measured", "must be one of"),
+        (5, "a dict of prices"),
+        (Costs({"lov_10": 5.0}), "no column of this model"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.within(50, costs=wrong)
+
+
+def test_times_and_units_are_not_mixed(model, data):
+    with pytest.raises(ValueError, match="`budget` is a time, but `costs` are units"):
+        model.within("20us", costs=prices(model))
+    with pytest.raises(ValueError, match="a number of units, but `costs` are seconds"):
+        model.within(20, costs="measured:additive")
+    declared = BORE(SMALL, costs=prices(model), random_state=0).fit(*data)
+    assert declared.within("20us", costs="measured:shared").cost_ <= 20e-6
+
+
+def test_measured_costs_know_what_is_shared(model):
+    costs = model.costs_
+    alone = costs.total(["cof_20"]) - costs.base
+    assert 0 < costs.marginal("ldof_20", ["cof_20"]) < costs.total(["ldof_20"]) - costs.base
+    assert costs.marginal("knn_5", ["cof_20"]) < 0.5 * alone
+    assert costs.total() < costs.additive().total() / 2
+    assert all(amount > 0 for amount in costs.own.values())
+    needs = costs.needs["odin_10"]
+    assert {"search@", "reverse@", "odin@"} == set(needs)
+    assert needs["search@"] <= costs.needs["odin_20"]["search@"] * 1.5
+    again = model.measure_costs()
+    assert again is not costs
+    assert again.names == costs.names
+
+
+def test_complexity_costs_are_the_papers_units(model, data):
+    costs = model.within(1e6, costs="complexity:shared").costs_
+    assert costs.total(["x0"]) == 1.0
+    assert costs.total(["knn_5"]) == pytest.approx(10.0, rel=0.02)
+    assert costs.marginal("knn_10", ["knn_5"]) < 0.2
+    assert costs.total(["cof_20"]) > costs.total(["cof_10"]) > costs.total(["knn_20"])
+    sampled = BORE(clone(SMALL).set_params(views=["full", "sample:60"]), random_state=0).fit(*data)
+    costs = sampled.within(1e6, costs="complexity:additive").costs_
+    assert costs.total(["lof_5@r60"]) < 0.3 * costs.total(["lof_5"])
+
+
+def test_cheap_views_are_bought_when_the_budget_is_tight():
+    random = np.random.default_rng(0)
+    y = np.repeat([1, 0], [80, 7920])
+    X = random.normal(size=(8000, 30))
+    X[y == 1] *= 1.4
+    views = ["full", "sample:256"]
+    model = BORE(OutlierRepresentation(["knn", "lof"], ks=[5, 10], views=views), random_state=0)
+    model.fit(X, y)
+    costs = model.costs_
+    assert costs.total(["knn_10@r256"]) < 0.6 * costs.total(["knn_10"])
+    tight = model.within(f"{0.8 * costs.total(['knn_5'])}s")
+    scores = [name for name in tight.columns_ if "_" in name]
+    assert scores
+    assert all(name.endswith("@r256") for name in scores)
+
+
+def test_other_heads_scalings_and_detectors(data):
+    X, y = data
+    few = OutlierRepresentation(["knn", ("trees", IsolationForest(n_estimators=10))], ks=[5, 10])
+    for options in (
+        {"classifier": ExtraTreesClassifier(5)},
+        {"penalty": "auto"},
+        {"scaling": "rank", "calibration": "oob", "aggregation": "log-odds"},
+        {"input_scaling": None, "threshold": "alerts:10"},
+    ):
+        model = BORE(few, random_state=0, n_bags=20, **options).fit(X, y)
+        fast = model.within(12)
+        assert fast.cost_ <= 12
+        assert model.costs_.total(["trees"]) > model.costs_.total(["x0"])
+        assert_allclose(fast.predict_proba(X).sum(axis=1), 1.0)
+        assert_array_equal(pickle.loads(pickle.dumps(fast)).predict_proba(X), fast.predict_proba(X))
+        again = pickle.loads(pickle.dumps(model)).within(12)
+        assert_array_equal(again.predict_proba(X), fast.predict_proba(X))
+
+
+def test_the_same_seed_gives_the_same_set(data):
+    X, y = data
+    sets = [
+        BORE(SMALL, budget=60, random_state=3, n_jobs=n_jobs).fit(X, y).columns_
+        for n_jobs in (1, 2, 2)
+    ]
+    assert sets[0] == sets[1] == sets[2]
+
+
+def test_explanations_thresholds_and_labels_of_a_narrow_model(data):
+    X, y = data
+    partly = np.where(np.arange(300) % 3 == 0, -1, y)
+    fast = BORE(SMALL, budget=40, random_state=0, threshold="alerts:20").fit(X, partly)
+    explanation = fast.explain(X[:5])
+    assert explanation.columns == fast.columns_
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    assert_allclose(total, fast.decision_function(X[:5]))
+    assert (fast.oob_proba_ > fast.threshold_).sum() == 20
+
+
+def test_a_failed_budget_leaves_everything_as_it_was(data):
+    X, y = data
+    model = BORE(SMALL, random_state=0, budget=0.1)
+    with pytest.raises(ValueError, match="cheapest column"):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+    for wrong in ({"budget": "2 weeks"}, {"selection": "best"}, {"fill": "yes"}, {"costs": "x"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            BORE(SMALL, **wrong).fit(X, y)
+
+
+def test_selection_reads_well(model):
+    text = str(model.within(25, costs=prices(model)).selection_)
+    assert text.startswith("6 columns for ") or "columns for" in text
+    assert "of 25" in text
+    assert "100%" in text
