@@ -4,10 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from boreod import OutlierRepresentation
 
 GOLDENS = Path(__file__).parent / "goldens"
+
+settings.register_profile("kernels", deadline=None)  # the first example may compile
+settings.load_profile("kernels")
 
 
 @pytest.fixture

@@ -17,6 +17,21 @@ FLOORS = {  # mean AUC in percent over ten repetitions
     "pageblocks": 97.2,
 }
 
+SETS = (
+    "cardio",
+    "heartdisease",
+    "hepatitis",
+    "higgs",
+    "ionosphere",
+    "letter",
+    "pageblocks",
+    "parkinson",
+    "pima",
+    "spambase",
+    "waveform",
+    "wilt",
+)
+
 
 def folder() -> Path | None:
     """Return the folder of the data sets, or None."""

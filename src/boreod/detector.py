@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.bagging import draw_bags
@@ -18,7 +18,6 @@ from boreod.explanation import Explanation
 from boreod.heads import PENALTY, LogisticHead
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.parameters import check_parameters
-from boreod.representation import OutlierRepresentation
 from boreod.rows import LARGEST, all_or_nothing, check_values, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
 from boreod.selection import (
@@ -33,7 +32,7 @@ from boreod.selection import (
     trace_budgets,
 )
 from boreod.thresholds import choose_threshold
-from boreod.training import Training
+from boreod.training import Training, make_representation
 
 
 class BORE(ClassifierMixin, BaseEstimator):
@@ -46,7 +45,9 @@ class BORE(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     representation
-        An :class:`OutlierRepresentation`, or None for its defaults.
+        An :class:`OutlierRepresentation`, or None for its defaults; with a budget and more than
+        10000 rows these include the views ``"sample:256"`` and ``"sample:1024"``, whose searches
+        are cheap.
     input_scaling
         ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
         them.
@@ -190,7 +191,9 @@ class BORE(ClassifierMixin, BaseEstimator):
         seeds = random.randint(np.iinfo(np.int32).max, size=3).tolist()
         self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
         points = self._scale_input(rows)
-        representation = self._make_representation(seeds[0])
+        representation = make_representation(
+            self.representation, len(rows), self.budget is not None, seeds[0]
+        ).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         table = representation.fit_compute(points, _check_feature_names_in(self))
         scaler = SCALERS[self.scaling]().fit(table)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
@@ -327,14 +330,6 @@ class BORE(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _make_representation(self, seed: int) -> OutlierRepresentation:
-        if self.representation is None:
-            return OutlierRepresentation(
-                n_jobs=self.n_jobs, random_state=seed, verbose=self.verbose
-            )
-        copy = clone(self.representation).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
-        return copy if copy.random_state is not None else copy.set_params(random_state=seed)
 
     def _learn(self, columns: list[str]) -> None:
         """Solve the bags on some of the columns."""

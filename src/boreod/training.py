@@ -3,11 +3,15 @@
 from dataclasses import dataclass, replace
 
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from boreod.bagging import Bags
 from boreod.labels import INLIER
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import Scaler
+
+LARGE_TABLE = 10_000  # rows; a search through more of them is dear
+CHEAP_VIEWS = ("sample:256", "sample:1024")
 
 
 @dataclass
@@ -54,3 +58,20 @@ class Training:
     def mean_inlier(self) -> NDArray:
         """Mean of the labelled inliers."""
         return self.table[self.codes == INLIER].mean(axis=0)
+
+
+def make_representation(
+    given: OutlierRepresentation | None, n_rows: int, tight: bool, seed: int
+) -> OutlierRepresentation:
+    """Return a fresh copy of the representation that a user gave, or the default one.
+
+    By default a large table also gets views of few reference rows if prediction must be cheap: a
+    tight budget then has scores to buy.
+    """
+    if given is not None:
+        fresh = clone(given)
+    elif tight and n_rows > LARGE_TABLE:
+        fresh = OutlierRepresentation(views=("full", *CHEAP_VIEWS))
+    else:
+        fresh = OutlierRepresentation()
+    return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)

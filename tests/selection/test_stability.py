@@ -39,7 +39,7 @@ def any_costs(draw):
 @given(any_costs(), st.floats(0.1, 500.0), st.booleans())
 def test_set_is_the_oracle_and_fits(costs, budget, cost_aware):
     table, bags = table_and_bags()
-    paths = Paths(table, bags, costs, 1e-4, cost_aware).reach(budget, Threads(1))
+    paths = Paths(table, list(range(M)), bags, costs, 1e-4, cost_aware).reach(budget, Threads(1))
     order, shares = paths.ranked(budget)
     own, needs = list(costs.own.values()), [costs.needs[name] for name in NAMES]
     slow = [
@@ -62,8 +62,8 @@ def test_set_is_the_oracle_and_fits(costs, budget, cost_aware):
 def test_an_earlier_larger_budget_changes_nothing():
     table, bags = table_and_bags()
     costs = Costs(dict(zip(NAMES, [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0], strict=True)))
-    fresh = Paths(table, bags, costs, 1e-4, True).reach(9.0, Threads(1)).ranked(9.0)
-    paths = Paths(table, bags, costs, 1e-4, True).reach(np.inf, Threads(2))
+    fresh = Paths(table, list(range(M)), bags, costs, 1e-4, True).reach(9.0, Threads(1)).ranked(9.0)
+    paths = Paths(table, list(range(M)), bags, costs, 1e-4, True).reach(np.inf, Threads(2))
     for one, other in zip(fresh, paths.ranked(9.0), strict=True):
         assert_array_equal(one, other)
 
@@ -72,8 +72,8 @@ def test_an_earlier_larger_budget_changes_nothing():
 def test_threads_change_nothing(n_jobs):
     table, bags = table_and_bags()
     costs = Costs(dict.fromkeys(NAMES, 1.0))
-    paths = Paths(table, bags, costs, 1e-6, True).reach(np.inf, Threads(n_jobs))
-    again = Paths(table, bags, costs, 1e-6, True).reach(np.inf, Threads(1))
+    paths = Paths(table, list(range(M)), bags, costs, 1e-6, True).reach(np.inf, Threads(n_jobs))
+    again = Paths(table, list(range(M)), bags, costs, 1e-6, True).reach(np.inf, Threads(1))
     for one, other in zip(paths.paths, again.paths, strict=True):
         assert_array_equal(one.order, other.order)
         assert_array_equal(one.coefficients, other.coefficients)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
-from boreod import BORE, Costs, OutlierRepresentation
+from boreod import BORE, ColumnsLeftOutWarning, Costs, OutlierRepresentation
 from boreod.neighbors import NeighborGraph
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 20])
@@ -195,6 +195,15 @@ def test_cheap_views_are_bought_when_the_budget_is_tight():
     scores = [name for name in tight.columns_ if "_" in name]
     assert scores
     assert all(name.endswith("@r256") for name in scores)
+
+
+def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
+    monkeypatch.setattr("boreod.training.LARGE_TABLE", 299)
+    monkeypatch.setattr("boreod.training.CHEAP_VIEWS", ("sample:50", "sample:100"))
+    with pytest.warns(ColumnsLeftOutWarning):
+        fast = BORE(budget=1e6, random_state=0).fit(*data)
+    assert {"lof_10", "lof_10@r50", "lof_10@r100"} <= set(fast.columns_)
+    assert "lof_10@r50" not in BORE(random_state=0).fit(*data).columns_
 
 
 def test_other_heads_scalings_and_detectors(data):

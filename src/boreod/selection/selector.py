@@ -17,6 +17,8 @@ from boreod.selection.prices import COMPLEXITY, MEASURED, PriceLists
 from boreod.selection.stability import Paths, stable_set
 from boreod.training import Training
 
+REMEMBERED = 8  # price lists whose paths are kept
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -123,9 +125,16 @@ class Selector:
         for paths in self._known:
             if paths.cost_aware == cost_aware and paths.costs == costs:
                 return paths.reach(budget, engine)
-        table = self.training.table[:, self._places(costs)]
-        self._known.append(Paths(table, self.training.bags, costs, self.penalty, cost_aware))
-        return self._known[-1].reach(budget, engine)
+        paths = Paths(
+            self.training.table,
+            self._places(costs),
+            self.training.bags,
+            costs,
+            self.penalty,
+            cost_aware,
+        )
+        self._known = [paths, *self._known][:REMEMBERED]
+        return paths.reach(budget, engine)
 
     def _best_single(self, costs: Costs, budget: float) -> tuple[int, float]:
         """Return the affordable column that ranks labelled rows best on its own, and its AUC."""

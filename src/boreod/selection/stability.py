@@ -27,7 +27,9 @@ class Paths:
     Attributes
     ----------
     table
-        Scaled training rows, columns in the order of ``costs.names``.
+        Scaled training rows.
+    places
+        Where in the table the columns of ``costs.names`` are.
     bags
         Rows of the bags.
     costs
@@ -41,6 +43,7 @@ class Paths:
     """
 
     table: NDArray
+    places: list[int]
     bags: Bags
     costs: Costs
     penalty: float
@@ -56,7 +59,7 @@ class Paths:
 
         def follow(number: int) -> Path:
             return pursue(
-                self.table[self.bags.rows[number]],
+                self.table[np.ix_(self.bags.rows[number], self.places)],
                 targets,
                 self.costs,
                 budget,
@@ -65,7 +68,7 @@ class Paths:
                 path=known[number],
             )
 
-        if not all(path.reaches(budget, self.table.shape[1]) for path in known):
+        if not all(path.reaches(budget, len(self.places)) for path in known):
             with threadpool_limits(1):
                 known = engine.map(follow, list(range(len(known))), "paths")
         self.paths = known
@@ -73,7 +76,7 @@ class Paths:
 
     def ranked(self, budget: float) -> tuple[NDArray, NDArray]:
         """Return places of the columns that some bag bought, best first, and their frequencies."""
-        m = self.table.shape[1]
+        m = len(self.places)
         counts, positions = np.zeros(m), np.zeros(m)
         for path in self.paths:
             bought = path.within(budget)

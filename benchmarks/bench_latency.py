@@ -1,0 +1,110 @@
+"""Budgets in time: is the promised time per row kept, and does sharing buy more?
+
+Needs the environment variable BOREOD_DATA, the folder of the paper's data; the sets of `../extra`
+beside it are used if they are there.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from timing import report, seconds
+
+from boreod import BORE
+from boreod.selection.budgets import read_budget
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from paper_data import SETS, folder, load
+
+
+def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return training rows, test rows and their labels."""
+    extra = folder().parent / "extra" / f"{name}.npz"
+    if extra.exists():
+        data = np.load(extra)
+        X, y = data["X"].astype(float), data["y"].astype(int)
+    else:
+        X, y = load(name, seed)
+    return train_test_split(X, y, test_size=0.4, stratify=y, random_state=seed)
+
+
+def keep_time(name: str) -> None:
+    """Predict 2000 rows that fit has not seen, in one call and one by one."""
+    X, X_test, y, _ = split(name, 0)
+    random = np.random.default_rng(0)
+    new = X_test[random.integers(len(X_test), size=2000)]
+    new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
+    model = BORE(random_state=0).fit(X, y)
+    for budget in ("50us", "200us", "1ms", "5ms"):
+        amount, _ = read_budget(budget)
+        fast = model.within(budget)
+        fast.predict_proba(new)
+        runs = [seconds(lambda m=fast: m.predict_proba(new)) / len(new) for _ in range(5)]
+        one_core = fast.set_params(n_jobs=1)
+        one_core.representation_.set_params(n_jobs=1)
+        alone = [seconds(lambda m=one_core: m.predict_proba(new)) / len(new) for _ in range(5)]
+        rows = [new[place : place + 1] for place in range(300)]
+        single = np.median([seconds(lambda m=fast, r=row: m.predict_proba(r)) for row in rows])
+        print(f"{name}, {budget}: {len(fast.columns_)} columns, priced {1e6 * fast.cost_:.0f} us; "
+              f"per row {1e6 * np.median(runs):.0f} us in a batch, {1e6 * np.median(alone):.0f} us "
+              f"on one core, {1e6 * single:.0f} us one by one")  # fmt: skip
+        for what, times in (("all cores", runs), ("one core", alone)):
+            share = float(np.median(times)) / amount
+            report(f"{name}: time / {budget}, {what}", share, "below 1.15", share < 1.15)
+
+
+def equal_time(model: BORE, budget: str) -> BORE:
+    """Return the choice by additive costs that takes about as long as a budget allows."""
+    amount, _ = read_budget(budget)
+    shared = model.costs_
+    low, high = amount, shared.additive().total()
+    best = model.within(budget, costs="measured:additive")
+    for _ in range(12):
+        middle = float(np.sqrt(low * high))
+        candidate = model.within(f"{middle!r}s", costs="measured:additive")
+        if shared.total(candidate.columns_) <= amount:
+            low, best = middle, candidate
+        else:
+            high = middle
+    return best
+
+
+def compare_sharing() -> None:
+    """Compare the AUC on unseen rows of shared and of additive prices at equal time."""
+    results = []
+    for name in SETS:
+        of_set = []
+        for seed in range(3):
+            X, X_test, y, y_test = split(name, seed)
+            model = BORE(random_state=seed).fit(X, y)
+            for budget in ("10us", "20us", "50us", "100us"):
+                pair = (model.within(budget), equal_time(model, budget),
+                        model.within(budget, costs="measured:additive"))  # fmt: skip
+                of_set.append([roc_auc_score(y_test, m.predict_proba(X_test)[:, 1]) for m in pair])
+        results.append(np.mean(of_set, axis=0))
+        shared, equal, nominal = 100 * results[-1]
+        print(f"{name:13} shared {shared:.2f}, additive {equal:.2f} (unequal time {nominal:.2f})")
+    shared, equal, nominal = 100 * np.mean(results, axis=0)
+    print(
+        f"mean AUC: shared {shared:.2f}, additive at equal time {equal:.2f}, additive {nominal:.2f}"
+    )
+    report("AUC gained by sharing", shared - equal, "at least 0", shared >= equal)
+
+
+def main() -> None:
+    """Measure both."""
+    if folder() is None:
+        print("skipped: BOREOD_DATA names no folder")
+        return
+    warnings.simplefilter("ignore")
+    for name in ("cardio", "pageblocks", "shuttle"):
+        if name != "shuttle" or (folder().parent / "extra" / "shuttle.npz").exists():
+            keep_time(name)
+    compare_sharing()
+
+
+if __name__ == "__main__":
+    main()

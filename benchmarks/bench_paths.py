@@ -1,0 +1,88 @@
+"""Matching pursuit through all columns of cardio, and a budget on a fitted model.
+
+Needs the environment variable BOREOD_DATA. The peer follows the same paths and solves every step
+from zero with scikit-learn, on standardized columns with a penalty of 1e-6 per row; two bags of it
+are timed.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from timing import report, seconds
+
+from boreod import BORE
+from boreod.engine import Threads
+from boreod.logistic import standardization
+from boreod.selection.costs import Costs
+from boreod.selection.stability import Paths
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from paper_data import folder, load
+
+PENALTY = 1e-6
+
+
+def solve_every_step(columns: np.ndarray, targets: np.ndarray, order: np.ndarray) -> None:
+    """Solve the models of one path one after the other, from zero, with scikit-learn."""
+    center, inverse = standardization(columns)
+    standard = (columns - center) * inverse
+    for step in range(1, len(order) + 1):
+        peer = LogisticRegression(C=1 / (PENALTY * len(targets)), max_iter=100_000)
+        peer.fit(standard[:, order[:step]], targets)
+
+
+def paths() -> None:
+    """Time all bags against two of the peer's."""
+    model = BORE(random_state=0).fit(*load("cardio", 0))
+    table, bags = model._training.table, model._training.bags
+    random = np.random.default_rng(0)
+    prices = random.choice([10.0, 20, 50, 100, 200, 300, 1000, 2000], table.shape[1])
+    costs = Costs(dict(zip(model.columns_, prices.tolist(), strict=True)))
+
+    def follow() -> Paths:
+        return Paths(table, list(range(len(prices))), bags, costs, PENALTY, True).reach(
+            np.inf, Threads(-1)
+        )
+
+    orders = [path.order for path in follow().paths[:2]]
+    ours = min(seconds(follow) for _ in range(3))
+    both = zip(bags.rows[:2], orders, strict=True)
+    work = [(table[rows], bags.targets, order) for rows, order in both]
+    theirs = seconds(lambda: [solve_every_step(*bag) for bag in work]) * len(bags.rows) / 2
+    print(f"50 paths through {table.shape[1]} columns: {ours:.2f} s, scikit-learn {theirs:.0f} s")
+    report("scikit-learn / paths", theirs / ours, "at least 10", theirs >= 10 * ours)
+    report("seconds for 50 paths", ours, "below 60", ours < 60)
+
+
+def budgets(name: str) -> None:
+    """Time budgets on a fitted model: one that has been asked before, and a first one."""
+    X, y = load(name, 0)
+    BORE(random_state=0, budget="10us").fit(X[::5], y[::5])  # compile
+    fit = min(seconds(lambda: BORE(random_state=0).fit(X, y)) for _ in range(3))
+    model = BORE(random_state=0).fit(X, y)
+    for budget in ("10us", "20us", "50us", 100, 300):
+        first = seconds(lambda b=budget: model.within(b))
+        later = min(seconds(lambda b=budget: model.within(b)) for _ in range(3))
+        n_columns = len(model.within(budget).columns_)
+        print(f"{name}, fit {fit:.2f} s: {budget} buys {n_columns} columns in {first:.3f} s")
+        for what, taken in (("first", first), ("again", later)):
+            share = 100 * taken / fit
+            report(f"{name}: within({budget!r}) {what}, % of fit", share, "below 10", share < 10)
+
+
+def main() -> None:
+    """Measure both."""
+    if folder() is None:
+        print("skipped: BOREOD_DATA names no folder")
+        return
+    warnings.simplefilter("ignore")
+    paths()
+    for name in ("cardio", "pageblocks"):
+        budgets(name)
+
+
+if __name__ == "__main__":
+    main()
