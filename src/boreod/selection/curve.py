@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.labels import OUTLIER
-from boreod.metrics import auc
+from boreod.metrics import auc, average_precision
 from boreod.selection.budgets import show_cost
 
 
@@ -79,14 +79,12 @@ class BudgetCurve:
 
 def trace_budgets(models: Iterable[Any], codes: NDArray) -> BudgetCurve:
     """Return the curve of detectors with budgets, by their out-of-bag probabilities."""
-    from sklearn.metrics import average_precision_score
-
     points = []
     for model in models:
         judged = np.isfinite(model.oob_proba_) & (codes >= 0)
         scores, outliers = model.oob_proba_[judged], codes[judged] == OUTLIER
         choice = model.selection_
-        quality = (float(auc(scores, outliers)), float(average_precision_score(outliers, scores)))
+        quality = (float(auc(scores, outliers)), average_precision(scores, outliers))
         points.append((choice.budget, choice.cost, len(choice.columns), *quality))
     budgets, costs, counts, areas, precisions = map(np.array, zip(*sorted(points), strict=True))
     return BudgetCurve(budgets, costs, counts, areas, precisions, choice.costs.unit)
