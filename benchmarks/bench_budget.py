@@ -3,7 +3,7 @@
 Needs the environment variable BOREOD_DATA. Scores cost one of {10, ..., 2000} at random and raw
 columns 1. Every draw of costs has a split of its own (and a sample of its own where the data set
 has some). Test rows take part in the scores, unlabelled, as in the paper. Arguments: names of data
-sets.
+sets and of rules (prefix, fill).
 """
 
 import sys
@@ -53,8 +53,9 @@ def main() -> None:
         print("skipped: BOREOD_DATA names no folder")
         return
     warnings.simplefilter("ignore")
-    names = sys.argv[1:] or SETS
-    for fill in (False, True):
+    rules = [rule for rule in ("prefix", "fill") if rule in sys.argv] or ["prefix", "fill"]
+    names = [name for name in SETS if name in sys.argv] or SETS
+    for fill in (rule == "fill" for rule in rules):
         print(f"rule: {'fill' if fill else 'prefix, as in the paper'}")
         kept, better = 0, 0
         for name in names:

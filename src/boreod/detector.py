@@ -1,41 +1,25 @@
 """BORE: representation, selection, scaling, balanced bags, one probability."""
 
-import copy
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.bagging import draw_bags
+from boreod.budgeting import Budgeted
 from boreod.calibration import warn_without_score
-from boreod.engine import Threads, plain_interrupts
-from boreod.ensemble import Ensemble
 from boreod.explanation import Explanation
-from boreod.heads import PENALTY, LogisticHead
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.parameters import check_parameters
-from boreod.rows import LARGEST, all_or_nothing, check_values, read_rows, read_seed
+from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
-from boreod.selection import (
-    BudgetCurve,
-    Costs,
-    PriceLists,
-    Selector,
-    budgets_over,
-    check_costs,
-    needs_clock,
-    sample_rows,
-    trace_budgets,
-)
-from boreod.thresholds import choose_threshold
 from boreod.training import Training, make_representation
 
 
-class BORE(ClassifierMixin, BaseEstimator):
+class BORE(ClassifierMixin, Budgeted):
     """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
 
     Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
@@ -201,6 +185,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         self._training = Training(
             representation, scaler, scaler.transform(table), codes, bags, seeds[2]
         )
+        names = ("classifier", "penalty", "aggregation", "calibration", "threshold")
+        self._options = {name: getattr(self, name) for name in names}  # `within` needs them later
         self.classes_ = classes
         self._learn(representation.columns_)
         warn_without_score(self.oob_proba_)
@@ -243,63 +229,6 @@ class BORE(ClassifierMixin, BaseEstimator):
         odds = self._log_odds(X)
         return self.classes_[(odds > logit(self.threshold_)).astype(int)]
 
-    def within(
-        self,
-        budget: float | str,
-        *,
-        costs: Any = None,
-        selection: str | None = None,
-        fill: bool | None = None,
-    ) -> "BORE":
-        """Return a fitted detector whose predictions keep to a budget.
-
-        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
-        alone are computed for new rows. A time is that of one core in a batch of rows.
-
-        Parameters
-        ----------
-        budget, costs, selection, fill
-            As the parameters of the same names; None keeps this model's.
-        """
-        check_is_fitted(self)
-        fast = copy.copy(self)
-        chosen = {"costs": costs, "selection": selection, "fill": fill}
-        fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
-        check_parameters(fast)
-        with plain_interrupts():
-            fast._narrow()
-        fast.threshold_ = fast.choose_threshold(fast.threshold)
-        return fast
-
-    def budget_curve(self, budgets: Any = None, **options: Any) -> BudgetCurve:
-        """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
-
-        Parameters
-        ----------
-        budgets
-            List of budgets, None for a range from the cheapest column to everything.
-        **options
-            ``costs``, ``selection`` and ``fill`` as in :meth:`within`.
-        """
-        check_is_fitted(self)
-        if budgets is None:
-            costs = self.costs if options.get("costs") is None else options["costs"]
-            check_costs(costs)
-            self._take_time_if_needed(costs)
-            budgets = budgets_over(self._selector.prices.read(costs))
-        elif isinstance(budgets, str | Real) or len(budgets) == 0:
-            raise ValueError(f"`budgets` must be a list of at least one budget; got {budgets!r}.")
-        models = (self.within(budget, **options) for budget in budgets)
-        return trace_budgets(models, self._training.codes)
-
-    def measure_costs(self) -> Costs:
-        """Measure again what columns cost, on this machine, and return the prices.
-
-        Budgets in time that are asked for from now on use them.
-        """
-        check_is_fitted(self)
-        return self._selector.prices.measure(self._work_per_row, self._ensemble.work_per_column)
-
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds.
 
@@ -314,11 +243,6 @@ class BORE(ClassifierMixin, BaseEstimator):
         result = self._ensemble.explain(table)
         return result.grouped(self.representation_.families_) if grouped else result
 
-    def choose_threshold(self, threshold: float | str) -> float:
-        """Return the probability that a threshold stands for, from out-of-bag scores."""
-        check_is_fitted(self)
-        return choose_threshold(threshold, self.oob_proba_, self._training.codes)
-
     @property
     def columns_(self) -> list[str]:
         """Names of the columns in use."""
@@ -331,55 +255,6 @@ class BORE(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _learn(self, columns: list[str]) -> None:
-        """Solve the bags on some of the columns."""
-        wanted = set(columns)
-        everything = self._training.representation.columns_
-        self._ensemble = Ensemble(
-            self._training.keep([name for name in everything if name in wanted]),
-            self.classifier,
-            self.penalty,
-            self.aggregation,
-            self.calibration,
-            Threads(self.n_jobs, self.verbose),
-        )
-        self.representation_ = self._ensemble.representation
-        self.oob_proba_ = expit(self._ensemble.oob_log_odds)
-        if isinstance(self._ensemble.head, LogisticHead):
-            self.penalty_ = self._ensemble.head.penalty
-            self.gradients_ = self._ensemble.head.gradients
-
-    def _prepare_budgets(self, points: NDArray) -> None:
-        """Price all columns, so that budgets can be asked for."""
-        fitted = self.representation_.fitted_columns_
-        prices = PriceLists(fitted, len(points), sample_rows(points))
-        self._selector = Selector(self._training, prices, getattr(self, "penalty_", PENALTY))
-        self._take_time_if_needed(self.costs)
-        self.costs_ = prices.read(self.costs)
-
-    def _take_time_if_needed(self, costs: Any) -> None:
-        if needs_clock(costs) and self._selector.prices.measured is None:
-            self.measure_costs()
-
-    def _narrow(self) -> None:
-        """Choose the columns that the budget buys, and learn from these alone."""
-        self._take_time_if_needed(self.costs)
-        engine = Threads(self.n_jobs, self.verbose)
-        choice = self._selector.choose(self.budget, self.costs, self.selection, self.fill, engine)
-        self._learn(choice.columns)
-        alone = self._selector.better_alone(choice, self.oob_proba_)
-        if alone is not None and self.fill and self.selection != "random":
-            choice = alone
-            self._learn(choice.columns)
-        self.selection_, self.costs_, self.cost_ = choice, choice.costs, choice.cost
-
-    def _scale_input(self, rows: NDArray) -> NDArray:
-        """Bring raw columns to the training range; rows absurdly far outside stay computable."""
-        if self._input_scaler is None:
-            return rows
-        with np.errstate(over="ignore"):
-            return np.clip(self._input_scaler.transform(rows), -LARGEST, LARGEST)
-
     def _represent(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
         return self._ensemble.represent(self._scale_input(read_rows(self, X, fitting=False)))
@@ -387,9 +262,3 @@ class BORE(ClassifierMixin, BaseEstimator):
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
         table = self._represent(X)
         return self._ensemble.log_odds(table, corrected)
-
-    def _work_per_row(self, rows: NDArray) -> NDArray:
-        """Do what a prediction has to do whatever its columns are, for the price list."""
-        check_values(self, rows)
-        self._scale_input(rows)
-        return expit(self._ensemble.work_per_row(rows))

@@ -106,8 +106,3 @@ class Ensemble:
         else:
             odds = self.head.log_odds(np.full((len(rows), len(self.base)), 0.5))
         return self.correction.apply(combine(odds, self.aggregation))
-
-    def work_per_column(self, table: NDArray) -> NDArray:
-        """Do what a prediction has to do with every computed column."""
-        scaled = self.scaler.transform(table)
-        return self.head.log_odds(scaled) if isinstance(self.head, LogisticHead) else scaled

@@ -8,7 +8,7 @@ import numpy as np
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import SCALERS
 from boreod.selection.budgets import read_budget
-from boreod.selection.prices import check_costs
+from boreod.selection.prices import check_costs, check_units
 from boreod.thresholds import read_threshold
 
 
@@ -32,9 +32,9 @@ def check_parameters(model: Any) -> None:
     if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
         raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
     read_threshold(model.threshold)
-    if model.budget is not None:
-        read_budget(model.budget)
     check_costs(model.costs)
+    if model.budget is not None:
+        check_units(read_budget(model.budget)[1], model.costs)
     if not isinstance(model.fill, bool | np.bool_):
         raise ValueError(f"`fill` must be True or False; got {model.fill!r}.")
     if model.classifier is not None and not hasattr(model.classifier, "predict_proba"):

@@ -170,7 +170,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     def columns_(self) -> list[str]:
         """Names of the output columns."""
         check_is_fitted(self)
-        return self.fitted_columns_.names
+        return list(self.fitted_columns_.names)
 
     @property
     def families_(self) -> dict[str, str]:

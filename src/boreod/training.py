@@ -42,11 +42,12 @@ class Training:
     seed: int
 
     def keep(self, columns: list[str]) -> "Training":
-        """Return the same for some of the columns; nothing is searched again."""
-        names = self.representation.columns_
-        if columns == names:
+        """Return the same for some of the columns, in table order; nothing is searched again."""
+        names, wanted = self.representation.columns_, set(columns)
+        if wanted == set(names):
             return self
-        places = [names.index(name) for name in columns]
+        places = [place for place, name in enumerate(names) if name in wanted]
+        columns = [names[place] for place in places]
         return replace(
             self,
             representation=self.representation.keep(columns),

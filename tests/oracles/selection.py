@@ -124,22 +124,32 @@ def path(
 
 def stable_order(
     orders: Sequence[Sequence[int]],
-    spents: Sequence[Sequence[float]],
-    alone_costs: Sequence[float],
+    own: Sequence[float],
+    needs: Needs,
+    base: float,
     budget: float,
+    skip: bool,
 ) -> tuple[list[int], list[float]]:
     """Return the columns that some bag bought, most often bought first, and their shares J.
 
-    Every bag buys the longest prefix of its path that the budget allows. Equal shares: lower mean
-    position first (positions count from 0; a bag that did not buy the column counts with the
-    number of columns it bought), then lower cost alone, then column order.
+    Every bag buys along its path until a column does not fit; with ``skip`` it passes over columns
+    that would not fit alone. Equal shares: lower mean position first (positions count from 0 among
+    the bought ones; a bag that did not buy the column counts with the number of columns it
+    bought), then lower cost alone, then column order.
     """
     purchases = []
-    for order, spent in zip(orders, spents, strict=True):
-        affordable = [t + 1 for t, cost in enumerate(spent) if cost <= budget]
-        purchases.append(list(order[: max(affordable, default=0)]))
+    for order in orders:
+        bought: list[int] = []
+        for j in order:
+            if skip and total_cost([j], own, needs, base) > budget:
+                continue
+            if total_cost([*bought, j], own, needs, base) > budget:
+                break
+            bought.append(j)
+        purchases.append(bought)
     keys = []
-    for j, alone in enumerate(alone_costs):
+    for j in range(len(own)):
+        alone = total_cost([j], own, needs, base)
         count = sum(j in bought for bought in purchases)
         positions = [b.index(j) if j in b else len(b) for b in purchases]
         if count > 0:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.selection import total_cost
 
-from boreod.selection.budgets import read_budget, show_cost
+from boreod.selection.budgets import read_budget, round_up, show_cost, write_budget
 from boreod.selection.costs import Costs, marginal_costs, pay
 
 NAMES = [f"c{number}" for number in range(6)]
@@ -74,6 +74,7 @@ def test_only_some_columns():
         ("1s", 1.0, "s"),
         ("80ns", 80e-9, "s"),
         ("1e-05s", 1e-5, "s"),
+        ("1E3us", 1e-3, "s"),
         (300, 300.0, ""),
         (np.float32(0.5), 0.5, ""),
         (np.int64(7), 7.0, ""),
@@ -84,7 +85,7 @@ def test_budgets(written, amount, unit):
 
 
 @pytest.mark.parametrize("wrong", ["200", "us", "", "-5us", "0ms", "1.2.3ms", 0, -1, np.nan, np.inf,
-                                   True, None, [5], "1e999s"])  # fmt: skip
+                                   True, None, [5], "1e999s", 10**400])  # fmt: skip
 def test_wrong_budgets(wrong):
     with pytest.raises(ValueError, match=r"`budget` must be .* ns, us, ms, s such as '200us'; got"):
         read_budget(wrong)
@@ -97,7 +98,23 @@ def test_wrong_units_list_the_right_ones(wrong):
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [(5e-10, "0.5ns"), (2.04e-5, "20.4us"), (0.002, "2ms"), (3.0, "3s")]
+    ("amount", "shown"),
+    [
+        (5e-10, "0.5ns"),
+        (2.04e-5, "20.4us"),
+        (9.999e-4, "1ms"),
+        (0.002, "2ms"),
+        (3.0, "3s"),
+        (2000.0, "2e+03s"),
+    ],
 )
 def test_costs_are_shown_as_they_are_written(amount, shown):
     assert show_cost(amount, "s") == shown
+
+
+@given(st.floats(1e-9, 1e6), st.sampled_from(["s", ""]))
+def test_rounded_budgets_can_be_shown_and_typed(amount, unit):
+    rounded = round_up(amount, unit)
+    assert amount <= rounded <= amount * 1.0101
+    assert read_budget(write_budget(rounded, unit)) == (rounded, unit)
+    assert read_budget(write_budget(amount, unit)) == (amount, unit)

@@ -38,7 +38,7 @@ def test_path_is_the_oracle(seed, cost_aware, intercept):
         columns, targets, costs, penalty=penalty, cost_aware=cost_aware, intercept=intercept
     )
     assert path.order.tolist() == order
-    assert_allclose(path.spent, spent)
+    assert costs.cost_of(path.order[:4]) == pytest.approx(spent[3])
 
 
 @pytest.mark.parametrize("n", [4, 12])
@@ -56,7 +56,6 @@ def test_equal_costs_do_not_matter(seed):
     costs = Costs({f"c{number}": 7.0 for number in range(9)})
     aware, blind = (pursue(columns, targets, costs, cost_aware=aware) for aware in (True, False))
     assert_array_equal(aware.order, blind.order)
-    assert_array_equal(aware.spent, 7.0 * np.arange(1, 10))
 
 
 def test_orthogonal_design_gives_up_its_support():
@@ -106,11 +105,27 @@ def test_a_path_goes_on_where_it_ended(budget):
     part = pursue(columns, targets, costs, 3.0)
     part = pursue(columns, targets, costs, budget, path=part)
     assert_array_equal(part.order, whole.order[: len(part.order)])
-    assert_array_equal(part.within(budget), whole.within(budget))
-    assert costs.cost_of(part.within(budget)) <= budget
-    assert part.reaches(budget, 9)
+    bought, is_all = part.buy(costs, budget, skip=False)
+    assert is_all
+    assert_array_equal(bought, whole.buy(costs, budget, skip=False)[0])
+    assert costs.cost_of(bought) <= budget
     if budget == np.inf:
         assert_allclose(part.coefficients, whole.coefficients, rtol=1e-5)
+
+
+def test_buying_passes_over_what_could_never_be_bought():
+    costs = Costs({"a": 50.0, "b": 2.0, "c": 6.0, "d": 1.0}, {"b": {"search": 3.0}})
+    path = Path(np.arange(4))
+    assert path.buy(costs, 9.0, skip=False)[0].tolist() == []
+    assert path.buy(costs, 9.0, skip=True)[0].tolist() == [1]  # then c does not fit: the end
+    assert path.buy(costs, 11.0, skip=True)[0].tolist() == [1, 2]
+    assert path.buy(costs, 12.0, skip=True)[0].tolist() == [1, 2, 3]
+    assert Path(np.array([0, 1])).buy(costs, 12.0, skip=True)[1] is False  # more could follow
+
+
+def test_what_fits_exactly_is_bought():
+    costs = Costs(dict.fromkeys("abcdefgh", 0.7))
+    assert len(Path(np.arange(8)).buy(costs, 5.6, skip=False)[0]) == 8
 
 
 def test_free_columns_come_first_and_useless_ones_last():
@@ -123,5 +138,6 @@ def test_free_columns_come_first_and_useless_ones_last():
 
 
 def test_an_empty_path_buys_nothing():
-    assert Path().within(5.0).tolist() == []
-    assert not Path().reaches(5.0, 3)
+    bought, is_all = Path().buy(Costs({"a": 1.0}), 5.0, skip=False)
+    assert bought.tolist() == []
+    assert not is_all

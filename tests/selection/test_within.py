@@ -1,6 +1,7 @@
 """Detectors on a budget, as users meet them."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, ColumnsLeftOutWarning, Costs, OutlierRepresentation
 from boreod.neighbors import NeighborGraph
+from boreod.scorers.lof import LOF
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 20])
 
@@ -135,12 +137,12 @@ def test_declared_costs(model, data):
     assert fast.columns_ == ["x0", "x1", "x2", "x3", "lof_10"]
     for wrong, message in (
         ({"lov_10": 5}, "'lov_10', which is neither .* Did you mean lof_10"),
-        ({"lof_10": -1}, "at least 0; got -1 for 'lof_10'"),
+        ({"lof_10": -1}, "from 0 to 1e\\+100; got -1 for 'lof_10'"),
         ({"lof_10": "cheap"}, "got 'cheap'"),
         ({"lof_10": np.nan}, "got nan"),
         ("measured", "must be one of"),
         (5, "a dict of prices"),
-        (Costs({"lov_10": 5.0}), "no column of this model"),
+        (Costs({"lov_10": 5.0}), "neither a column nor a score"),
     ):
         with pytest.raises(ValueError, match=message):
             model.within(50, costs=wrong)
@@ -163,7 +165,7 @@ def test_measured_costs_know_what_is_shared(model):
     assert costs.total() < costs.additive().total() / 2
     assert all(amount > 0 for amount in costs.own.values())
     needs = costs.needs["odin_10"]
-    assert {"search@", "reverse@", "odin@"} == set(needs)
+    assert {"search@", "reverse@", "odin scores@"} == set(needs)
     assert needs["search@"] <= costs.needs["odin_20"]["search@"] * 1.5
     again = model.measure_costs()
     assert again is not costs
@@ -183,18 +185,15 @@ def test_complexity_costs_are_the_papers_units(model, data):
 
 def test_cheap_views_are_bought_when_the_budget_is_tight():
     random = np.random.default_rng(0)
-    y = np.repeat([1, 0], [80, 7920])
-    X = random.normal(size=(8000, 30))
+    y = np.repeat([1, 0], [80, 1920])
+    X = random.normal(size=(2000, 30))
     X[y == 1] *= 1.4
-    views = ["full", "sample:256"]
-    model = BORE(OutlierRepresentation(["knn", "lof"], ks=[5, 10], views=views), random_state=0)
-    model.fit(X, y)
-    costs = model.costs_
-    assert costs.total(["knn_10@r256"]) < 0.6 * costs.total(["knn_10"])
-    tight = model.within(f"{0.8 * costs.total(['knn_5'])}s")
-    scores = [name for name in tight.columns_ if "_" in name]
+    few = OutlierRepresentation(["knn", "lof"], ks=[5, 10], views=["full", "sample:256"])
+    model = BORE(few, random_state=0, costs="complexity:shared").fit(X, y)
+    scores = [name for name in model.within(8).columns_ if "_" in name]
     assert scores
     assert all(name.endswith("@r256") for name in scores)
+    assert any("@" not in name for name in model.within(40).columns_ if "_" in name)
 
 
 def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
@@ -254,6 +253,91 @@ def test_a_failed_budget_leaves_everything_as_it_was(data):
     for wrong in ({"budget": "2 weeks"}, {"selection": "best"}, {"fill": "yes"}, {"costs": "x"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             BORE(SMALL, **wrong).fit(X, y)
+
+
+def test_a_column_that_is_too_dear_does_not_end_the_purchase():
+    """The dear column comes first on every path; a bag must not stop there."""
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], [300, 20])
+    X = random.normal(size=(320, 6)) + 0.8 * y[:, None]
+    heavy = np.exp(random.normal(size=320))
+    heavy[5] = 1e6
+    raw = OutlierRepresentation([], views=[])
+    model = BORE(raw, random_state=0, n_bags=30).fit(np.column_stack([X, heavy]), y)
+    for selection in ("omp", "budget"):
+        fast = model.within(6, costs={"x6": 7}, selection=selection)
+        assert fast.columns_ == ["x0", "x1", "x2", "x3", "x4", "x5"]
+
+
+def test_measuring_on_a_narrow_model_is_its_own_affair(data):
+    X, y = data
+    model = BORE(SMALL, random_state=0, costs="complexity:additive").fit(X, y)
+    narrow = model.within(3)
+    again = narrow.measure_costs()
+    assert again.names == model.columns_
+    assert model._selector.prices.measured is None
+    assert narrow.within("1s", costs="measured:shared").columns_ == model.columns_
+    model.within(1e6).columns_.append("nonsense")
+    assert model.within(1e6).predict_proba(X).shape == (300, 2)
+
+
+def test_a_scorer_may_be_called_search(data):
+    named = BORE(OutlierRepresentation([("search", LOF())], ks=[10]), random_state=0).fit(*data)
+    assert named.costs_.total(["search_10"]) > 5 * named.costs_.base / 4
+
+
+def test_parameters_set_after_fit_wait_for_the_next_fit(model, data):
+    changed = clone(model).fit(*data)
+    expected = changed.within(25, costs=prices(model)).predict_proba(data[0])
+    changed.set_params(classifier=ExtraTreesClassifier(5), aggregation="log-odds", penalty=1.0)
+    assert_array_equal(changed.within(25, costs=prices(model)).predict_proba(data[0]), expected)
+
+
+def test_a_raw_column_called_like_a_score(data):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(data[0], columns=["lof", "b", "c", "d"])
+    model = BORE(SMALL, random_state=0).fit(frame, data[1])
+    with pytest.raises(ValueError, match="'lof', which is a raw column and a score"):
+        model.within(20, costs={"lof": 5, "knn": 5, "odin": 5, "cof": 5, "ldof": 5})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"own": {}}, "at least one column"),
+        ({"own": None}, "`own` of costs must be a dict"),
+        ({"own": {"x0": -1.0}}, "got -1.0 for 'x0'"),
+        ({"own": {"x0": np.nan}}, "got nan for 'x0'"),
+        ({"own": {"x0": np.inf}}, "got inf for 'x0'"),
+        ({"own": {"x0": 10**400}}, r"numbers from 0 to 1e\+100"),
+        ({"own": {"x0": 1.0}, "base": -1.0}, "got -1.0 for 'base'"),
+        ({"own": {"x0": 1.0}, "unit": "ms"}, "unit of costs must be"),
+        ({"own": {"x0": 1.0}, "needs": {"x1": {"search": 1.0}}}, "needs of 'x1'"),
+        ({"own": {"x0": 1.0}, "needs": {"x0": 5.0}}, "`x0` of costs must be a dict"),
+        ({"own": {"x0": 1.0}, "needs": {"x0": {"search": "5"}}}, "got '5' for 'x0, search'"),
+    ],
+)
+def test_costs_that_are_none(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Costs(**arguments)
+
+
+def test_costs_answer_for_priced_columns_only(model):
+    with pytest.raises(ValueError, match="no price for 'nope'"):
+        model.costs_.total(["nope"])
+    with pytest.raises(TypeError, match="must be a list of column names; got 'x0'"):
+        model.costs_.total("x0")
+    with pytest.raises(ValueError, match="no price for 'nope'"):
+        model.costs_.marginal("nope", ["x0"])
+
+
+def test_threads_share_a_model(model, data):
+    expected = {b: model.within(b, costs=prices(model)).columns_ for b in (5, 20, 60, 150)}
+    fresh = BORE(SMALL, random_state=0).fit(*data)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda b: (b, fresh.within(b, costs=prices(model)).columns_),
+                              [150, 5, 60, 20] * 3))  # fmt: skip
+    assert all(columns == expected[budget] for budget, columns in found)
 
 
 def test_selection_reads_well(model):

@@ -1,9 +1,10 @@
 """Which columns a budget buys: costs, pursuit, stability."""
 
+from boreod.selection.budgets import read_budgets
 from boreod.selection.costs import Costs
 from boreod.selection.curve import BudgetCurve, trace_budgets
 from boreod.selection.measured import sample_rows
-from boreod.selection.prices import PriceLists, budgets_over, check_costs, needs_clock
+from boreod.selection.prices import PriceLists, budgets_over, check_costs, check_units, needs_clock
 from boreod.selection.selector import Selection, Selector
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "Selector",
     "budgets_over",
     "check_costs",
+    "check_units",
     "needs_clock",
+    "read_budgets",
     "sample_rows",
     "trace_budgets",
 ]

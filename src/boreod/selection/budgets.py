@@ -1,14 +1,15 @@
 """Budgets as users write them: ``300`` units, or a time per row such as ``"200us"``."""
 
 import re
+from math import floor, log10
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from boreod.selection.costs import SECONDS
+from boreod.selection.costs import SECONDS, shorten
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
 ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} such as '200us'"
 
 
@@ -20,40 +21,88 @@ def read_budget(budget: Any) -> tuple[float, str]:
     >>> read_budget("2 ms"), read_budget(300)
     ((0.002, 's'), (300.0, ''))
     """
-    if isinstance(budget, Real) and not isinstance(budget, bool | np.bool_):
-        amount, unit = float(budget), ""
-    else:
-        amount, unit = _read_time(budget), SECONDS
+    is_number = isinstance(budget, Real) and not isinstance(budget, bool | np.bool_)
+    amount = _to_float(budget) if is_number else _read_time(budget)
     if not 0.0 < amount < np.inf:
-        raise ValueError(f"`budget` must be {ALLOWED}; got {budget!r}.")
-    return amount, unit
+        raise ValueError(f"`budget` must be {ALLOWED}; got {shorten(budget)}.")
+    return amount, "" if is_number else SECONDS
+
+
+def read_budgets(budgets: Any) -> list[Any]:
+    """Return a list of budgets in one unit."""
+    try:
+        written = [] if isinstance(budgets, str) else list(budgets)
+    except TypeError:
+        written = []
+    if not written:
+        raise ValueError(
+            f"`budgets` must be a list of at least one budget; got {shorten(budgets)}."
+        )
+    if len({read_budget(budget)[1] for budget in written}) > 1:
+        raise ValueError(
+            f"`budgets` must be all times or all numbers of units; got {shorten(budgets)}."
+        )
+    return written
 
 
 def show_cost(amount: float, unit: str) -> str:
-    """Return a cost as a user would write it.
+    """Return a cost with three digits, as a user would write it.
 
     Examples
     --------
-    >>> show_cost(0.00021, "s"), show_cost(1234.5, "")
-    ('210us', '1234.5')
+    >>> show_cost(0.00021, "s"), show_cost(0.0009999, "s"), show_cost(1234.5, "")
+    ('210us', '1ms', '1234.5')
     """
     if unit != SECONDS:
         return f"{amount:.6g}"
-    name = next((n for n in ("s", "ms", "us") if amount >= UNITS[n]), "ns")
-    return f"{amount / UNITS[name]:.3g}{name}"
+    for name, size in UNITS.items():
+        value = float(f"{amount * size:.3g}")
+        if value < 1000.0:
+            return f"{value:g}{name}"
+    return f"{amount:.3g}s"
+
+
+def write_budget(amount: float, unit: str) -> float | str:
+    """Return what :func:`read_budget` reads as this amount."""
+    if unit != SECONDS:
+        return amount
+    short = show_cost(amount, unit)
+    return short if read_budget(short)[0] == amount else f"{amount!r}s"
+
+
+def round_up(amount: float, unit: str) -> float:
+    """Return the next amount of three digits, which can be shown and typed in again.
+
+    Examples
+    --------
+    >>> round_up(1.23401, ""), round_up(7.0, "")
+    (1.24, 7.0)
+    """
+    step = 10.0 ** (floor(log10(amount)) - 2)
+    for steps in range(floor(amount / step) - 1, floor(amount / step) + 3):
+        rounded = float(f"{steps * step:.3g}")
+        rounded = read_budget(show_cost(rounded, unit))[0] if unit == SECONDS else rounded
+        if rounded >= amount:
+            return rounded
+    return amount
 
 
 def _read_time(budget: Any) -> float:
-    match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([^\d\s.]+)\s*", str(budget))
-    if not isinstance(budget, str) or match is None:
-        raise ValueError(f"`budget` must be {ALLOWED}; got {budget!r}.")
+    pattern = r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([^0-9\s.]+)\s*"
+    match = re.fullmatch(pattern, budget) if isinstance(budget, str) else None
+    if match is None:
+        return np.nan
     unit = match[2].replace("\u00b5", "u").replace("\u03bc", "u")  # the two signs for micro
     if unit not in UNITS:
         raise ValueError(
             f"`budget` has the unit {match[2]!r}; units of time are {', '.join(UNITS)}, as in "
-            f"'200us'. A plain number means units of declared costs. Got {budget!r}."
+            f"'200us'. A plain number means units of declared costs. Got {shorten(budget)}."
         )
+    return _to_float(match[1]) / UNITS[unit]
+
+
+def _to_float(number: Any) -> float:
     try:
-        return float(match[1]) * UNITS[unit]
-    except ValueError:
-        raise ValueError(f"`budget` must be {ALLOWED}; got {budget!r}.") from None
+        return float(number)
+    except (ValueError, OverflowError):
+        return np.nan

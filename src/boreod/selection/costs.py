@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from boreod.compiled import compiled
 
 Needs = Mapping[str, float]
 SECONDS = "s"  # the unit of costs that are times
+DEAREST = 1e100  # sums of prices stay finite
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,24 @@ class Costs:
     base: float = 0.0
     unit: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no price."""
+        check_mapping("own", self.own)
+        check_mapping("needs", self.needs)
+        if not self.own:
+            raise ValueError("Costs need the price of at least one column; got none.")
+        if self.unit not in ("", SECONDS):
+            raise ValueError(f"The unit of costs must be '' or {SECONDS!r}; got {self.unit!r}.")
+        check_price("base", self.base)
+        for name, price in self.own.items():
+            check_price(name, price)
+        for name, needs in self.needs.items():
+            if name not in self.own:
+                raise ValueError(f"Costs have needs of {name!r}, but no price of its own for it.")
+            check_mapping(name, needs)
+            for part, amount in needs.items():
+                check_price(f"{name}, {part}", amount)
+
     @property
     def names(self) -> list[str]:
         """Columns that have a price."""
@@ -60,12 +81,12 @@ class Costs:
 
     def total(self, columns: Iterable[str] | None = None) -> float:
         """Return the cost of a set of columns, or of all."""
-        return self.cost_of([self._place[c] for c in (self.own if columns is None else columns)])
+        return self.cost_of(self._find(self.own if columns is None else columns))
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
         """Return what one more column adds to the cost of a set."""
-        given = list(given)
-        return self.total([*given, column]) - self.total(given)
+        before = self._find(given)
+        return self.cost_of([*before, *self._find([column])]) - self.cost_of(before)
 
     def additive(self) -> "Costs":
         """Return the costs of one who does not know about sharing: every column pays in full."""
@@ -74,7 +95,7 @@ class Costs:
 
     def only(self, columns: Iterable[str]) -> "Costs":
         """Return the costs of some columns, in their order."""
-        columns = list(columns)
+        columns = [self.names[place] for place in self._find(columns)]
         needs = {name: self.needs[name] for name in columns if name in self.needs}
         return replace(self, own={name: self.own[name] for name in columns}, needs=needs)
 
@@ -105,9 +126,45 @@ class Costs:
                 parts[row, place], amounts[row, place] = numbers[part], amount
         return np.array(list(self.own.values()), np.float64), parts, amounts, len(numbers)
 
+    def _find(self, columns: Iterable[str]) -> list[int]:
+        """Return the places of columns, or say that one has no price."""
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
+        columns = list(columns)
+        for column in columns:
+            if column not in self._place:
+                raise ValueError(
+                    f"There is no price for {column!r}. Columns with a price are in `names`."
+                )
+        return [self._place[column] for column in columns]
+
     @cached_property
     def _place(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.own)}
+
+
+def shorten(value: Any) -> str:
+    """Return a representation that fits into a sentence."""
+    try:
+        shown = repr(value)
+    except ValueError:  # integers of thousands of digits have none
+        shown = f"a {type(value).__name__}"
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def check_price(name: Any, price: Any) -> None:
+    """Raise for what is no price."""
+    is_number = isinstance(price, Real) and not isinstance(price, bool | np.bool_)
+    if not is_number or not 0.0 <= price <= DEAREST:
+        raise ValueError(
+            f"Costs must be numbers from 0 to {DEAREST:.0e}; got {shorten(price)} for {name!r}."
+        )
+
+
+def check_mapping(name: str, mapping: Any) -> None:
+    """Raise for what does not map names to something."""
+    if not isinstance(mapping, Mapping):
+        raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
 
 
 @compiled

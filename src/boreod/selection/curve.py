@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from boreod.labels import OUTLIER
 from boreod.metrics import auc, average_precision
-from boreod.selection.budgets import show_cost
+from boreod.selection.budgets import show_cost, write_budget
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class BudgetCurve:
     average_precision: NDArray
     unit: str = ""
 
-    def cheapest(self, loss: float = 0.01) -> float:
-        """Return the cheapest cost whose AUC is at most ``loss`` below the best on the curve.
+    def cheapest(self, loss: float = 0.01) -> float | str:
+        """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
 
         Parameters
         ----------
@@ -47,13 +48,15 @@ class BudgetCurve:
 
         Examples
         --------
-        >>> costs = np.array([1.0, 5.0, 70.0])
+        >>> costs = np.array([1e-6, 5e-6, 7e-5])
         >>> quality = np.array([0.80, 0.95, 0.955])
-        >>> BudgetCurve(costs, costs, np.array([1, 3, 9]), quality, quality).cheapest()
-        5.0
+        >>> BudgetCurve(costs, costs, np.array([1, 3, 9]), quality, quality, "s").cheapest()
+        '5us'
         """
-        good = self.auc >= np.nanmax(self.auc) - loss
-        return float(self.costs[good].min())
+        if not isinstance(loss, Real) or not loss >= 0.0:
+            raise ValueError(f"`loss` must be a number of at least 0; got {loss!r}.")
+        enough = np.flatnonzero(self.auc >= self.auc.max() - loss)[0]
+        return write_budget(float(self.budgets[enough]), self.unit)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib and return its axes.
@@ -83,6 +86,11 @@ def trace_budgets(models: Iterable[Any], codes: NDArray) -> BudgetCurve:
     for model in models:
         judged = np.isfinite(model.oob_proba_) & (codes >= 0)
         scores, outliers = model.oob_proba_[judged], codes[judged] == OUTLIER
+        if not 0 < outliers.sum() < len(outliers):
+            raise ValueError(
+                "A budget curve needs out-of-bag scores of both classes, and all labelled outliers "
+                "or inliers are in every bag. Label more rows, add bags, or lower `share`."
+            )
         choice = model.selection_
         quality = (float(auc(scores, outliers)), average_precision(scores, outliers))
         points.append((choice.budget, choice.cost, len(choice.columns), *quality))

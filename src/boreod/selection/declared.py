@@ -3,55 +3,60 @@
 import difflib
 import warnings
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from boreod.columns import FittedColumns
-from boreod.selection.costs import Costs
+from boreod.selection.costs import Costs, check_price, shorten
 
 RAW = 1.0
 
 
-def declared_costs(prices: Mapping[Any, Any], fitted: FittedColumns) -> Costs:
-    """Return additive costs; raw columns cost 1 unless told, and what has no price is not sold.
+def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
+    """Return the costs of the columns there are; what has no price is not sold, and said so.
 
     Parameters
     ----------
     prices
-        By column (``"lof_10"``), or by score for all of its columns (``"lof"``).
+        By column (``"lof_10"``), or by score for all of its columns (``"lof"``); raw columns cost
+        1 unless told. Or ready-made costs.
     fitted
         All columns there are.
     """
+    costs = prices if isinstance(prices, Costs) else Costs(_spell_out(prices, fitted))
+    for name in costs.names:
+        if name not in fitted.names:
+            _refuse(name, fitted.names)
+    _warn_unpriced([name for name in fitted.names if name not in costs.own])
+    return costs.only([name for name in fitted.names if name in costs.own])
+
+
+def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:
+    """Return a price per column, for those that have one."""
     families = fitted.families
-    known = [*fitted.names, *dict.fromkeys(families.values())]
+    scores = set(families.values())
     for name, price in prices.items():
-        _check_price(name, price)
-        if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=3) or known[:3]
+        check_price(name, price)
+        if name in scores and name in fitted.names:
             raise ValueError(
-                f"`costs` names {name!r}, which is neither a column nor a score of this model. "
-                f"Did you mean {', '.join(close)}? All columns are in `columns_`."
+                f"`costs` names {name!r}, which is a raw column and a score. Rename the raw "
+                "column, or give the score another name: ('a name', scorer)."
             )
-    own: dict[str, float] = {}
-    for name in fitted.names:
-        default = RAW if name in fitted.raw else None
-        price = prices.get(name, prices.get(families.get(name), default))
-        if price is not None:
-            own[name] = float(price)
-    _warn_unpriced([name for name in fitted.names if name not in own])
+        if name not in scores and name not in fitted.names:
+            _refuse(name, [*fitted.names, *scores])
+    own = dict.fromkeys((name for name in fitted.names if name in fitted.raw), RAW)
+    own |= {n: float(prices[f]) for n, f in families.items() if f in prices and n in fitted.names}
+    own |= {name: float(prices[name]) for name in fitted.names if name in prices}
     if not own:
         raise ValueError("`costs` has no price for any column. Price at least one of `columns_`.")
-    return Costs(own)
+    return own
 
 
-def _check_price(name: Any, price: Any) -> None:
-    is_number = isinstance(price, Real) and not isinstance(price, bool | np.bool_)
-    if not is_number or not 0.0 <= float(price) < np.inf:
-        raise ValueError(
-            f"`costs` must be finite numbers of at least 0; got {price!r} for {name!r}."
-        )
+def _refuse(name: Any, known: list[str]) -> None:
+    close = difflib.get_close_matches(str(name), known, n=3) or known[:3]
+    raise ValueError(
+        f"`costs` names {shorten(name)}, which is neither a column nor a score of this model. "
+        f"Did you mean {', '.join(close)}? All columns are in `columns_`."
+    )
 
 
 def _warn_unpriced(unpriced: list[str]) -> None:
@@ -61,5 +66,5 @@ def _warn_unpriced(unpriced: list[str]) -> None:
             f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
             f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
             UserWarning,
-            stacklevel=7,
+            stacklevel=8,
         )

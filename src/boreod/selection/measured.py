@@ -97,7 +97,7 @@ def _time_view(view: KnownView, sample: NDArray) -> Iterator[tuple[str, float, d
     for s in scored.scorers:
         alone, together, geometry = _time_scorer(s, block, scored.geometry_rows)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
-            needs = {f"search@{name}": searches[k], f"{s.label}@{name}": together[k]}
+            needs = {f"search@{name}": searches[k], f"{s.label} scores@{name}": together[k]}
             if s.scorer.reads == "reverse":
                 needs[f"reverse@{name}"] = reverse[k]
             if s.scorer.reads == "geometry":
@@ -134,8 +134,12 @@ def _probes(ks: Ks) -> Ks:
 
 
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
-    """Measure at a few ks; straight lines between them are above what grows ever faster."""
+    """Measure at a few ks; straight lines between them are above what grows ever faster.
+
+    Less is never dearer than more: what says otherwise is noise.
+    """
     probes = _probes(ks)
     if not probes:
         return {}
-    return dict(zip(ks, np.interp(ks, probes, [measure(k) for k in probes]).tolist(), strict=True))
+    times = np.minimum.accumulate([measure(k) for k in probes][::-1])[::-1]
+    return dict(zip(ks, np.interp(ks, probes, times).tolist(), strict=True))

@@ -13,13 +13,15 @@ spelling                   costs
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.columns import FittedColumns
+from boreod.selection.budgets import round_up, write_budget
 from boreod.selection.complexity import complexity_costs
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.declared import declared_costs
@@ -39,6 +41,25 @@ def check_costs(costs: Any) -> None:
             f"`costs` must be one of {[*MEASURED, *COMPLEXITY]}, a dict of prices, Costs or None; "
             f"got {costs!r}."
         )
+
+
+def check_units(unit: str, costs: Any) -> None:
+    """Raise for a budget whose unit is not that of the costs."""
+    if costs is None:
+        return
+    if isinstance(costs, Costs):
+        of_costs = costs.unit
+    else:
+        of_costs = SECONDS if isinstance(costs, str) and costs in MEASURED else ""
+    if of_costs == unit:
+        return
+    kinds = {SECONDS: ("a time", "seconds"), "": ("a number of units", "units")}
+    wanted = "a time per row such as '200us'" if of_costs == SECONDS else "a number of units"
+    raise ValueError(
+        f"`budget` is {kinds[unit][0]}, but `costs` are {kinds[of_costs][1]}. Pass {wanted}, or "
+        f"other `costs`: {', '.join(MEASURED)} for times, {', '.join(COMPLEXITY)} or a dict for "
+        "units."
+    )
 
 
 @dataclass
@@ -61,18 +82,17 @@ class PriceLists:
     n_rows: int
     sample: NDArray
     measured: Costs | None = None
+    _declared: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
-    def measure(self, per_row: Work, per_column: Work) -> Costs:
-        """Take the time of all columns on this machine."""
-        self.measured = measured_costs(self.fitted, self.sample, per_row, per_column)
-        return self.measured
+    def timed(self, per_row: Work, per_column: Work) -> "PriceLists":
+        """Return the same with times of all columns taken on this machine."""
+        times = measured_costs(self.fitted, self.sample, per_row, per_column)
+        return replace(self, measured=times)
 
     def read(self, costs: Any, unit: str = SECONDS) -> Costs:
         """Return the costs that a spelling stands for; None depends on the unit of a budget."""
-        if isinstance(costs, Costs):
-            return _only_known(costs, self.fitted.names)
-        if isinstance(costs, Mapping):
-            return declared_costs(costs, self.fitted)
+        if isinstance(costs, Mapping | Costs):
+            return self._read_declared(costs)
         if costs is None:
             costs = "measured:shared" if unit == SECONDS else "complexity:additive"
         kind, _, sharing = costs.partition(":")
@@ -82,6 +102,15 @@ class PriceLists:
             assert self.measured is not None
             prices = self.measured
         return prices if sharing == "shared" else prices.additive()
+
+    def _read_declared(self, costs: Any) -> Costs:
+        """Return declared costs; those of the last time again, without another warning."""
+        for before, prices in self._declared:
+            if type(before) is type(costs) and before == costs:
+                return prices
+        prices = declared_costs(costs, self.fitted)
+        self._declared = [(copy(costs), prices)]
+        return prices
 
 
 def needs_clock(costs: Any) -> bool:
@@ -94,19 +123,13 @@ def budgets_over(costs: Costs) -> list[float | str]:
 
     Examples
     --------
-    >>> budgets_over(Costs({"a": 1e-6, "b": 3e-6}, unit="s"))[::19]
-    ['1e-06s', '4e-06s']
+    >>> budgets_over(Costs({"a": 1.04e-6, "b": 2.96e-6}, unit="s"))[::19]
+    ['1.04us', '4us']
     """
-    cheapest, total = costs.alone.min(), costs.total()
-    amounts = np.geomspace(max(cheapest, total / 1e6), total, CURVE_POINTS).tolist()
-    amounts[-1] = total
-    return [f"{amount!r}s" if costs.unit == SECONDS else amount for amount in amounts]
-
-
-def _only_known(costs: Costs, names: list[str]) -> Costs:
-    for name in costs.names:
-        if name not in names:
-            raise ValueError(
-                f"`costs` prices {name!r}, which is no column of this model. All are in `columns_`."
-            )
-    return costs.only([name for name in names if name in costs.own])
+    total = costs.total()
+    if total == 0.0:
+        return [1.0]  # everything is free
+    cheapest = max(costs.alone.min(), total / 1e6)
+    amounts = np.geomspace(cheapest, total, CURVE_POINTS).clip(cheapest, total).tolist()
+    rounded = dict.fromkeys(round_up(amount, costs.unit) for amount in amounts)
+    return [write_budget(amount, costs.unit) for amount in rounded]

@@ -23,6 +23,7 @@ from boreod.logistic import MOST_STEPS, descend, gram_of, standardization
 from boreod.selection.costs import Costs, marginal_costs, pay
 
 CHEAPEST = 1e-30  # free columns have no price to divide by
+ROUNDING = 1.0 + 1e-12  # what fits exactly may seem not to
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,25 @@ class Path:
     ----------
     order
         Places of the columns in the order in which they joined.
-    spent
-        Cost of the path up to and including each of them.
     coefficients
         Of the last model that was solved, for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
-    spent: NDArray = field(default_factory=lambda: np.empty(0))
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
-    def within(self, budget: float) -> NDArray:
-        """Return the places of the columns that a budget buys, in order."""
-        return self.order[: np.searchsorted(self.spent, budget, side="right")]
+    def buy(self, costs: Costs, budget: float, skip: bool) -> tuple[NDArray, bool]:
+        """Return the places of the columns that a budget buys, and whether that is all.
 
-    def reaches(self, budget: float, n_columns: int) -> bool:
-        """Whether the path is known as far as a budget buys."""
-        return len(self.order) == n_columns or bool(np.any(self.spent > budget))
+        Buying ends at the first column that does not fit. With ``skip``, columns that would not
+        even fit alone are passed over: no budget of this size could buy them.
+        """
+        own, parts, needs, n_parts = costs.arrays
+        within_reach = costs.alone <= budget * ROUNDING if skip else np.ones(len(own), np.bool_)
+        bought, ended = _buy(
+            self.order, own, parts, needs, np.zeros(n_parts), within_reach, costs.base, budget
+        )
+        return bought, ended or len(self.order) == len(own)
 
 
 def pursue(
@@ -61,9 +64,10 @@ def pursue(
     penalty: float = 1e-6,
     cost_aware: bool = True,
     intercept: bool = True,
+    skip: bool = False,
     path: Path | None = None,
 ) -> Path:
-    """Follow a path until the next column would exceed the budget; that one is on it too.
+    """Follow a path as far as a budget buys, or through all columns.
 
     Parameters
     ----------
@@ -72,15 +76,17 @@ def pursue(
     targets
         1.0 for outliers and 0.0 for inliers.
     costs
-        Prices; the path records what has been spent.
+        Prices of the columns.
     budget
-        Where to stop.
+        Where to stop: at the first column that does not fit, which is on the path too.
     penalty
         Ridge penalty of the refits per row, on standardized columns.
     cost_aware
         Whether costs rule the order too.
     intercept
         Whether models have one.
+    skip
+        Whether to go on beyond columns that would not even fit alone.
     path
         Path of the same bag to go on from.
 
@@ -88,19 +94,20 @@ def pursue(
     --------
     >>> columns = np.array([[1.0, 0.9], [1.0, 0.1], [0.0, 0.0], [0.0, 0.2]])
     >>> targets = np.array([1.0, 1.0, 0.0, 0.0])
-    >>> path = pursue(columns, targets, Costs({"dear": 20.0, "cheap": 1.0}))
-    >>> path.order, path.spent, path.within(budget=5.0)
-    (array([1, 0]), array([ 1., 21.]), array([1]))
+    >>> costs = Costs({"dear": 20.0, "cheap": 1.0})
+    >>> pursue(columns, targets, costs).order
+    array([1, 0])
     """
     path = path or Path()
-    if path.reaches(budget, columns.shape[1]):
-        return path
     center, inverse = standardization(columns) if intercept else (0.0, _inverse_length(columns))
     own, parts, needs, n_parts = costs.arrays
-    return Path(
-        *_follow(
-            np.ascontiguousarray(columns.T),
-            np.ascontiguousarray(((columns - center) * inverse).T),
+    raw = np.ascontiguousarray(columns.T)
+    standard = np.ascontiguousarray(((columns - center) * inverse).T)
+    while not path.buy(costs, budget, skip)[1]:
+        steps = max(4, len(path.order) // 4)  # a few at a time, then see what they cost
+        order, coefficients = _follow(
+            raw,
+            standard,
             targets,
             penalty,
             intercept,
@@ -109,12 +116,12 @@ def pursue(
             needs,
             np.zeros(n_parts),
             cost_aware,
-            costs.base,
-            budget,
             path.order,
             path.coefficients,
+            len(path.order) + (steps if budget < np.inf else len(own)),
         )
-    )
+        path = Path(order, coefficients)
+    return path
 
 
 def _inverse_length(columns: NDArray) -> NDArray:
@@ -135,19 +142,19 @@ def _follow(
     needs: NDArray,
     levels: NDArray,
     cost_aware: bool,
-    base: float,
-    budget: float,
     known: NDArray,
     beta: NDArray,
-) -> tuple[NDArray, NDArray, NDArray]:
+    length: int,
+) -> tuple[NDArray, NDArray]:
+    """Follow a path to some length; the last model is the one before the last column joined."""
     m, n = columns.shape
     squares = (columns * columns).sum(axis=1)
     signs = 2.0 * targets - 1.0
-    order, spent, free = np.empty(m, np.int64), np.empty(m), np.ones(m, np.bool_)
+    order, free = np.empty(m, np.int64), np.ones(m, np.bool_)
     design, gram = np.empty((m + 1, n)), np.empty((0, 0))
     design[0] = 1.0 if intercept else 0.0
-    cost, count = base, 0
-    while count < m and (count == 0 or cost <= budget or count < known.shape[0]):
+    count = 0
+    while count < min(m, length):
         price = marginal_costs(own, parts, needs, levels)
         if count < known.shape[0]:
             chosen = known[count]
@@ -160,16 +167,43 @@ def _follow(
             if count == 0 and not intercept:
                 residual = targets  # as the paper prints
             chosen = _best(columns @ residual, squares, price, free, cost_aware)
-        cost += price[chosen]
         pay(parts, needs, levels, chosen)
-        order[count], spent[count], free[chosen] = chosen, cost, False
+        order[count], free[chosen] = chosen, False
         count += 1
         design[count] = standard[chosen]
         if gram.shape[0] == 0:
             gram = gram_of(design[: count + 1])
         else:
             gram += design[count] * design[count].reshape(-1, 1)
-    return order[:count].copy(), spent[:count].copy(), beta
+    return order[:count].copy(), beta
+
+
+@compiled
+def _buy(
+    order: NDArray,
+    own: NDArray,
+    parts: NDArray,
+    needs: NDArray,
+    levels: NDArray,
+    within_reach: NDArray,
+    base: float,
+    budget: float,
+) -> tuple[NDArray, bool]:
+    """Buy along a path; return what was bought and whether a column did not fit."""
+    bought, count, cost = np.empty(order.shape[0], np.int64), 0, base
+    for column in order:
+        if not within_reach[column]:
+            continue
+        price = own[column]
+        for place in range(parts.shape[1]):
+            price += max(0.0, needs[column, place] - levels[parts[column, place]])
+        if cost + price > budget * ROUNDING:
+            return bought[:count].copy(), True
+        cost += price
+        pay(parts, needs, levels, column)
+        bought[count] = column
+        count += 1
+    return bought[:count].copy(), False
 
 
 @compiled

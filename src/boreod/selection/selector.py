@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from boreod.engine import Engine
 from boreod.labels import OUTLIER
 from boreod.metrics import auc
-from boreod.selection.budgets import read_budget, show_cost
-from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import COMPLEXITY, MEASURED, PriceLists
+from boreod.selection.budgets import read_budget, round_up, show_cost
+from boreod.selection.costs import Costs
+from boreod.selection.prices import PriceLists, check_units
 from boreod.selection.stability import Paths, stable_set
 from boreod.training import Training
 
@@ -68,23 +68,26 @@ class Selector:
         What columns can cost.
     penalty
         Ridge penalty of the logistic regressions.
+    known
+        Paths of the last price lists.
     """
 
     training: Training
     prices: PriceLists
     penalty: float
-    _known: list[Paths] = field(default_factory=list, repr=False)
+    known: list[Paths] = field(default_factory=list, repr=False)
 
     def choose(
         self, budget: Any, prices: Any, method: str, fill: bool, engine: Engine
     ) -> Selection:
         """Return the columns that a budget buys."""
         amount, unit = read_budget(budget)
+        check_units(unit, prices)
         costs = self.prices.read(prices, unit)
-        _check_affordable(amount, unit, costs)
+        _check_affordable(amount, costs)
         if costs.total() <= amount:
             return _selection(range(len(costs.names)), {}, costs, amount)
-        order, frequencies = self._rank(amount, costs, method, engine)
+        order, frequencies = self._rank(amount, costs, method, fill, engine)
         chosen = stable_set(order, costs, amount, fill)
         if not chosen:
             chosen = [self._best_single(costs, amount)[0]]
@@ -111,20 +114,20 @@ class Selector:
         return _selection([place], choice.frequencies, choice.costs, choice.budget)
 
     def _rank(
-        self, budget: float, costs: Costs, method: str, engine: Engine
+        self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
     ) -> tuple[NDArray, dict[str, float]]:
         """Return columns in the order in which they are bought, and how many bags want them."""
         if method == "random":
             return np.random.default_rng(self.training.seed).permutation(len(costs.names)), {}
-        order, shares = self._follow(costs, budget, method == "budget", engine).ranked(budget)
+        order, shares = self._paths(costs, method == "budget").rank(budget, fill, engine)
         names = [costs.names[place] for place in order]
         return order, dict(zip(names, shares.tolist(), strict=True))
 
-    def _follow(self, costs: Costs, budget: float, cost_aware: bool, engine: Engine) -> Paths:
-        """Return the paths of all bags, known at least as far as a budget buys."""
-        for paths in self._known:
+    def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
+        """Return the paths of all bags, as far as they are known."""
+        for paths in self.known:
             if paths.cost_aware == cost_aware and paths.costs == costs:
-                return paths.reach(budget, engine)
+                return paths
         paths = Paths(
             self.training.table,
             self._places(costs),
@@ -133,8 +136,8 @@ class Selector:
             self.penalty,
             cost_aware,
         )
-        self._known = [paths, *self._known][:REMEMBERED]
-        return paths.reach(budget, engine)
+        self.known = [paths, *self.known][:REMEMBERED]
+        return paths
 
     def _best_single(self, costs: Costs, budget: float) -> tuple[int, float]:
         """Return the affordable column that ranks labelled rows best on its own, and its AUC."""
@@ -162,17 +165,12 @@ def _selection(
     return Selection(columns, frequencies, costs.total(columns), budget, costs)
 
 
-def _check_affordable(budget: float, unit: str, costs: Costs) -> None:
-    if unit != costs.unit:
-        other = "a number of units" if costs.unit != SECONDS else "a time per row such as '200us'"
-        raise ValueError(
-            f"`budget` is {'a time' if unit == SECONDS else 'a number of units'}, but `costs` are "
-            f"{'seconds' if costs.unit == SECONDS else 'units'}. Pass {other}, or other `costs`: "
-            f"{', '.join(MEASURED)} for times, {', '.join(COMPLEXITY)} or a dict for units."
-        )
+def _check_affordable(budget: float, costs: Costs) -> None:
+    unit = costs.unit
     cheapest = int(np.argmin(costs.alone))
     if costs.alone[cheapest] > budget:
         raise ValueError(
             f"`budget` is {show_cost(budget, unit)}, but the cheapest column, "
-            f"{costs.names[cheapest]!r}, costs {show_cost(costs.alone[cheapest], unit)}. Raise it."
+            f"{costs.names[cheapest]!r}, costs "
+            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it."
         )

@@ -1,10 +1,11 @@
 """Stability selection under a budget: the columns that most bags choose, as far as they fit.
 
-Every bag follows its own path and buys what the budget allows. Columns are ranked by the share of
-bags that bought them; equal shares by their mean position on the paths (a bag that did not buy a
-column counts as having it next), then by lower cost, then by column order. The stable set takes
-columns in this order. By the *prefix* rule, the paper's, it ends at the first that does not fit; by
-the *fill* rule that one is skipped and the next is tried. Columns that no bag bought are not taken.
+Every bag follows its own path and buys columns until one does not fit. Columns are ranked by the
+share of bags that bought them; equal shares by their mean position among the bought ones (a bag
+that did not buy a column counts as having it next), then by lower cost, then by column order. The
+stable set takes columns in this order. By the *prefix* rule, the paper's, it ends at the first that
+does not fit; by the *fill* rule that one is skipped and the next is tried, and bags pass over
+columns that would not even fit alone. Columns that no bag bought are not taken.
 
 After Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B 72(4), 2010.
 """
@@ -50,8 +51,27 @@ class Paths:
     cost_aware: bool
     paths: list[Path] = field(default_factory=list)
 
-    def reach(self, budget: float, engine: Engine) -> "Paths":
-        """Follow every path as far as a budget buys."""
+    def rank(self, budget: float, skip: bool, engine: Engine) -> tuple[NDArray, NDArray]:
+        """Return places of the columns that some bag buys, best first, and their frequencies.
+
+        ``skip`` passes over columns that a budget could never buy, see :meth:`Path.buy`.
+        """
+        purchases = [
+            path.buy(self.costs, budget, skip)[0] for path in self._reach(budget, skip, engine)
+        ]
+        m = len(self.places)
+        counts, positions = np.zeros(m), np.zeros(m)
+        for bought in purchases:
+            position = np.full(m, float(len(bought)))
+            position[bought] = np.arange(len(bought))
+            counts[bought] += 1
+            positions += position
+        order = np.lexsort((np.arange(m), self.costs.alone, positions, -counts))
+        order = order[: np.count_nonzero(counts)]
+        return order, counts[order] / len(purchases)
+
+    def _reach(self, budget: float, skip: bool, engine: Engine) -> list[Path]:
+        """Return the paths, followed as far as a budget buys; remember the longest."""
         from threadpoolctl import threadpool_limits
 
         known = self.paths or [Path() for _ in self.bags.rows]
@@ -65,28 +85,19 @@ class Paths:
                 budget,
                 penalty=self.penalty,
                 cost_aware=self.cost_aware,
+                skip=skip,
                 path=known[number],
             )
 
-        if not all(path.reaches(budget, len(self.places)) for path in known):
+        if not all(path.buy(self.costs, budget, skip)[1] for path in known):
             with threadpool_limits(1):
-                known = engine.map(follow, list(range(len(known))), "paths")
-        self.paths = known
-        return self
-
-    def ranked(self, budget: float) -> tuple[NDArray, NDArray]:
-        """Return places of the columns that some bag bought, best first, and their frequencies."""
-        m = len(self.places)
-        counts, positions = np.zeros(m), np.zeros(m)
-        for path in self.paths:
-            bought = path.within(budget)
-            position = np.full(m, float(len(bought)))
-            position[bought] = np.arange(len(bought))
-            counts[bought] += 1
-            positions += position
-        order = np.lexsort((np.arange(m), self.costs.alone, positions, -counts))
-        order = order[: np.count_nonzero(counts)]
-        return order, counts[order] / len(self.paths)
+                reached = engine.map(follow, list(range(len(known))), "paths")
+            known = [
+                max(pair, key=lambda path: len(path.order))
+                for pair in zip(known, reached, strict=True)
+            ]
+            self.paths = known
+        return known
 
 
 def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[int]:

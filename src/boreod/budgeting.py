@@ -1,0 +1,192 @@
+"""What a detector does with budgets: choose columns, price them, trace a curve."""
+
+import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from boreod.engine import Threads, plain_interrupts
+from boreod.ensemble import Ensemble
+from boreod.heads import PENALTY, LogisticHead
+from boreod.parameters import check_parameters
+from boreod.representation import OutlierRepresentation
+from boreod.rows import LARGEST, check_values
+from boreod.scaling import MinMax
+from boreod.selection import (
+    BudgetCurve,
+    Costs,
+    PriceLists,
+    Selection,
+    Selector,
+    budgets_over,
+    check_costs,
+    needs_clock,
+    read_budgets,
+    sample_rows,
+    trace_budgets,
+)
+from boreod.thresholds import choose_threshold
+from boreod.training import Training
+
+
+class Budgeted(BaseEstimator):
+    """The part of a detector that learns on some of its columns and keeps to budgets."""
+
+    n_jobs: int | None
+    verbose: bool
+    budget: float | str | None
+    costs: Any
+    selection: str
+    fill: bool
+    costs_: Costs
+    cost_: float
+    selection_: Selection
+    representation_: OutlierRepresentation
+    oob_proba_: NDArray
+    threshold_: float
+    penalty_: float
+    gradients_: NDArray
+    _training: Training
+    _ensemble: Ensemble
+    _selector: Selector
+    _options: dict[str, Any]
+    _input_scaler: MinMax | None
+
+    def within(
+        self,
+        budget: float | str,
+        *,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> Self:
+        """Return a fitted detector whose predictions keep to a budget.
+
+        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
+        alone are computed for new rows. A time is that of one core in a batch of rows.
+
+        Parameters
+        ----------
+        budget, costs, selection, fill
+            As the parameters of the same names; None keeps this model's.
+        """
+        fast = self._within(budget, costs, selection, fill)
+        fast.threshold_ = fast.choose_threshold(self._options["threshold"])
+        return fast
+
+    def budget_curve(self, budgets: Any = None, **options: Any) -> BudgetCurve:
+        """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
+
+        Parameters
+        ----------
+        budgets
+            List of budgets, None for a range from the cheapest column to everything.
+        **options
+            ``costs``, ``selection`` and ``fill`` as in :meth:`within`.
+        """
+        check_is_fitted(self)
+        if budgets is None:
+            costs = self.costs if options.get("costs") is None else options["costs"]
+            check_costs(costs)
+            self._take_time_if_needed(costs)
+            budgets = budgets_over(self._selector.prices.read(costs))
+        models = (self._within(budget, **options) for budget in read_budgets(budgets))
+        return trace_budgets(models, self._training.codes)
+
+    def measure_costs(self) -> Costs:
+        """Measure again what columns cost, on this machine, and return the prices.
+
+        Budgets in time that are asked of this model from now on use them.
+        """
+        check_is_fitted(self)
+        prices = self._selector.prices.timed(self._work_per_row, self._work_per_column)
+        self._selector = replace(self._selector, prices=prices, known=[])
+        return self._selector.prices.read("measured:shared")
+
+    def choose_threshold(self, threshold: float | str) -> float:
+        """Return the probability that a threshold stands for, from out-of-bag scores."""
+        check_is_fitted(self)
+        return choose_threshold(threshold, self.oob_proba_, self._training.codes)
+
+    def _learn(self, columns: list[str]) -> None:
+        """Solve the bags on some of the columns, with the options of the fit."""
+        self._ensemble = Ensemble(
+            self._training.keep(columns),
+            self._options["classifier"],
+            self._options["penalty"],
+            self._options["aggregation"],
+            self._options["calibration"],
+            Threads(self.n_jobs, self.verbose),
+        )
+        self.representation_ = self._ensemble.representation
+        self.oob_proba_ = expit(self._ensemble.oob_log_odds)
+        if isinstance(self._ensemble.head, LogisticHead):
+            self.penalty_ = self._ensemble.head.penalty
+            self.gradients_ = self._ensemble.head.gradients
+
+    def _prepare_budgets(self, points: NDArray) -> None:
+        """Price all columns, so that budgets can be asked for."""
+        fitted = self.representation_.fitted_columns_
+        prices = PriceLists(fitted, len(points), sample_rows(points))
+        self._selector = Selector(self._training, prices, getattr(self, "penalty_", PENALTY))
+        self._take_time_if_needed(self.costs)
+        self.costs_ = self._selector.prices.read(self.costs)
+
+    def _take_time_if_needed(self, costs: Any) -> None:
+        if needs_clock(costs) and self._selector.prices.measured is None:
+            self.measure_costs()
+
+    def _within(
+        self,
+        budget: float | str,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> Self:
+        """Do the work of :meth:`within`, but choose no threshold."""
+        check_is_fitted(self)
+        fast = copy.copy(self)
+        chosen = {"costs": costs, "selection": selection, "fill": fill}
+        fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
+        check_parameters(fast)
+        with plain_interrupts():
+            self._take_time_if_needed(fast.costs)
+            fast._selector = self._selector
+            fast._narrow()
+        return fast
+
+    def _narrow(self) -> None:
+        """Choose the columns that the budget buys, and learn from these alone."""
+        engine = Threads(self.n_jobs, self.verbose)
+        choice = self._selector.choose(self.budget, self.costs, self.selection, self.fill, engine)
+        self._learn(choice.columns)
+        alone = self._selector.better_alone(choice, self.oob_proba_)
+        if alone is not None and self.fill and self.selection != "random":
+            choice = alone
+            self._learn(choice.columns)
+        self.selection_, self.costs_, self.cost_ = choice, choice.costs, choice.cost
+
+    def _scale_input(self, rows: NDArray) -> NDArray:
+        """Bring raw columns to the training range; rows absurdly far outside stay computable."""
+        if self._input_scaler is None:
+            return rows
+        with np.errstate(over="ignore"):
+            return np.clip(self._input_scaler.transform(rows), -LARGEST, LARGEST)
+
+    def _work_per_row(self, rows: NDArray) -> NDArray:
+        """Do what a prediction has to do whatever its columns are, for the price list."""
+        check_values(self, rows)
+        self._scale_input(rows)
+        return expit(self._ensemble.work_per_row(rows))
+
+    def _work_per_column(self, table: NDArray) -> NDArray:
+        """Do what a prediction has to do with every column, for the price list."""
+        scaled = self._training.scaler.transform(table)
+        if not isinstance(self._ensemble.head, LogisticHead):
+            return scaled
+        return scaled @ np.ones((scaled.shape[1], len(self._training.bags.rows)))
