@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.bagging import Bags
-from boreod.engine import Engine
+from boreod.engine import Engine, one_blas_thread
 from boreod.logistic import Solution, fit_standardized
 from boreod.scorers.foreign import fresh_copy
 
@@ -45,16 +45,12 @@ class LogisticHead:
     """
 
     def __init__(self, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> None:
-        from threadpoolctl import threadpool_limits
-
         targets = bags.targets
 
         def solve(rows: NDArray) -> Solution:
             return fit_standardized(table[rows], targets, penalty)
 
-        # Our threads do the work in parallel; those of the linear algebra would only get in the way
-        # and change the last bits.
-        with threadpool_limits(1):
+        with one_blas_thread():
             solutions = engine.map(solve, list(bags.rows), "bags")
         beta = np.array([solution.coefficients for solution in solutions])
         self.coefficients, self.intercepts = np.ascontiguousarray(beta[:, 1:]), beta[:, 0]

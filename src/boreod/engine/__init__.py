@@ -1,5 +1,5 @@
 """Engines run one function over many blocks of rows."""
 
-from boreod.engine.local import Engine, Threads, plain_interrupts
+from boreod.engine.local import Engine, Threads, one_blas_thread, plain_interrupts
 
-__all__ = ["Engine", "Threads", "plain_interrupts"]
+__all__ = ["Engine", "Threads", "one_blas_thread", "plain_interrupts"]

@@ -8,11 +8,15 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from numbers import Integral
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from boreod.engine.progress import Progress
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -109,6 +113,22 @@ def plain_interrupts() -> Iterator[None]:
         if isinstance(origin, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra to one thread: ours do the work, others would only get in their way.
+
+    They would also change the last bits of results.
+    """
+    return _blas().limit(limits=1)
+
+
+@cache
+def _blas() -> "ThreadpoolController":
+    import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded by now)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def count_threads(n_jobs: int | None) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.bagging import Bags
-from boreod.engine import Engine
+from boreod.engine import Engine, one_blas_thread
 from boreod.selection.costs import Costs
 from boreod.selection.pursuit import Path, pursue
 
@@ -72,8 +72,6 @@ class Paths:
 
     def _reach(self, budget: float, skip: bool, engine: Engine) -> list[Path]:
         """Return the paths, followed as far as a budget buys; remember the longest."""
-        from threadpoolctl import threadpool_limits
-
         known = self.paths or [Path() for _ in self.bags.rows]
         targets = self.bags.targets
 
@@ -90,7 +88,7 @@ class Paths:
             )
 
         if not all(path.buy(self.costs, budget, skip)[1] for path in known):
-            with threadpool_limits(1):
+            with one_blas_thread():
                 reached = engine.map(follow, list(range(len(known))), "paths")
             known = [
                 max(pair, key=lambda path: len(path.order))
