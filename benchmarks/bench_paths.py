@@ -43,9 +43,9 @@ def paths() -> None:
     costs = Costs(dict(zip(model.columns_, prices.tolist(), strict=True)))
 
     def follow() -> Paths:
-        return Paths(table, list(range(len(prices))), bags, costs, PENALTY, True).reach(
-            np.inf, Threads(-1)
-        )
+        paths = Paths(table, list(range(len(prices))), bags, costs, PENALTY, True)
+        paths.rank(np.inf, Threads(-1))
+        return paths
 
     orders = [path.order for path in follow().paths[:2]]
     ours = min(seconds(follow) for _ in range(3))

@@ -128,21 +128,17 @@ def stable_order(
     needs: Needs,
     base: float,
     budget: float,
-    skip: bool,
 ) -> tuple[list[int], list[float]]:
     """Return the columns that some bag bought, most often bought first, and their shares J.
 
-    Every bag buys along its path until a column does not fit; with ``skip`` it passes over columns
-    that would not fit alone. Equal shares: lower mean position first (positions count from 0 among
-    the bought ones; a bag that did not buy the column counts with the number of columns it
-    bought), then lower cost alone, then column order.
+    Every bag buys along its path until a column does not fit. Equal shares: lower mean position
+    first (positions count from 0; a bag that did not buy the column counts with the number of
+    columns it bought), then lower cost alone, then column order.
     """
     purchases = []
     for order in orders:
         bought: list[int] = []
         for j in order:
-            if skip and total_cost([j], own, needs, base) > budget:
-                continue
             if total_cost([*bought, j], own, needs, base) > budget:
                 break
             bought.append(j)

@@ -105,27 +105,17 @@ def test_a_path_goes_on_where_it_ended(budget):
     part = pursue(columns, targets, costs, 3.0)
     part = pursue(columns, targets, costs, budget, path=part)
     assert_array_equal(part.order, whole.order[: len(part.order)])
-    bought, is_all = part.buy(costs, budget, skip=False)
+    bought, is_all = part.buy(costs, budget)
     assert is_all
-    assert_array_equal(bought, whole.buy(costs, budget, skip=False)[0])
+    assert_array_equal(bought, whole.buy(costs, budget)[0])
     assert costs.cost_of(bought) <= budget
     if budget == np.inf:
         assert_allclose(part.coefficients, whole.coefficients, rtol=1e-5)
 
 
-def test_buying_passes_over_what_could_never_be_bought():
-    costs = Costs({"a": 50.0, "b": 2.0, "c": 6.0, "d": 1.0}, {"b": {"search": 3.0}})
-    path = Path(np.arange(4))
-    assert path.buy(costs, 9.0, skip=False)[0].tolist() == []
-    assert path.buy(costs, 9.0, skip=True)[0].tolist() == [1]  # then c does not fit: the end
-    assert path.buy(costs, 11.0, skip=True)[0].tolist() == [1, 2]
-    assert path.buy(costs, 12.0, skip=True)[0].tolist() == [1, 2, 3]
-    assert Path(np.array([0, 1])).buy(costs, 12.0, skip=True)[1] is False  # more could follow
-
-
 def test_what_fits_exactly_is_bought():
     costs = Costs(dict.fromkeys("abcdefgh", 0.7))
-    assert len(Path(np.arange(8)).buy(costs, 5.6, skip=False)[0]) == 8
+    assert len(Path(np.arange(8)).buy(costs, 5.6)[0]) == 8
 
 
 def test_free_columns_come_first_and_useless_ones_last():
@@ -138,6 +128,6 @@ def test_free_columns_come_first_and_useless_ones_last():
 
 
 def test_an_empty_path_buys_nothing():
-    bought, is_all = Path().buy(Costs({"a": 1.0}), 5.0, skip=False)
+    bought, is_all = Path().buy(Costs({"a": 1.0}), 5.0)
     assert bought.tolist() == []
     assert not is_all

@@ -41,18 +41,14 @@ class Path:
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
-    def buy(self, costs: Costs, budget: float, skip: bool) -> tuple[NDArray, bool]:
-        """Return the places of the columns that a budget buys, and whether that is all.
+    def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
+        """Return the places of the columns up to the first that does not fit into a budget.
 
-        Buying ends at the first column that does not fit. With ``skip``, columns that would not
-        even fit alone are passed over: no budget of this size could buy them.
+        Also whether that is all: a path that ends before could go on.
         """
         own, parts, needs, n_parts = costs.arrays
-        within_reach = costs.alone <= budget * ROUNDING if skip else np.ones(len(own), np.bool_)
-        bought, ended = _buy(
-            self.order, own, parts, needs, np.zeros(n_parts), within_reach, costs.base, budget
-        )
-        return bought, ended or len(self.order) == len(own)
+        count = _count(self.order, own, parts, needs, np.zeros(n_parts), costs.base, budget)
+        return self.order[:count], count < len(self.order) or count == len(own)
 
 
 def pursue(
@@ -64,7 +60,6 @@ def pursue(
     penalty: float = 1e-6,
     cost_aware: bool = True,
     intercept: bool = True,
-    skip: bool = False,
     path: Path | None = None,
 ) -> Path:
     """Follow a path as far as a budget buys, or through all columns.
@@ -85,8 +80,6 @@ def pursue(
         Whether costs rule the order too.
     intercept
         Whether models have one.
-    skip
-        Whether to go on beyond columns that would not even fit alone.
     path
         Path of the same bag to go on from.
 
@@ -103,7 +96,7 @@ def pursue(
     own, parts, needs, n_parts = costs.arrays
     raw = np.ascontiguousarray(columns.T)
     standard = np.ascontiguousarray(((columns - center) * inverse).T)
-    while not path.buy(costs, budget, skip)[1]:
+    while not path.buy(costs, budget)[1]:
         steps = max(4, len(path.order) // 4)  # a few at a time, then see what they cost
         order, coefficients = _follow(
             raw,
@@ -179,31 +172,25 @@ def _follow(
 
 
 @compiled
-def _buy(
+def _count(
     order: NDArray,
     own: NDArray,
     parts: NDArray,
     needs: NDArray,
     levels: NDArray,
-    within_reach: NDArray,
     base: float,
     budget: float,
-) -> tuple[NDArray, bool]:
-    """Buy along a path; return what was bought and whether a column did not fit."""
-    bought, count, cost = np.empty(order.shape[0], np.int64), 0, base
-    for column in order:
-        if not within_reach[column]:
-            continue
-        price = own[column]
-        for place in range(parts.shape[1]):
-            price += max(0.0, needs[column, place] - levels[parts[column, place]])
-        if cost + price > budget * ROUNDING:
-            return bought[:count].copy(), True
-        cost += price
+) -> int:
+    """Return how many columns of a path fit into a budget."""
+    cost = base
+    for place, column in enumerate(order):
+        cost += own[column]
+        for need in range(parts.shape[1]):
+            cost += max(0.0, needs[column, need] - levels[parts[column, need]])
+        if cost > budget * ROUNDING:
+            return place
         pay(parts, needs, levels, column)
-        bought[count] = column
-        count += 1
-    return bought[:count].copy(), False
+    return order.shape[0]
 
 
 @compiled

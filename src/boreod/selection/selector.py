@@ -1,6 +1,6 @@
 """The choice of columns for a budget, from one fitted table: one fit serves every budget."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -86,12 +86,14 @@ class Selector:
         costs = self.prices.read(prices, unit)
         _check_affordable(amount, costs)
         if costs.total() <= amount:
-            return _selection(range(len(costs.names)), {}, costs, amount)
-        order, frequencies = self._rank(amount, costs, method, fill, engine)
-        chosen = stable_set(order, costs, amount, fill)
-        if not chosen:
-            chosen = [self._best_single(costs, amount)[0]]
-        return _selection(chosen, frequencies, costs, amount)
+            return _selection(costs.names, {}, costs, amount)
+        # What could never be bought would only stand in the way of what comes after it.
+        offered = costs.only(_affordable(costs, amount)) if fill else costs
+        order, frequencies = self._rank(amount, offered, method, engine)
+        chosen = [offered.names[place] for place in stable_set(order, offered, amount, fill)]
+        return _selection(
+            chosen or [self._best_single(costs, amount)[0]], frequencies, costs, amount
+        )
 
     def better_alone(self, choice: Selection, probabilities: NDArray) -> Selection | None:
         """Return a single affordable column if it is clearly better than a choice.
@@ -108,18 +110,18 @@ class Selector:
             return None
         quality = float(auc(probabilities[judged], outliers))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
-        place, alone = self._best_single(choice.costs, choice.budget)
-        if alone <= quality + error or choice.columns == [choice.costs.names[place]]:
+        name, alone = self._best_single(choice.costs, choice.budget)
+        if alone <= quality + error or choice.columns == [name]:
             return None
-        return _selection([place], choice.frequencies, choice.costs, choice.budget)
+        return _selection([name], choice.frequencies, choice.costs, choice.budget)
 
     def _rank(
-        self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
+        self, budget: float, costs: Costs, method: str, engine: Engine
     ) -> tuple[NDArray, dict[str, float]]:
         """Return columns in the order in which they are bought, and how many bags want them."""
         if method == "random":
             return np.random.default_rng(self.training.seed).permutation(len(costs.names)), {}
-        order, shares = self._paths(costs, method == "budget").rank(budget, fill, engine)
+        order, shares = self._paths(costs, method == "budget").rank(budget, engine)
         names = [costs.names[place] for place in order]
         return order, dict(zip(names, shares.tolist(), strict=True))
 
@@ -139,11 +141,12 @@ class Selector:
         self.known = [paths, *self.known][:REMEMBERED]
         return paths
 
-    def _best_single(self, costs: Costs, budget: float) -> tuple[int, float]:
+    def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
         """Return the affordable column that ranks labelled rows best on its own, and its AUC."""
-        quality = np.where(costs.alone <= budget, self._alone[self._places(costs)], -1.0)
-        best = int(np.argmax(quality))
-        return best, float(quality[best])
+        names = self.training.representation.columns_
+        quality = dict(zip(names, self._alone.tolist(), strict=True))
+        best = max(_affordable(costs, budget), key=quality.__getitem__)
+        return best, quality[best]
 
     def _places(self, costs: Costs) -> list[int]:
         names = self.training.representation.columns_
@@ -158,10 +161,14 @@ class Selector:
         return np.maximum(forwards, 1.0 - forwards)
 
 
+def _affordable(costs: Costs, budget: float) -> list[str]:
+    """Return the columns that a budget can buy alone."""
+    return [costs.names[place] for place in np.flatnonzero(costs.alone <= budget)]
+
+
 def _selection(
-    chosen: Iterable[int], frequencies: Mapping[str, float], costs: Costs, budget: float
+    columns: list[str], frequencies: Mapping[str, float], costs: Costs, budget: float
 ) -> Selection:
-    columns = [costs.names[place] for place in chosen]
     return Selection(columns, frequencies, costs.total(columns), budget, costs)
 
 

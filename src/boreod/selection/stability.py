@@ -4,8 +4,8 @@ Every bag follows its own path and buys columns until one does not fit. Columns 
 share of bags that bought them; equal shares by their mean position among the bought ones (a bag
 that did not buy a column counts as having it next), then by lower cost, then by column order. The
 stable set takes columns in this order. By the *prefix* rule, the paper's, it ends at the first that
-does not fit; by the *fill* rule that one is skipped and the next is tried, and bags pass over
-columns that would not even fit alone. Columns that no bag bought are not taken.
+does not fit; by the *fill* rule that one is skipped and the next is tried. Columns that no bag
+bought are not taken.
 
 After Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B 72(4), 2010.
 """
@@ -51,14 +51,9 @@ class Paths:
     cost_aware: bool
     paths: list[Path] = field(default_factory=list)
 
-    def rank(self, budget: float, skip: bool, engine: Engine) -> tuple[NDArray, NDArray]:
-        """Return places of the columns that some bag buys, best first, and their frequencies.
-
-        ``skip`` passes over columns that a budget could never buy, see :meth:`Path.buy`.
-        """
-        purchases = [
-            path.buy(self.costs, budget, skip)[0] for path in self._reach(budget, skip, engine)
-        ]
+    def rank(self, budget: float, engine: Engine) -> tuple[NDArray, NDArray]:
+        """Return places of the columns that some bag buys, best first, and their frequencies."""
+        purchases = [path.buy(self.costs, budget)[0] for path in self._reach(budget, engine)]
         m = len(self.places)
         counts, positions = np.zeros(m), np.zeros(m)
         for bought in purchases:
@@ -70,7 +65,7 @@ class Paths:
         order = order[: np.count_nonzero(counts)]
         return order, counts[order] / len(purchases)
 
-    def _reach(self, budget: float, skip: bool, engine: Engine) -> list[Path]:
+    def _reach(self, budget: float, engine: Engine) -> list[Path]:
         """Return the paths, followed as far as a budget buys; remember the longest."""
         known = self.paths or [Path() for _ in self.bags.rows]
         targets = self.bags.targets
@@ -83,11 +78,10 @@ class Paths:
                 budget,
                 penalty=self.penalty,
                 cost_aware=self.cost_aware,
-                skip=skip,
                 path=known[number],
             )
 
-        if not all(path.buy(self.costs, budget, skip)[1] for path in known):
+        if not all(path.buy(self.costs, budget)[1] for path in known):
             with one_blas_thread():
                 reached = engine.map(follow, list(range(len(known))), "paths")
             known = [
