@@ -14,7 +14,7 @@ spelling                   costs
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from boreod.selection.measured import Work, measured_costs
 MEASURED = ("measured:shared", "measured:additive")
 COMPLEXITY = ("complexity:shared", "complexity:additive")
 CURVE_POINTS = 20
+REMEMBERED = 4
 
 
 def check_costs(costs: Any) -> None:
@@ -82,35 +83,36 @@ class PriceLists:
     n_rows: int
     sample: NDArray
     measured: Costs | None = None
-    _declared: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
+    _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
     def timed(self, per_row: Work, per_column: Work) -> "PriceLists":
         """Return the same with times of all columns taken on this machine."""
         times = measured_costs(self.fitted, self.sample, per_row, per_column)
-        return replace(self, measured=times)
+        return PriceLists(self.fitted, self.n_rows, self.sample, times)
 
     def read(self, costs: Any, unit: str = SECONDS) -> Costs:
-        """Return the costs that a spelling stands for; None depends on the unit of a budget."""
-        if isinstance(costs, Mapping | Costs):
-            return self._read_declared(costs)
+        """Return the costs that a spelling stands for; None depends on the unit of a budget.
+
+        The same spelling gives the same costs again, without another warning.
+        """
         if costs is None:
             costs = "measured:shared" if unit == SECONDS else "complexity:additive"
-        kind, _, sharing = costs.partition(":")
-        if kind == "complexity":
+        for before, prices in self._known:
+            if type(before) is type(costs) and before == costs:
+                return prices
+        prices = self._read(costs)
+        self._known = [(copy(costs), prices), *self._known][:REMEMBERED]
+        return prices
+
+    def _read(self, costs: Any) -> Costs:
+        if not isinstance(costs, str):
+            return declared_costs(costs, self.fitted)
+        if costs in COMPLEXITY:
             prices = complexity_costs(self.fitted, self.n_rows, self.sample.shape[1])
         else:
             assert self.measured is not None
             prices = self.measured
-        return prices if sharing == "shared" else prices.additive()
-
-    def _read_declared(self, costs: Any) -> Costs:
-        """Return declared costs; those of the last time again, without another warning."""
-        for before, prices in self._declared:
-            if type(before) is type(costs) and before == costs:
-                return prices
-        prices = declared_costs(costs, self.fitted)
-        self._declared = [(copy(costs), prices)]
-        return prices
+        return prices if costs.endswith(":shared") else prices.additive()
 
 
 def needs_clock(costs: Any) -> bool:

@@ -88,7 +88,8 @@ class Selector:
         if costs.total() <= amount:
             return _selection(costs.names, {}, costs, amount)
         # What could never be bought would only stand in the way of what comes after it.
-        offered = costs.only(_affordable(costs, amount)) if fill else costs
+        affordable = _affordable(costs, amount)
+        offered = costs.only(affordable) if fill and affordable != costs.names else costs
         order, frequencies = self._rank(amount, offered, method, engine)
         chosen = [offered.names[place] for place in stable_set(order, offered, amount, fill)]
         return _selection(
