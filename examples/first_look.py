@@ -1,25 +1,23 @@
 """A first look: find rare malignant samples among benign ones, from 15 labelled ones.
 
-Uses scikit-learn's breast cancer data with all 357 benign and 30 malignant samples. Half of the
-rows are labelled; the other half is scored.
+Uses the built-in set "wdbc": scikit-learn's breast cancer data with all 357 benign and 30 malignant
+samples. Half of the rows are labelled; the other half is scored.
 """
 
 import time
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from boreod import BORE
+from boreod.datasets import load
 
 
 def main() -> None:
     """Learn from one half of the rows and judge the other."""
-    data = load_breast_cancer()
-    malignant = np.flatnonzero(data.target == 0)[:30]
-    rows = np.concatenate([np.flatnonzero(data.target == 1), malignant])
-    X, y = data.data[rows], 1 - data.target[rows]
+    data = load("wdbc")
+    X, y = data.X, data.y.astype(int)
     train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=0)
 
     print("boreod: learning from 15 labelled outliers (the first run compiles kernels) ...")

@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
+from boreod import datasets
+
 FLOORS = {  # mean AUC in percent over ten repetitions
     "wilt": 98.0,
     "cardio": 95.3,
@@ -17,20 +19,7 @@ FLOORS = {  # mean AUC in percent over ten repetitions
     "pageblocks": 97.2,
 }
 
-SETS = (
-    "cardio",
-    "heartdisease",
-    "hepatitis",
-    "higgs",
-    "ionosphere",
-    "letter",
-    "pageblocks",
-    "parkinson",
-    "pima",
-    "spambase",
-    "waveform",
-    "wilt",
-)
+SETS = [info.name for info in datasets.catalogue() if info.group == "paper"]
 
 
 def folder() -> Path | None:
@@ -41,10 +30,9 @@ def folder() -> Path | None:
 
 def load(name: str, repetition: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels of one repetition: another sample if there is one."""
-    path = folder() / f"{name}.npz"
-    version = folder() / f"{name}_v{repetition + 1:02d}.npz"
-    data = np.load(version if version.exists() else path)
-    return data["X"], data["y"].astype(int)
+    versions = {info.name: info.versions for info in datasets.catalogue()}[name]
+    data = datasets.load(name, versions[repetition % len(versions)], folder())
+    return data.X, data.y.astype(int)
 
 
 def aucs(make_model, name: str, repetition: int) -> tuple[float, float]:

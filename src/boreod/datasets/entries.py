@@ -1,0 +1,187 @@
+"""What is known about each data set: ``sets.csv`` and ``originals.csv``, one row per fact."""
+
+import csv
+import os
+from collections import defaultdict
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from numbers import Integral
+from typing import Any
+
+HOST = "https://raw.githubusercontent.com"
+
+
+@dataclass(frozen=True)
+class Original:
+    """A published file.
+
+    Attributes
+    ----------
+    version
+        Which sample of the data set it holds.
+    path
+        Repository, commit and path in it.
+    size
+        Number of bytes.
+    sha256
+        Checksum of the file.
+    rows_sha256
+        Checksum of what reading gives: the bytes of X (float64), then those of y (int8).
+    """
+
+    version: int
+    path: str
+    size: int
+    sha256: str
+    rows_sha256: str
+
+    @property
+    def filename(self) -> str:
+        """Last part of the path; no two originals of the catalogue share it."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def source(self) -> str:
+        """Address at the public source."""
+        return f"{HOST}/{self.path}"
+
+    @property
+    def url(self) -> str:
+        """Address to download from: the public source, or the mirror in BOREOD_MIRROR."""
+        mirror = os.environ.get("BOREOD_MIRROR") or HOST
+        if not mirror.startswith(("http://", "https://")):
+            raise ValueError(
+                "BOREOD_MIRROR must be an address that begins with http:// or https://; "
+                f"got {mirror!r}. Correct it, or unset it to use {HOST}."
+            )
+        return f"{mirror.rstrip('/')}/{self.path}"
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """One entry of the catalogue; all versions of a set have the same numbers.
+
+    Attributes
+    ----------
+    name
+        What ``load`` takes.
+    group
+        ``"paper"``, ``"variant"`` (of a set of the paper) or ``"builtin"`` (no download).
+    n, d, outliers
+        Number of rows, of columns, and of rows that are outliers.
+    license
+        As the repository of the original states it; the data may have terms of their own.
+    source, checksum
+        Address and SHA-256 of the original of version 1; two, separated by a space, for ``higgs``.
+        Built-in sets have the function of scikit-learn that they come from, and no checksum.
+    versions
+        Numbers of the samples that can be loaded.
+    note
+        What to know before comparing results.
+    feature_names
+        Names of the columns.
+    originals
+        Files of all versions.
+    """
+
+    name: str
+    group: str
+    n: int
+    d: int
+    outliers: int
+    license: str
+    source: str
+    checksum: str
+    versions: tuple[int, ...]
+    note: str
+    feature_names: tuple[str, ...] = field(repr=False)
+    originals: tuple[Original, ...] = field(repr=False)
+
+    def files(self, version: int) -> list[Original]:
+        """Return the files of one version."""
+        return [original for original in self.originals if original.version == version]
+
+
+def catalogue() -> list[DatasetInfo]:
+    """Return all data sets: those of the paper, then variants, then the built-in ones.
+
+    Examples
+    --------
+    >>> [info.name for info in catalogue() if info.group == "builtin"]
+    ['digits', 'wdbc', 'wine']
+    >>> pima = next(info for info in catalogue() if info.name == "pima")
+    >>> pima.n, pima.d, pima.outliers, len(pima.versions)
+    (526, 8, 26, 10)
+    """
+    return list(_entries().values())
+
+
+def find(name: Any) -> DatasetInfo:
+    """Return the entry of a name."""
+    entries = _entries()
+    if isinstance(name, str) and name in entries:
+        return entries[name]
+    if not isinstance(name, str):
+        raise TypeError(f"`name` must be a text, one of {', '.join(entries)}; got {name!r}.")
+    stem, _, number = name.lower().rpartition("_v")
+    close = get_close_matches(name.lower(), entries, n=3)
+    if stem in entries and number.isdecimal():
+        hint = f"Versions are a parameter: load({stem!r}, version={int(number)})."
+    elif close:
+        hint = f"Did you mean {' or '.join(map(repr, close))}?"
+    else:
+        hint = "See catalogue()."
+    raise ValueError(f"`name` must be one of {', '.join(entries)}; got {name!r}. {hint}")
+
+
+def check_version(info: DatasetInfo, version: Any) -> int:
+    """Return a version of a set as an int, or say which ones there are."""
+    is_number = isinstance(version, Integral) and not isinstance(version, bool)
+    if is_number and version in info.versions:
+        return int(version)
+    allowed = ", ".join(map(str, info.versions))
+    several = len(info.versions) > 1
+    raise ValueError(
+        f"`version` of {info.name!r} must be {f'one of {allowed}' if several else allowed}; "
+        f"got {version!r}. {'Choose one of them.' if several else 'Leave it out.'}"
+    )
+
+
+@cache
+def _entries() -> dict[str, DatasetInfo]:
+    """Read both tables."""
+    origins = {row["name"]: row["origin"] for row in _read("sets.csv")}
+    originals = defaultdict(list)
+    for row in _read("originals.csv"):
+        path = f"{origins[row['name']]}/{row['path']}"
+        originals[row["name"]].append(
+            Original(int(row["version"]), path, int(row["size"]), row["sha256"], row["rows_sha256"])
+        )
+    return {row["name"]: _entry(row, tuple(originals[row["name"]])) for row in _read("sets.csv")}
+
+
+def _entry(row: dict[str, str], originals: tuple[Original, ...]) -> DatasetInfo:
+    """Join a row of ``sets.csv`` with its files; built-in sets have none."""
+    first = [original for original in originals if original.version == 1]
+    return DatasetInfo(
+        name=row["name"],
+        group=row["group"],
+        n=int(row["n"]),
+        d=int(row["d"]),
+        outliers=int(row["outliers"]),
+        license=row["license"],
+        source=" ".join(original.source for original in first) or row["origin"],
+        checksum=" ".join(original.sha256 for original in first),
+        versions=tuple(sorted({original.version for original in originals})) or (1,),
+        note=row["note"],
+        feature_names=tuple(row["features"].split(" | ")),
+        originals=originals,
+    )
+
+
+def _read(table: str) -> list[dict[str, str]]:
+    """Return the rows of a table of this package."""
+    text = files("boreod.datasets").joinpath(table).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
