@@ -1,0 +1,146 @@
+"""Baselines that combine outlier scores without learning from labels, with BORE's interface.
+
+==================  ============================  =====================================
+estimator           what it returns               labels it looks at
+==================  ============================  =====================================
+``MeanScore``       mean of all scores            none
+``GreedyEnsemble``  mean of few diverse scores    how many are outliers
+``BestScore``       the best single score         all: an oracle, for comparison only
+==================  ============================  =====================================
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from boreod.baselines.greedy import choose_members
+from boreod.labels import OUTLIER, read_labels
+from boreod.metrics import auc
+from boreod.representation import OutlierRepresentation
+from boreod.rows import all_or_nothing, read_rows
+from boreod.scaling import MinMax
+
+
+class MeanScore(ClassifierMixin, BaseEstimator):
+    """Mean of all outlier scores, each scaled to [0, 1] on the training rows.
+
+    Parameters
+    ----------
+    representation
+        An :class:`OutlierRepresentation`, or None for its defaults; raw columns are left out.
+    outlier_label
+        The label of outliers, if labels are not 1, 0 and -1 (unlabelled).
+    n_jobs
+        Number of threads, -1 for all cores.
+    random_state
+        Seed of views and detectors.
+
+    Attributes
+    ----------
+    classes_
+        The two labels, inlier first.
+    columns_
+        Names of the scores in use.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
+    >>> model = MeanScore().fit(X, np.repeat([0, 1], [200, 10]))
+    >>> inlier, outlier = model.decision_function([[0.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
+    >>> bool(outlier > inlier)
+    True
+    """
+
+    in_hindsight = False
+
+    def __init__(
+        self,
+        representation: Any = None,
+        outlier_label: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.representation = representation
+        self.outlier_label = outlier_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "MeanScore":
+        """Compute the scores of all rows and choose those in use.
+
+        Parameters
+        ----------
+        X
+            Table of numbers.
+        y
+            1 for outliers, 0 for inliers, -1 for unlabelled rows.
+        """
+        with all_or_nothing(self):
+            rows = read_rows(self, X, fitting=True)
+            codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
+            given = OutlierRepresentation() if self.representation is None else self.representation
+            scores = clone(given).set_params(n_jobs=self.n_jobs, passthrough=False)
+            if scores.random_state is None:
+                scores.set_params(random_state=self.random_state)
+            self._input_scaler = MinMax().fit(rows)
+            names = _check_feature_names_in(self)
+            table = scores.fit_compute(self._input_scaler.transform(rows), names)
+            self._scaler = MinMax().fit(table)
+            chosen = self._choose(self._scaler.transform(table), codes)
+            self._scores = scores.keep([scores.columns_[place] for place in chosen])
+            self._scaler = self._scaler.keep(chosen)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray:
+        """Return the mean of the scores in use, high for outliers.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        check_is_fitted(self)
+        rows = self._input_scaler.transform(read_rows(self, X, fitting=False))
+        return self._scaler.transform(self._scores.compute(rows)).mean(axis=1)
+
+    @property
+    def columns_(self) -> list[str]:
+        """Names of the scores in use."""
+        check_is_fitted(self)
+        return self._scores.columns_
+
+    def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
+        """Return the places of the scores in use."""
+        return list(range(table.shape[1]))
+
+
+class GreedyEnsemble(MeanScore):
+    """Mean of few diverse scores, chosen as in :mod:`boreod.baselines.greedy`.
+
+    Parameters are those of :class:`MeanScore`. The target has at least as many rows as there are
+    labelled outliers, as in the paper; it is not known which.
+    """
+
+    def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
+        spread = table.std(axis=0)
+        standard = (table - table.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+        wanted = int((codes == OUTLIER).sum())
+        return choose_members(np.ascontiguousarray(standard.T), wanted)
+
+
+class BestScore(MeanScore):
+    """The single score that ranks the labelled rows best: an oracle, not a method.
+
+    Parameters are those of :class:`MeanScore`. To tell how well the best score does on test rows,
+    their labels must be among those of ``fit``; ``in_hindsight`` says so to the evaluation.
+    """
+
+    in_hindsight = True
+
+    def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
+        labelled = codes >= 0
+        return [int(np.argmax(auc(table[labelled], codes[labelled] == OUTLIER)))]
