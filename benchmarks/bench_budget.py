@@ -1,4 +1,4 @@
-"""The paper's budget experiment: three ways to choose columns, 20 random costs, twelve data sets.
+"""After the paper's budget experiment: three ways to choose columns, 20 random costs, twelve sets.
 
 Needs the environment variable BOREOD_DATA. Scores cost one of {10, ..., 2000} at random and raw
 columns 1. Every draw of costs has a split of its own (and a sample of its own where the data set

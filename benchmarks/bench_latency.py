@@ -43,9 +43,9 @@ def keep_time(name: str) -> None:
         fast = model.within(budget)
         fast.predict_proba(new)
         runs = [seconds(lambda m=fast: m.predict_proba(new)) / len(new) for _ in range(5)]
-        one_core = fast.set_params(n_jobs=1)
-        one_core.representation_.set_params(n_jobs=1)
-        alone = [seconds(lambda m=one_core: m.predict_proba(new)) / len(new) for _ in range(5)]
+        fast.representation_.set_params(n_jobs=1)
+        alone = [seconds(lambda m=fast: m.predict_proba(new)) / len(new) for _ in range(5)]
+        fast.representation_.set_params(n_jobs=-1)
         rows = [new[place : place + 1] for place in range(300)]
         single = np.median([seconds(lambda m=fast, r=row: m.predict_proba(r)) for row in rows])
         print(f"{name}, {budget}: {len(fast.columns_)} columns, priced {1e6 * fast.cost_:.0f} us; "
@@ -81,9 +81,9 @@ def compare_sharing() -> None:
             X, X_test, y, y_test = split(name, seed)
             model = BORE(random_state=seed).fit(X, y)
             for budget in ("10us", "20us", "50us", "100us"):
-                pair = (model.within(budget), equal_time(model, budget),
+                three = (model.within(budget), equal_time(model, budget),
                         model.within(budget, costs="measured:additive"))  # fmt: skip
-                of_set.append([roc_auc_score(y_test, m.predict_proba(X_test)[:, 1]) for m in pair])
+                of_set.append([roc_auc_score(y_test, m.predict_proba(X_test)[:, 1]) for m in three])
         results.append(np.mean(of_set, axis=0))
         shared, equal, nominal = 100 * results[-1]
         print(f"{name:13} shared {shared:.2f}, additive {equal:.2f} (unequal time {nominal:.2f})")

@@ -65,6 +65,16 @@ def test_columns_of_a_table_are_judged_at_once():
     assert auc(table, outliers) == pytest.approx(expected)
 
 
+def test_labels_may_be_numbers():
+    random = np.random.default_rng(0)
+    scores, labels = random.normal(size=50), (np.arange(50) < 10).astype(int)
+    for measure in (auc, early_auc, precision_at, average_precision):
+        assert measure(scores, labels) == measure(scores, labels == 1)
+    for wrong in (0.0, 1.5, np.nan):
+        with pytest.raises(ValueError, match="`most` must be above 0"):
+            early_auc(scores, labels, wrong)
+
+
 def test_one_class_is_refused():
     for measure in (auc, early_auc, precision_at, average_precision):
         with pytest.raises(ValueError, match="both classes; got 0 outliers and 3 inliers"):

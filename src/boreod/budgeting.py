@@ -18,6 +18,7 @@ from boreod.representation import OutlierRepresentation
 from boreod.rows import LARGEST, check_values
 from boreod.scaling import MinMax
 from boreod.selection import (
+    SECONDS,
     BudgetCurve,
     Costs,
     PriceLists,
@@ -26,6 +27,7 @@ from boreod.selection import (
     budgets_over,
     check_costs,
     needs_clock,
+    read_budget,
     read_budgets,
     sample_rows,
     trace_budgets,
@@ -79,23 +81,31 @@ class Budgeted(BaseEstimator):
         fast.threshold_ = fast.choose_threshold(self._options["threshold"])
         return fast
 
-    def budget_curve(self, budgets: Any = None, **options: Any) -> BudgetCurve:
+    def budget_curve(
+        self,
+        budgets: Any = None,
+        *,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> BudgetCurve:
         """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
 
         Parameters
         ----------
         budgets
             List of budgets, None for a range from the cheapest column to everything.
-        **options
-            ``costs``, ``selection`` and ``fill`` as in :meth:`within`.
+        costs, selection, fill
+            As the parameters of the same names; None keeps this model's.
         """
         check_is_fitted(self)
         if budgets is None:
-            costs = self.costs if options.get("costs") is None else options["costs"]
-            check_costs(costs)
-            self._take_time_if_needed(costs)
-            budgets = budgets_over(self._selector.prices.read(costs))
-        models = (self._within(budget, **options) for budget in read_budgets(budgets))
+            prices = self.costs if costs is None else costs
+            check_costs(prices)
+            self._take_time_if_needed(prices)
+            unit = SECONDS if self.budget is None else read_budget(self.budget)[1]
+            budgets = budgets_over(self._selector.prices.read(prices, unit))
+        models = (self._within(b, costs, selection, fill) for b in read_budgets(budgets))
         return trace_budgets(models, self._training.codes)
 
     def measure_costs(self) -> Costs:
@@ -106,7 +116,9 @@ class Budgeted(BaseEstimator):
         check_is_fitted(self)
         prices = self._selector.prices.timed(self._work_per_row, self._work_per_column)
         self._selector = replace(self._selector, prices=prices, known=[])
-        return self._selector.prices.read("measured:shared")
+        if hasattr(self, "costs_") and self.costs_.unit == SECONDS:
+            self.costs_ = prices.read(self.costs)
+        return prices.read("measured:shared")
 
     def choose_threshold(self, threshold: float | str) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores."""
@@ -165,10 +177,11 @@ class Budgeted(BaseEstimator):
         engine = Threads(self.n_jobs, self.verbose)
         choice = self._selector.choose(self.budget, self.costs, self.selection, self.fill, engine)
         self._learn(choice.columns)
-        alone = self._selector.better_alone(choice, self.oob_proba_)
-        if alone is not None and self.fill and self.selection != "random":
-            choice = alone
-            self._learn(choice.columns)
+        if self.fill and self.selection != "random":
+            alone = self._selector.better_alone(choice, self.oob_proba_)
+            if alone is not None:
+                choice = alone
+                self._learn(choice.columns)
         self.selection_, self.costs_, self.cost_ = choice, choice.costs, choice.cost
 
     def _scale_input(self, rows: NDArray) -> NDArray:

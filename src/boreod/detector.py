@@ -63,8 +63,8 @@ class BORE(ClassifierMixin, Budgeted):
     selection
         ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
     fill
-        Whether a column that does not fit is skipped and the next one tried; otherwise the first
-        that does not fit is the end, as in the paper.
+        Whether a column that does not fit is skipped and the next one tried. False is the paper's
+        rule: the first that does not fit is the end, and no single column takes the place of all.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
         always the second class, whatever the alphabet says; scikit-learn's scorers expect the

@@ -25,7 +25,8 @@ def auc(scores: NDArray, outliers: NDArray) -> NDArray:
     0.875
     """
     n_outliers, n_inliers = _count(outliers)
-    above = rankdata(scores, axis=0)[outliers].sum(axis=0) - n_outliers * (n_outliers + 1) / 2
+    ranks = rankdata(scores, axis=0)[np.asarray(outliers, bool)]
+    above = ranks.sum(axis=0) - n_outliers * (n_outliers + 1) / 2
     return np.asarray(above / (n_outliers * n_inliers))
 
 
@@ -51,6 +52,8 @@ def early_auc(scores: NDArray, outliers: NDArray, most: float = 0.1) -> float:
     >>> early_auc(scores, np.array([True, False, True, False, False, False]), most=0.25)
     0.5
     """
+    if not 0.0 < most <= 1.0:
+        raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
     false, true = _roc(scores, outliers)
     end = int(
         np.searchsorted(false, most)
@@ -81,6 +84,7 @@ def precision_at(scores: NDArray, outliers: NDArray, number: int | None = None) 
     number = _count(outliers)[0] if number is None else number
     if not 1 <= number <= len(scores):
         raise ValueError(f"`number` must be from 1 to {len(scores)} (the rows); got {number!r}.")
+    outliers = np.asarray(outliers, bool)
     last = np.sort(scores)[-number]
     above, tied = scores > last, scores == last
     places = number - above.sum()  # of the rows with this last score, which share them evenly
@@ -114,14 +118,14 @@ def _roc(scores: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
     n_outliers, n_inliers = _count(outliers)
     order = np.argsort(-scores, kind="stable")
     last_of_tie = np.append(np.diff(scores[order]) != 0, True)
-    true = np.cumsum(outliers[order])[last_of_tie]
+    true = np.cumsum(np.asarray(outliers, bool)[order])[last_of_tie]
     alarms = np.flatnonzero(last_of_tie) + 1
     return np.append(0.0, (alarms - true) / n_inliers), np.append(0.0, true / n_outliers)
 
 
 def _count(outliers: NDArray) -> tuple[int, int]:
     """Return the numbers of outliers and inliers, or say that there is only one class."""
-    n_outliers = int(outliers.sum())
+    n_outliers = int(np.count_nonzero(outliers))
     n_inliers = len(outliers) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
         raise ValueError(

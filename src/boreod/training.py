@@ -62,16 +62,16 @@ class Training:
 
 
 def make_representation(
-    given: OutlierRepresentation | None, n_rows: int, tight: bool, seed: int
+    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: int
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
-    By default a large table also gets views of few reference rows if prediction must be cheap: a
-    tight budget then has scores to buy.
+    By default a large table also gets views of few reference rows if there is a budget: a tight one
+    then has scores to buy.
     """
     if given is not None:
         fresh = clone(given)
-    elif tight and n_rows > LARGE_TABLE:
+    elif on_budget and n_rows > LARGE_TABLE:
         fresh = OutlierRepresentation(views=("full", *CHEAP_VIEWS))
     else:
         fresh = OutlierRepresentation()

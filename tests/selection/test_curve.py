@@ -81,7 +81,7 @@ def test_no_thresholds_and_no_rows_to_judge():
 
 
 def test_picture(model, tmp_path):
-    curve = model.budget_curve(["5us", "20us", "1s"])
+    curve = model.budget_curve()
     axes = curve.plot()
     assert axes.get_xscale() == "log"
     assert "per row" in axes.get_xlabel()

@@ -46,7 +46,7 @@ def read_budgets(budgets: Any) -> list[Any]:
 
 
 def show_cost(amount: float, unit: str) -> str:
-    """Return a cost with three digits, as a user would write it.
+    """Return a cost as a user would write it, times with three digits.
 
     Examples
     --------

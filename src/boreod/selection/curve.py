@@ -20,7 +20,7 @@ class BudgetCurve:
     Attributes
     ----------
     budgets
-        Ascending; the last one buys everything.
+        Ascending.
     costs
         What the chosen columns cost.
     n_columns

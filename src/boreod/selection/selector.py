@@ -17,7 +17,7 @@ from boreod.selection.prices import PriceLists, check_units
 from boreod.selection.stability import Paths, stable_set
 from boreod.training import Training
 
-REMEMBERED = 8  # price lists whose paths are kept
+REMEMBERED = 32  # sets of offered columns whose paths are kept
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,18 @@ class Selector:
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
         order, frequencies = self._rank(amount, offered, method, engine)
         chosen = [offered.names[place] for place in stable_set(order, offered, amount, fill)]
-        return _selection(
-            chosen or [self._best_single(costs, amount)[0]], frequencies, costs, amount
-        )
+        if not chosen and method == "random":
+            chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
+        elif not chosen:
+            chosen = [self._best_single(costs, amount)[0]]
+        return _selection(chosen, frequencies, costs, amount)
 
     def better_alone(self, choice: Selection, probabilities: NDArray) -> Selection | None:
         """Return a single affordable column if it is clearly better than a choice.
 
         Buying what is worth most for its price can spend a budget on trifles when one dear column
-        would have been worth it. Clearly means by more than a standard error of the choice's
-        out-of-bag AUC.
+        would have been worth it. Clearly means by more standard errors of the choice's out-of-bag
+        AUC than the best of as many columns would have by chance: their labels chose it.
         """
         codes = self.training.codes
         judged = np.isfinite(probabilities) & (codes >= 0)
@@ -111,8 +113,9 @@ class Selector:
             return None
         quality = float(auc(probabilities[judged], outliers))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
+        by_chance = np.sqrt(2.0 * np.log(1.0 + len(choice.costs.names)))
         name, alone = self._best_single(choice.costs, choice.budget)
-        if alone <= quality + error or choice.columns == [name]:
+        if alone <= quality + by_chance * error or choice.columns == [name]:
             return None
         return _selection([name], choice.frequencies, choice.costs, choice.budget)
 
@@ -128,8 +131,9 @@ class Selector:
 
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
         """Return the paths of all bags, as far as they are known."""
-        for paths in self.known:
+        for place, paths in enumerate(self.known):
             if paths.cost_aware == cost_aware and paths.costs == costs:
+                self.known = [paths, *self.known[:place], *self.known[place + 1 :]]
                 return paths
         paths = Paths(
             self.training.table,
