@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.columns import FittedColumns, KnownView
+from boreod.engine import one_blas_thread
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
 from boreod.scored_view import FittedScorer
 from boreod.selection.costs import SECONDS, Costs
@@ -47,6 +48,11 @@ def measured_costs(
     per_column
         Takes computed columns and does what has to be done with each of them.
     """
+    with one_blas_thread():
+        return _measure(fitted, sample, per_row, per_column)
+
+
+def _measure(fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work) -> Costs:
     many = sample[np.arange(CALL_ROWS) % len(sample)]
     table = np.full((CALL_ROWS, len(fitted.names)), 0.5)
     each = seconds(lambda: per_column(table)) / table.size
