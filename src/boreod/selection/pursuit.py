@@ -97,7 +97,6 @@ def pursue(
     raw = np.ascontiguousarray(columns.T)
     standard = np.ascontiguousarray(((columns - center) * inverse).T)
     while not path.buy(costs, budget)[1]:
-        steps = max(4, len(path.order) // 4)  # a few at a time, then see what they cost
         order, coefficients = _follow(
             raw,
             standard,
@@ -111,7 +110,7 @@ def pursue(
             cost_aware,
             path.order,
             path.coefficients,
-            len(path.order) + (steps if budget < np.inf else len(own)),
+            budget - costs.base,
         )
         path = Path(order, coefficients)
     return path
@@ -137,17 +136,20 @@ def _follow(
     cost_aware: bool,
     known: NDArray,
     beta: NDArray,
-    length: int,
+    budget: float,
 ) -> tuple[NDArray, NDArray]:
-    """Follow a path to some length; the last model is the one before the last column joined."""
+    """Follow a path at least one step, and until the budget is spent.
+
+    The last model is the one before the last column joined.
+    """
     m, n = columns.shape
     squares = (columns * columns).sum(axis=1)
     signs = 2.0 * targets - 1.0
     order, free = np.empty(m, np.int64), np.ones(m, np.bool_)
     design, gram = np.empty((m + 1, n)), np.empty((0, 0))
     design[0] = 1.0 if intercept else 0.0
-    count = 0
-    while count < min(m, length):
+    count, spent = 0, 0.0
+    while count < m and (count <= known.shape[0] or spent <= budget):
         price = marginal_costs(own, parts, needs, levels)
         if count < known.shape[0]:
             chosen = known[count]
@@ -160,6 +162,7 @@ def _follow(
             if count == 0 and not intercept:
                 residual = targets  # as the paper prints
             chosen = _best(columns @ residual, squares, price, free, cost_aware)
+        spent += price[chosen]
         pay(parts, needs, levels, chosen)
         order[count], free[chosen] = chosen, False
         count += 1
