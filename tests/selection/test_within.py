@@ -358,6 +358,9 @@ def test_selection_reads_well(model):
     text = str(model.within(25, costs=prices(model)).selection_)
     first, *rows = text.splitlines()
     chosen = model.within(25, costs=prices(model)).selection_
-    assert first == f"{len(chosen.columns)} columns for {chosen.cost:g} of 25; chosen by"
+    assert (
+        first
+        == f"{len(chosen.columns)} columns for {chosen.cost:g} of 25, and the share of bags that want them"
+    )
     assert [row.split()[1] for row in rows] == chosen.columns
     assert rows[0].split()[0] == f"{chosen.frequencies[chosen.columns[0]]:.0%}"

@@ -53,7 +53,12 @@ class Selection:
             for c in self.columns
         ]
         rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
-        return "\n".join([f"{len(rows)} columns for {spent} of {budget}; chosen by", *rows])
+        return "\n".join(
+            [
+                f"{len(rows)} columns for {spent} of {budget}, and the share of bags that want them",
+                *rows,
+            ]
+        )
 
 
 @dataclass
