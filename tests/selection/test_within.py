@@ -360,7 +360,7 @@ def test_selection_reads_well(model):
     chosen = model.within(25, costs=prices(model)).selection_
     assert (
         first
-        == f"{len(chosen.columns)} columns for {chosen.cost:g} of 25, and the share of bags that want them"
+        == f"{len(chosen.columns)} columns for {chosen.cost:g} of 25; share of bags that want each"
     )
     assert [row.split()[1] for row in rows] == chosen.columns
     assert rows[0].split()[0] == f"{chosen.frequencies[chosen.columns[0]]:.0%}"

@@ -55,7 +55,7 @@ class Selection:
         rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
         return "\n".join(
             [
-                f"{len(rows)} columns for {spent} of {budget}, and the share of bags that want them",
+                f"{len(rows)} columns for {spent} of {budget}; share of bags that want each",
                 *rows,
             ]
         )
