@@ -14,6 +14,7 @@ from boreod.metrics import auc
 from boreod.selection.budgets import read_budget, round_up, show_cost
 from boreod.selection.costs import Costs
 from boreod.selection.prices import PriceLists, check_units
+from boreod.selection.single import Singles
 from boreod.selection.stability import Paths, stable_set
 from boreod.training import Training
 
@@ -100,15 +101,13 @@ class Selector:
         if not chosen and method == "random":
             chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
         elif not chosen:
-            chosen = [self._best_single(costs, amount)[0]]
+            chosen = [self._best_single(costs, amount)]
         return _selection(chosen, frequencies, costs, amount)
 
     def better_alone(self, choice: Selection, probabilities: NDArray) -> Selection | None:
         """Return a single affordable column if it is clearly better than a choice.
 
-        Buying what is worth most for its price can spend a budget on trifles when one dear column
-        would have been worth it. Clearly means by more standard errors of the choice's out-of-bag
-        AUC than the best of as many columns would have by chance: their labels chose it.
+        Both are judged by the rows out of bag; clearly means by more than a standard error.
         """
         codes = self.training.codes
         judged = np.isfinite(probabilities) & (codes >= 0)
@@ -118,9 +117,9 @@ class Selector:
             return None
         quality = float(auc(probabilities[judged], outliers))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
-        by_chance = np.sqrt(2.0 * np.log(1.0 + len(choice.costs.names)))
-        name, alone = self._best_single(choice.costs, choice.budget)
-        if alone <= quality + by_chance * error or choice.columns == [name]:
+        offered = self._offered(choice.costs, choice.budget)
+        name = self._best_single(choice.costs, choice.budget)
+        if choice.columns == [name] or not self._singles.quality(offered) > quality + error:
             return None
         return _selection([name], choice.frequencies, choice.costs, choice.budget)
 
@@ -151,24 +150,22 @@ class Selector:
         self.known = [paths, *self.known][:REMEMBERED]
         return paths
 
-    def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
-        """Return the affordable column that ranks labelled rows best on its own, and its AUC."""
-        names = self.training.representation.columns_
-        quality = dict(zip(names, self._alone.tolist(), strict=True))
-        best = max(_affordable(costs, budget), key=quality.__getitem__)
-        return best, quality[best]
+    def _best_single(self, costs: Costs, budget: float) -> str:
+        """Return the affordable column that is best on its own."""
+        best = self._singles.best(self._offered(costs, budget))
+        return self.training.representation.columns_[best]
+
+    def _offered(self, costs: Costs, budget: float) -> NDArray:
+        """Return the places of affordable columns in the table."""
+        return np.array(self._places(costs))[costs.alone <= budget]
 
     def _places(self, costs: Costs) -> list[int]:
         names = self.training.representation.columns_
         return [names.index(name) for name in costs.names]
 
     @cached_property
-    def _alone(self) -> NDArray:
-        """How well each column alone tells labelled outliers from inliers, in either direction."""
-        labelled = self.training.codes >= 0
-        outliers = self.training.codes[labelled] == OUTLIER
-        forwards = auc(self.training.table[labelled], outliers)
-        return np.maximum(forwards, 1.0 - forwards)
+    def _singles(self) -> Singles:
+        return Singles(self.training)
 
 
 def _affordable(costs: Costs, budget: float) -> list[str]:
