@@ -24,6 +24,16 @@ def rows():
     return np.vstack([dense, loose, scattered])
 
 
+@pytest.fixture(scope="session")
+def labelled():
+    """270 inliers and 30 outliers that scatter more widely, with labels."""
+    random = np.random.default_rng(0)
+    y = np.repeat([1, 0], [30, 270])
+    X = random.normal(size=(300, 4))
+    X[y == 1] += random.normal(0, 2.0, size=(30, 4))
+    return X, y
+
+
 @pytest.fixture
 def grid():
     """Integer points, many of them tied or copied."""

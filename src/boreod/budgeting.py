@@ -15,8 +15,8 @@ from boreod.ensemble import Ensemble
 from boreod.heads import PENALTY, LogisticHead
 from boreod.parameters import check_parameters
 from boreod.representation import OutlierRepresentation
-from boreod.rows import LARGEST, check_values
-from boreod.scaling import MinMax
+from boreod.rows import check_values
+from boreod.scaling import MinMax, scale_within_bounds
 from boreod.selection import (
     SECONDS,
     BudgetCurve,
@@ -106,7 +106,7 @@ class Budgeted(BaseEstimator):
             unit = SECONDS if self.budget is None else read_budget(self.budget)[1]
             budgets = budgets_over(self._selector.prices.read(prices, unit))
         models = (self._within(b, costs, selection, fill) for b in read_budgets(budgets))
-        return trace_budgets(models, self._training.codes)
+        return trace_budgets(models, self._training)
 
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
@@ -153,13 +153,7 @@ class Budgeted(BaseEstimator):
         if needs_clock(costs) and self._selector.prices.measured is None:
             self.measure_costs()
 
-    def _within(
-        self,
-        budget: float | str,
-        costs: Any = None,
-        selection: str | None = None,
-        fill: bool | None = None,
-    ) -> Self:
+    def _within(self, budget: Any, costs: Any, selection: Any, fill: Any) -> Self:
         """Do the work of :meth:`within`, but choose no threshold."""
         check_is_fitted(self)
         fast = copy.copy(self)
@@ -186,10 +180,8 @@ class Budgeted(BaseEstimator):
 
     def _scale_input(self, rows: NDArray) -> NDArray:
         """Bring raw columns to the training range; rows absurdly far outside stay computable."""
-        if self._input_scaler is None:
-            return rows
-        with np.errstate(over="ignore"):
-            return np.clip(self._input_scaler.transform(rows), -LARGEST, LARGEST)
+        scaler = self._input_scaler
+        return rows if scaler is None else scale_within_bounds(rows, scaler.low, scaler.factor)
 
     def _work_per_row(self, rows: NDArray) -> NDArray:
         """Do what a prediction has to do whatever its columns are, for the price list."""

@@ -125,8 +125,13 @@ class FittedColumns:
         known = set(self.names)
         for name in names:
             if name not in known:
-                close = difflib.get_close_matches(str(name), self.names, n=3) or self.names[:3]
+                close = close_names(name, self.names)
                 raise ValueError(
                     f"`columns` must be names of fitted columns; got {name!r}. "
                     f"Did you mean {', '.join(close)}? All are in `columns_`."
                 )
+
+
+def close_names(name: object, known: list[str]) -> list[str]:
+    """Return up to three known names that a wrong one may have meant."""
+    return difflib.get_close_matches(str(name), known, n=3) or known[:3]

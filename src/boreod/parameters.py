@@ -1,11 +1,12 @@
 """The parameters of the detector, checked in one place."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from boreod.representation import OutlierRepresentation
+from boreod.rows import is_number
 from boreod.scaling import SCALERS
 from boreod.selection.budgets import read_budget
 from boreod.selection.prices import check_costs, check_units
@@ -24,11 +25,11 @@ def check_parameters(model: Any) -> None:
         value = getattr(model, name)
         if not isinstance(value, str | None) or value not in allowed:
             raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
-    if not _is_number(model.n_bags, Integral) or model.n_bags < 1:
+    if not is_number(model.n_bags, Integral) or model.n_bags < 1:
         raise ValueError(f"`n_bags` must be a positive integer; got {model.n_bags!r}.")
-    if not _is_number(model.share, Real) or not 0.0 < model.share <= 1.0:
+    if not is_number(model.share) or not 0.0 < model.share <= 1.0:
         raise ValueError(f"`share` must be above 0 and at most 1; got {model.share!r}.")
-    is_positive = _is_number(model.penalty, Real) and 0.0 < float(model.penalty) < np.inf
+    is_positive = is_number(model.penalty) and 0.0 < float(model.penalty) < np.inf
     if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
         raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
     read_threshold(model.threshold)
@@ -47,7 +48,3 @@ def check_parameters(model: Any) -> None:
             "`representation` must be an OutlierRepresentation or None; got "
             f"{model.representation!r}."
         )
-
-
-def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

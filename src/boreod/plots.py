@@ -2,22 +2,17 @@
 
 from typing import Any
 
-import numpy as np
 
-LOSS = 0.01  # of AUC, which a user would hardly notice
-
-
-def plot_budget_curve(curve: Any, ax: Any = None) -> Any:
-    """Draw quality over cost, with the cheapest good model marked; return the axes."""
+def plot_budget_curve(curve: Any, marked: int, label: str, ax: Any = None) -> Any:
+    """Draw quality over cost with one point marked; return the axes."""
     ax = ax or _new_axes()
     scale = 1e6 if curve.unit == "s" else 1.0
-    enough = curve.costs[np.flatnonzero(curve.auc >= curve.auc.max() - LOSS)[0]]
-    for values, label, color in (
+    for values, name, color in (
         (curve.auc, "AUC", "tab:blue"),
         (curve.average_precision, "average precision", "tab:orange"),
     ):
-        ax.plot(curve.costs * scale, values, "o-", ms=4, color=color, label=label)
-    ax.axvline(enough * scale, color="0.5", ls=":", label=f"AUC within {LOSS} of the best")
+        ax.plot(curve.costs * scale, values, "o-", ms=4, color=color, label=name)
+    ax.axvline(curve.costs[marked] * scale, color="0.5", ls=":", label=label)
     ax.set_xscale("log")
     ax.set_xlabel("prediction time per row [µs]" if curve.unit == "s" else "cost [units]")
     ax.set_ylabel("out-of-bag quality")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,20 @@ def check_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large to be squared."""
     if not max(rows.max(), -rows.min()) <= LARGEST:  # NaN compares with nothing
         _refuse_values(estimator, rows)
+
+
+def is_number(value: Any, kind: type = Real) -> bool:
+    """Whether a value is a number of some kind; True and False are not."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+
+
+def shorten(value: Any) -> str:
+    """Return a representation that fits into a sentence."""
+    try:
+        shown = repr(value)
+    except ValueError:  # integers of thousands of digits have none
+        shown = f"a {type(value).__name__}"
+    return shown if len(shown) < 60 else shown[:57] + "..."
 
 
 @contextmanager
@@ -163,8 +178,7 @@ def _find_text(table: Any) -> str | None:
             try:
                 float(value)
             except (TypeError, ValueError, OverflowError):
-                shown = repr(value)
-                return f"column {name!r} holds {shown if len(shown) < 60 else shown[:57] + '...'}"
+                return f"column {name!r} holds {shorten(value)}"
     return None
 
 

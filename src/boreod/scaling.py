@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
+from boreod.rows import LARGEST
 
 QUANTILES = 1000
 
@@ -50,6 +51,12 @@ class MinMax:
         kept = MinMax()
         kept.low, kept.factor = self.low[places], self.factor[places]
         return kept
+
+
+def scale_within_bounds(rows: NDArray, low: NDArray, factor: NDArray) -> NDArray:
+    """Scale raw columns; rows absurdly far from the training rows stay computable."""
+    with np.errstate(over="ignore"):
+        return np.clip((rows - low) * factor, -LARGEST, LARGEST)
 
 
 class Rank:

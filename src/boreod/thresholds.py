@@ -10,11 +10,12 @@ spelling               an alert is raised for
 =====================  =====================================================================
 """
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boreod.rows import is_number
 
 ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>'"
 
@@ -52,7 +53,7 @@ def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> f
 
 def read_threshold(spelling: Any) -> tuple[str, float]:
     """Return kind and number of a threshold."""
-    if isinstance(spelling, Real) and not isinstance(spelling, bool):
+    if is_number(spelling):
         if 0.0 <= float(spelling) <= 1.0:
             return "probability", float(spelling)
     elif isinstance(spelling, str):

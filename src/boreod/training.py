@@ -1,12 +1,14 @@
 """What a fitted detector remembers of its training, so that one fit serves every budget."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boreod.bagging import Bags
-from boreod.labels import INLIER
+from boreod.labels import INLIER, OUTLIER
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import Scaler
 
@@ -60,9 +62,14 @@ class Training:
         """Mean of the labelled inliers."""
         return self.table[self.codes == INLIER].mean(axis=0)
 
+    def judged(self, probabilities: NDArray) -> tuple[NDArray, NDArray]:
+        """Return out-of-bag probabilities of labelled rows that have one, and who is an outlier."""
+        rows = np.isfinite(probabilities) & (self.codes >= 0)
+        return probabilities[rows], self.codes[rows] == OUTLIER
+
 
 def make_representation(
-    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: int
+    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: Any
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 

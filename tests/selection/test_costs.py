@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles.selection import total_cost
 
 from boreod.selection.budgets import read_budget, round_up, show_cost, write_budget
-from boreod.selection.costs import Costs, marginal_costs, pay
+from boreod.selection.costs import Costs, marginal_cost, pay
 
 NAMES = [f"c{number}" for number in range(6)]
 amounts = st.integers(0, 1000).map(lambda number: number / 8)
@@ -42,7 +42,7 @@ def test_marginals_of_a_path_add_up(costs, columns):
         step = costs.marginal(column, columns[:place])
         assert step >= 0.0
         spent += step
-        fast = marginal_costs(own, parts, needs, levels)[costs.names.index(column)]
+        fast = marginal_cost(own, parts, needs, levels, costs.names.index(column))
         assert fast == pytest.approx(step, abs=1e-9)
         pay(parts, needs, levels, costs.names.index(column))
     assert spent == pytest.approx(costs.total())

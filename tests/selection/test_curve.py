@@ -11,11 +11,8 @@ from boreod.selection.budgets import read_budget
 
 
 @pytest.fixture(scope="module")
-def model():
-    random = np.random.default_rng(0)
-    y = np.repeat([1, 0], [30, 270])
-    X = random.normal(size=(300, 4))
-    X[y == 1] += random.normal(0, 2.0, size=(30, 4))
+def model(labelled):
+    X, y = labelled
     X = np.vstack([X, X[:20]])
     return BORE(OutlierRepresentation(["knn", "lof"], ks=[5, 10]), random_state=0).fit(
         X, np.append(y, np.full(20, -1))

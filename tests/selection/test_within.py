@@ -18,12 +18,8 @@ SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 
 
 
 @pytest.fixture(scope="module")
-def data():
-    random = np.random.default_rng(0)
-    y = np.repeat([1, 0], [30, 270])
-    X = random.normal(size=(300, 4))
-    X[y == 1] += random.normal(0, 2.0, size=(30, 4))
-    return X, y
+def data(labelled):
+    return labelled
 
 
 @pytest.fixture(scope="module")

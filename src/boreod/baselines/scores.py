@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.baselines.greedy import choose_members
 from boreod.labels import OUTLIER, read_labels
 from boreod.metrics import auc
-from boreod.representation import OutlierRepresentation
 from boreod.rows import all_or_nothing, read_rows
-from boreod.scaling import MinMax
+from boreod.scaling import MinMax, scale_within_bounds
+from boreod.training import make_representation
 
 
 class MeanScore(ClassifierMixin, BaseEstimator):
@@ -82,13 +82,11 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             rows = read_rows(self, X, fitting=True)
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
-            given = OutlierRepresentation() if self.representation is None else self.representation
-            scores = clone(given).set_params(n_jobs=self.n_jobs, passthrough=False)
-            if scores.random_state is None:
-                scores.set_params(random_state=self.random_state)
+            scores = make_representation(self.representation, len(rows), False, self.random_state)
+            scores.set_params(n_jobs=self.n_jobs, passthrough=False)
             self._input_scaler = MinMax().fit(rows)
             names = _check_feature_names_in(self)
-            table = scores.fit_compute(self._input_scaler.transform(rows), names)
+            table = scores.fit_compute(self._scale_input(rows), names)
             self._scaler = MinMax().fit(table)
             chosen = self._choose(self._scaler.transform(table), codes)
             self._scores = scores.keep([scores.columns_[place] for place in chosen])
@@ -104,7 +102,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             Table with the columns seen in ``fit``.
         """
         check_is_fitted(self)
-        rows = self._input_scaler.transform(read_rows(self, X, fitting=False))
+        rows = self._scale_input(read_rows(self, X, fitting=False))
         return self._scaler.transform(self._scores.compute(rows)).mean(axis=1)
 
     @property
@@ -112,6 +110,9 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         """Names of the scores in use."""
         check_is_fitted(self)
         return self._scores.columns_
+
+    def _scale_input(self, rows: NDArray) -> NDArray:
+        return scale_within_bounds(rows, self._input_scaler.low, self._input_scaler.factor)
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         """Return the places of the scores in use."""

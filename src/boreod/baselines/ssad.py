@@ -29,7 +29,8 @@ from boreod.baselines.ssad_tuning import tune
 from boreod.engine import Threads, one_blas_thread
 from boreod.labels import UNLABELLED
 from boreod.logistic import standardization
-from boreod.rows import LARGEST, all_or_nothing, read_rows, read_seed
+from boreod.rows import all_or_nothing, read_rows, read_seed
+from boreod.scaling import scale_within_bounds
 
 MANY_ROWS, ENOUGH_LANDMARKS = 4000, 1000
 LARGEST_GAP = 1e-5
@@ -216,11 +217,9 @@ class SSAD(ClassifierMixin, BaseEstimator):
         self._function = Expansion(anchors, coefficients[kept], self.sigma_)
 
     def _scale(self, rows: NDArray) -> NDArray:
-        """Scale columns; rows absurdly far from the training rows stay computable."""
         if self._factor is None:
             return rows
-        with np.errstate(over="ignore"):
-            return np.clip((rows - self._center) * self._factor, -LARGEST, LARGEST)
+        return scale_within_bounds(rows, self._center, self._factor)
 
 
 def _warn_of_gap(solution: Solution) -> None:

@@ -1,12 +1,13 @@
 """Labels and parameters of SSAD: what came, what is allowed, what to do."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.labels import INLIER, OUTLIER, read_labels
+from boreod.rows import is_number
 
 
 def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
@@ -58,7 +59,7 @@ def check_ssad_parameters(model: Any) -> None:
         raise ValueError(f"`verbose` must be True or False; got {model.verbose!r}.")
     landmarks = model.landmarks
     is_word = landmarks is None or (isinstance(landmarks, str) and landmarks == "auto")
-    if not is_word and not (_is_number(landmarks, Integral) and landmarks >= 1):
+    if not is_word and not (is_number(landmarks, Integral) and landmarks >= 1):
         raise ValueError(
             f"`landmarks` must be a positive integer, 'auto' or None; got {landmarks!r}."
         )
@@ -79,8 +80,4 @@ def count_landmarks(landmarks: Any, n_rows: int, many_rows: int, default: int) -
 
 
 def _is_finite(value: Any) -> bool:
-    return _is_number(value, Real) and bool(np.isfinite(float(value)))
-
-
-def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    return is_number(value) and bool(np.isfinite(float(value)))

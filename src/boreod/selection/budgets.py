@@ -2,12 +2,12 @@
 
 import re
 from math import floor, log10
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from boreod.selection.costs import SECONDS, shorten
+from boreod.rows import is_number, shorten
+from boreod.selection.costs import SECONDS
 
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
 ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} such as '200us'"
@@ -21,11 +21,11 @@ def read_budget(budget: Any) -> tuple[float, str]:
     >>> read_budget("2 ms"), read_budget(300)
     ((0.002, 's'), (300.0, ''))
     """
-    is_number = isinstance(budget, Real) and not isinstance(budget, bool | np.bool_)
-    amount = _to_float(budget) if is_number else _read_time(budget)
+    in_units = is_number(budget)
+    amount = _to_float(budget) if in_units else _read_time(budget)
     if not 0.0 < amount < np.inf:
         raise ValueError(f"`budget` must be {ALLOWED}; got {shorten(budget)}.")
-    return amount, "" if is_number else SECONDS
+    return amount, "" if in_units else SECONDS
 
 
 def read_budgets(budgets: Any) -> list[Any]:

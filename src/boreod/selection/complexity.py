@@ -17,9 +17,8 @@ a raw column costs 1. A foreign detector counts as one search.
 
 from boreod.columns import FittedColumns
 from boreod.scored_view import FittedScorer, ScoredView
-from boreod.selection.costs import Costs, Needs
+from boreod.selection.costs import RAW, Costs, Needs
 
-RAW = 1.0
 SEARCH = 10.0
 
 

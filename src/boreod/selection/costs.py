@@ -13,16 +13,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
+from boreod.rows import is_number, shorten
 
 Needs = Mapping[str, float]
 SECONDS = "s"  # the unit of costs that are times
+RAW = 1.0  # what a raw column costs in units, as in the paper
 DEAREST = 1e100  # sums of prices stay finite
 
 
@@ -95,7 +96,8 @@ class Costs:
 
     def only(self, columns: Iterable[str]) -> "Costs":
         """Return the costs of some columns, in their order."""
-        columns = [self.names[place] for place in self._find(columns)]
+        names = self.names
+        columns = [names[place] for place in self._find(columns)]
         needs = {name: self.needs[name] for name in columns if name in self.needs}
         return replace(self, own={name: self.own[name] for name in columns}, needs=needs)
 
@@ -143,19 +145,9 @@ class Costs:
         return {name: place for place, name in enumerate(self.own)}
 
 
-def shorten(value: Any) -> str:
-    """Return a representation that fits into a sentence."""
-    try:
-        shown = repr(value)
-    except ValueError:  # integers of thousands of digits have none
-        shown = f"a {type(value).__name__}"
-    return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
 def check_price(name: Any, price: Any) -> None:
     """Raise for what is no price."""
-    is_number = isinstance(price, Real) and not isinstance(price, bool | np.bool_)
-    if not is_number or not 0.0 <= price <= DEAREST:
+    if not is_number(price) or not 0.0 <= price <= DEAREST:
         raise ValueError(
             f"Costs must be numbers from 0 to {DEAREST:.0e}; got {shorten(price)} for {name!r}."
         )
@@ -168,14 +160,13 @@ def check_mapping(name: str, mapping: Any) -> None:
 
 
 @compiled
-def marginal_costs(own: NDArray, parts: NDArray, needs: NDArray, levels: NDArray) -> NDArray:
-    """Return what each column adds to a set that has paid for its parts up to ``levels``."""
-    result = own.copy()
-    for column in range(own.shape[0]):
-        for place in range(parts.shape[1]):
-            missing = needs[column, place] - levels[parts[column, place]]
-            if missing > 0.0:
-                result[column] += missing
+def marginal_cost(
+    own: NDArray, parts: NDArray, needs: NDArray, levels: NDArray, column: int
+) -> float:
+    """Return what a column adds to a set that has paid for its parts up to ``levels``."""
+    result = own[column]
+    for place in range(parts.shape[1]):
+        result += max(0.0, needs[column, place] - levels[parts[column, place]])
     return result
 
 

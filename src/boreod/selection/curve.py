@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.labels import OUTLIER
 from boreod.metrics import auc, average_precision
 from boreod.selection.budgets import show_cost, write_budget
+from boreod.training import Training
+
+LOSS = 0.01  # of AUC, which a user would hardly notice
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class BudgetCurve:
     average_precision: NDArray
     unit: str = ""
 
-    def cheapest(self, loss: float = 0.01) -> float | str:
+    def cheapest(self, loss: float = LOSS) -> float | str:
         """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
 
         Parameters
@@ -55,8 +57,11 @@ class BudgetCurve:
         """
         if not isinstance(loss, Real) or not loss >= 0.0:
             raise ValueError(f"`loss` must be a number of at least 0; got {loss!r}.")
-        enough = np.flatnonzero(self.auc >= self.auc.max() - loss)[0]
-        return write_budget(float(self.budgets[enough]), self.unit)
+        return write_budget(float(self.budgets[self.first_good(loss)]), self.unit)
+
+    def first_good(self, loss: float = LOSS) -> int:
+        """Return the place of the lowest budget that is good enough, see :meth:`cheapest`."""
+        return int(np.flatnonzero(self.auc >= self.auc.max() - loss)[0])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib and return its axes.
@@ -68,7 +73,7 @@ class BudgetCurve:
         """
         from boreod.plots import plot_budget_curve
 
-        return plot_budget_curve(self, ax)
+        return plot_budget_curve(self, self.first_good(), f"AUC within {LOSS} of the best", ax)
 
     def __str__(self) -> str:
         """Return the curve as a table."""
@@ -80,12 +85,11 @@ class BudgetCurve:
         return "\n".join(rows)
 
 
-def trace_budgets(models: Iterable[Any], codes: NDArray) -> BudgetCurve:
+def trace_budgets(models: Iterable[Any], training: Training) -> BudgetCurve:
     """Return the curve of detectors with budgets, by their out-of-bag probabilities."""
     points = []
     for model in models:
-        judged = np.isfinite(model.oob_proba_) & (codes >= 0)
-        scores, outliers = model.oob_proba_[judged], codes[judged] == OUTLIER
+        scores, outliers = training.judged(model.oob_proba_)
         if not 0 < outliers.sum() < len(outliers):
             raise ValueError(
                 "A budget curve needs out-of-bag scores of both classes, and all labelled outliers "

@@ -1,14 +1,12 @@
 """Costs as a user declares them: a price per column, or per score for all its columns."""
 
-import difflib
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from boreod.columns import FittedColumns
-from boreod.selection.costs import Costs, check_price, shorten
-
-RAW = 1.0
+from boreod.columns import FittedColumns, close_names
+from boreod.rows import shorten
+from boreod.selection.costs import RAW, Costs, check_price
 
 
 def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
@@ -23,8 +21,9 @@ def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> 
         All columns there are.
     """
     costs = prices if isinstance(prices, Costs) else Costs(_spell_out(prices, fitted))
+    there = set(fitted.names)
     for name in costs.names:
-        if name not in fitted.names:
+        if name not in there:
             _refuse(name, fitted.names)
     _warn_unpriced([name for name in fitted.names if name not in costs.own])
     return costs.only([name for name in fitted.names if name in costs.own])
@@ -52,10 +51,9 @@ def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, fl
 
 
 def _refuse(name: Any, known: list[str]) -> None:
-    close = difflib.get_close_matches(str(name), known, n=3) or known[:3]
     raise ValueError(
         f"`costs` names {shorten(name)}, which is neither a column nor a score of this model. "
-        f"Did you mean {', '.join(close)}? All columns are in `columns_`."
+        f"Did you mean {', '.join(close_names(name, known))}? All columns are in `columns_`."
     )
 
 

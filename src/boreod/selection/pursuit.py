@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled
 from boreod.logistic import MOST_STEPS, descend, gram_of, standardization
-from boreod.selection.costs import Costs, marginal_costs, pay
+from boreod.selection.costs import Costs, marginal_cost, pay
 
 CHEAPEST = 1e-30  # free columns have no price to divide by
 ROUNDING = 1.0 + 1e-12  # what fits exactly may seem not to
@@ -150,7 +150,6 @@ def _follow(
     design[0] = 1.0 if intercept else 0.0
     count, spent = 0, 0.0
     while count < m and (count <= known.shape[0] or spent <= budget):
-        price = marginal_costs(own, parts, needs, levels)
         if count < known.shape[0]:
             chosen = known[count]
         else:
@@ -161,8 +160,11 @@ def _follow(
             )
             if count == 0 and not intercept:
                 residual = targets  # as the paper prints
+            price = own.copy()
+            for column in range(m):
+                price[column] = marginal_cost(own, parts, needs, levels, column)
             chosen = _best(columns @ residual, squares, price, free, cost_aware)
-        spent += price[chosen]
+        spent += marginal_cost(own, parts, needs, levels, chosen)
         pay(parts, needs, levels, chosen)
         order[count], free[chosen] = chosen, False
         count += 1
@@ -187,9 +189,7 @@ def _count(
     """Return how many columns of a path fit into a budget."""
     cost = base
     for place, column in enumerate(order):
-        cost += own[column]
-        for need in range(parts.shape[1]):
-            cost += max(0.0, needs[column, need] - levels[parts[column, need]])
+        cost += marginal_cost(own, parts, needs, levels, column)
         if cost > budget * ROUNDING:
             return place
         pay(parts, needs, levels, column)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.engine import Engine
-from boreod.labels import OUTLIER
 from boreod.metrics import auc
 from boreod.selection.budgets import read_budget, round_up, show_cost
 from boreod.selection.costs import Costs
@@ -109,13 +108,11 @@ class Selector:
 
         Both are judged by the rows out of bag; clearly means by more than a standard error.
         """
-        codes = self.training.codes
-        judged = np.isfinite(probabilities) & (codes >= 0)
-        outliers = codes[judged] == OUTLIER
+        scores, outliers = self.training.judged(probabilities)
         is_everything = len(choice.columns) == len(choice.costs.names)
         if is_everything or not 0 < outliers.sum() < len(outliers):
             return None
-        quality = float(auc(probabilities[judged], outliers))
+        quality = float(auc(scores, outliers))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
         offered = self._offered(choice.costs, choice.budget)
         name = self._best_single(choice.costs, choice.budget)
@@ -130,8 +127,8 @@ class Selector:
         if method == "random":
             return np.random.default_rng(self.training.seed).permutation(len(costs.names)), {}
         order, shares = self._paths(costs, method == "budget").rank(budget, engine)
-        names = [costs.names[place] for place in order]
-        return order, dict(zip(names, shares.tolist(), strict=True))
+        names = costs.names
+        return order, dict(zip([names[place] for place in order], shares.tolist(), strict=True))
 
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
         """Return the paths of all bags, as far as they are known."""
@@ -160,8 +157,8 @@ class Selector:
         return np.array(self._places(costs))[costs.alone <= budget]
 
     def _places(self, costs: Costs) -> list[int]:
-        names = self.training.representation.columns_
-        return [names.index(name) for name in costs.names]
+        place = {name: number for number, name in enumerate(self.training.representation.columns_)}
+        return [place[name] for name in costs.names]
 
     @cached_property
     def _singles(self) -> Singles:
@@ -170,7 +167,8 @@ class Selector:
 
 def _affordable(costs: Costs, budget: float) -> list[str]:
     """Return the columns that a budget can buy alone."""
-    return [costs.names[place] for place in np.flatnonzero(costs.alone <= budget)]
+    names = costs.names
+    return [names[place] for place in np.flatnonzero(costs.alone <= budget)]
 
 
 def _selection(
