@@ -1,6 +1,8 @@
 """Documents tell the truth: their code runs, their tables and links are complete."""
 
+import csv
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,10 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from boreod.datasets import load
 from boreod.scorers import SCORERS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+COMMANDS = [
+    (path.name, line)
+    for path in DOCUMENTS
+    for block in re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("boreod ")
+]
 
 
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
@@ -27,6 +38,36 @@ def test_code_blocks_run(path):
 def test_examples_run(example, tmp_path):
     command = [sys.executable, str(example)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Return a folder with the table that the documents speak of."""
+    folder = tmp_path_factory.mktemp("desk")
+    data = load("wdbc")
+    with (folder / "tumors.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["patient", *data.feature_names, "malignant"])
+        for number, (row, label) in enumerate(zip(data.X, data.y, strict=True)):
+            table.writerow([f"P{number:03}", *row, "yes" if label else "no"])
+    return folder
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[line for _, line in COMMANDS])
+def test_commands_run(path, command, desk):
+    """As they stand, but that the paper is reproduced on a small set."""
+    arguments = shlex.split(command, comments=True)[1:]
+    if arguments[0] == "reproduce" and "--datasets" not in arguments:
+        arguments += ["--datasets", "wine", "--quick"]
+    result = subprocess.run(
+        [sys.executable, "-c", "from boreod.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=desk,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout
 

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.calibration import calibrate, correct_for_balance
+from boreod.calibration import Correction, calibrate, correct_for_balance
 from boreod.engine import Engine
 from boreod.explanation import Explanation, contribute
 from boreod.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
+from boreod.representation import OutlierRepresentation
+from boreod.scaling import Scaler
 from boreod.training import Training
 
 
@@ -67,6 +69,23 @@ class Ensemble:
             self.correction = calibrate(odds, training.codes, self.correction)
         self.oob_log_odds = self.correction.apply(odds)
         self._n_bags = len(training.bags.rows)
+
+    @classmethod
+    def restore(
+        cls,
+        representation: OutlierRepresentation,
+        scaler: Scaler,
+        head: LogisticHead,
+        base: NDArray,
+        correction: Correction,
+        aggregation: str,
+    ) -> "Ensemble":
+        """Return an ensemble that was solved before; it has no out-of-bag log-odds."""
+        ensemble = object.__new__(cls)
+        ensemble.representation, ensemble.scaler, ensemble.head = representation, scaler, head
+        ensemble.base, ensemble.correction = base, correction
+        ensemble.aggregation, ensemble._n_bags = aggregation, len(head.intercepts)
+        return ensemble
 
     def represent(self, points: NDArray) -> NDArray:
         """Return the scaled columns of rows."""

@@ -65,6 +65,16 @@ class LogisticHead:
                 stacklevel=6,
             )
 
+    @classmethod
+    def restore(
+        cls, coefficients: NDArray, intercepts: NDArray, gradients: NDArray, penalty: float
+    ) -> "LogisticHead":
+        """Return a head that was solved before."""
+        head = object.__new__(cls)
+        head.coefficients, head.intercepts = coefficients, intercepts
+        head.gradients, head.penalty = gradients, penalty
+        return head
+
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
         return table @ self.coefficients.T + self.intercepts

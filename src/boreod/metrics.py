@@ -113,6 +113,29 @@ def average_precision(scores: NDArray, outliers: NDArray) -> float:
     return float(np.sum(np.diff(true) * precision[1:]))
 
 
+def true_positive_rates(scores: NDArray, outliers: NDArray, false_rates: NDArray) -> NDArray:
+    """Return the ROC curve at given false-positive rates, the upper end of every vertical step.
+
+    Parameters
+    ----------
+    scores
+        High for outliers.
+    outliers
+        Whether each row is an outlier.
+    false_rates
+        False-positive rates from 0 to 1.
+
+    Examples
+    --------
+    >>> scores = np.array([0.9, 0.8, 0.7, 0.6])
+    >>> true_positive_rates(scores, np.array([True, False, True, False]), np.array([0, 0.5, 1]))
+    array([0.5, 1. , 1. ])
+    """
+    false, true = _roc(scores, outliers)
+    top = np.append(np.diff(false) != 0, True)  # of several points above each other, the last
+    return np.interp(false_rates, false[top], true[top])
+
+
 def _roc(scores: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
     """Return false- and true-positive rates at every distinct score, from (0, 0) on."""
     n_outliers, n_inliers = _count(outliers)

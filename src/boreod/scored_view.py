@@ -168,7 +168,7 @@ class ScoredView:
 
     def _compare_reference(self, s: FittedScorer, engine: Engine) -> NDArray:
         """Return the scores of all reference rows and remember their summary."""
-        if type(s.scorer).compare is Scorer.compare:
+        if not s.scorer.compares():
             scores = s.frozen[-1]
             s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
         else:

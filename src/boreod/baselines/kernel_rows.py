@@ -86,11 +86,17 @@ class Table:
         self._n_landmarks, self._seed = n_landmarks, seed
         self._squared = squared_distances(points, points) if n_landmarks is None else None
 
+    def squared_distances(self, rows: NDArray) -> NDArray:
+        """Return squared distances of all pairs of some of the rows."""
+        if self._squared is not None:
+            return self._squared[np.ix_(rows, rows)]
+        return squared_distances(self.points[rows], self.points[rows])
+
     def under_kernel(self, rows: NDArray, sigma: float) -> KernelRows:
         """Return some of the rows under a kernel."""
         if self._squared is not None:
             everything = len(rows) == len(self.points)
-            squared = self._squared if everything else self._squared[np.ix_(rows, rows)]
+            squared = self._squared if everything else self.squared_distances(rows)
             return KernelRows(Dense(gaussian(squared, sigma)), rows, lambda weights: weights)
         anchors = self._choose_landmarks(rows)
         near = squared_distances(self.points[rows], self.points[anchors])

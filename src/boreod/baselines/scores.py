@@ -123,13 +123,14 @@ class GreedyEnsemble(MeanScore):
     """Mean of few diverse scores, chosen as in :mod:`boreod.baselines.greedy`.
 
     Parameters are those of :class:`MeanScore`. The target has at least as many rows as there are
-    labelled outliers, as in the paper; it is not known which.
+    outliers, as in the paper, their share among labelled rows taken for all rows; it is not known
+    which rows they are.
     """
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         spread = table.std(axis=0)
         standard = (table - table.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-        wanted = int((codes == OUTLIER).sum())
+        wanted = max(1, round((codes == OUTLIER).sum() / (codes >= 0).sum() * len(codes)))
         return choose_members(np.ascontiguousarray(standard.T), wanted)
 
 

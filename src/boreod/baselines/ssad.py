@@ -90,7 +90,11 @@ class SSAD(ClassifierMixin, BaseEstimator):
     -----
     ``"cv"`` means five folds, stratified, of the labelled rows (fewer if a class has less than five
     rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
-    of kappa that a fold cannot reach are not tried.
+    of kappa that a fold cannot reach are not tried. What is tried is solved to a few digits, always
+    under the exact kernel, and the chosen pair then to all digits. Above 3000 rows the search sees
+    a sample of 3000: all labelled outliers up to half of it, and of labelled inliers and unlabelled
+    rows as many as is their proportion (300 labelled inliers at least, if there are). The weights
+    of drawn rows have higher limits in return, so that every kind has the same total as before.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Width of the kernel and weight of the margin of SSAD by cross-validation on labelled rows."""
+"""Width of the kernel and weight of the margin of SSAD by cross-validation on labelled rows.
+
+The kernel of all rows is computed once for each width. Folds do not copy it: rows that are left out
+have the cap 0, so that their weights stay 0.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.baselines.kernel_rows import Expansion, Table
-from boreod.baselines.ssad_dual import solve_ssad
+from boreod.baselines.kernel_rows import Table
+from boreod.baselines.kernels import Dense, gaussian
 from boreod.baselines.ssad_problem import Problem, check_feasible
+from boreod.baselines.ssad_rough import solve_roughly, sort_by_kind
+from boreod.baselines.ssad_sample import sample_rows
 from boreod.engine import Engine
 from boreod.labels import INLIER, OUTLIER, UNLABELLED
 from boreod.metrics import auc
@@ -16,7 +22,7 @@ from boreod.metrics import auc
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
 MOST_FOLDS = 5
-ROUGH = 1e-4  # a ranking does not change with the digits after
+TUNING_ROWS = 3000
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,11 @@ class Fold:
 
     training: NDArray
     test: NDArray
+
+    def reorder(self, order: NDArray) -> "Fold":
+        """Return the same fold of rows in another order."""
+        places = np.argsort(order)
+        return Fold(np.sort(places[self.training]), np.sort(places[self.test]))
 
 
 def tune(
@@ -49,17 +60,21 @@ def tune(
     seed
         Of the folds.
     engine
-        Runs folds and widths side by side.
+        Runs widths side by side.
     """
-    folds = _split(table.codes, seed)
-    kappas = _reachable_kappas(table.codes, caps, folds, kappa)
+    rows, caps = sample_rows(table.codes, caps, TUNING_ROWS, seed)
+    order = sort_by_kind(table.codes[rows])
+    folds = [fold.reorder(order) for fold in _split(table.codes[rows], seed)]
+    rows, caps = rows[order], caps[order]
+    codes, squared = table.codes[rows], table.squared_distances(rows)
+    kappas = _reachable_kappas(codes, caps, folds, kappa)
     sigmas = SIGMAS if sigma is None else np.array([sigma])
-    tasks = [(fold, float(width)) for width in sigmas for fold in folds]
 
-    def judge(task: tuple[Fold, float]) -> NDArray:
-        return _judge(table, caps, kappas, *task)
+    def judge(width: float) -> list[NDArray]:
+        gram = Dense(gaussian(squared, width))
+        return [_judge(gram, codes, caps, kappas, fold) for fold in folds]
 
-    results = engine.map(judge, tasks, "cross-validation of SSAD")
+    results = engine.map(judge, sigmas.tolist(), "cross-validation of SSAD")
     means = np.reshape(results, (len(sigmas), len(folds), len(kappas))).mean(axis=1)
     tried: dict[str, Any] = {
         "sigma": np.repeat(sigmas, len(kappas)),
@@ -108,15 +123,16 @@ def _reachable_kappas(
     return np.array(reachable)
 
 
-def _judge(table: Table, caps: NDArray, kappas: NDArray, fold: Fold, sigma: float) -> NDArray:
+def _judge(gram: Dense, codes: NDArray, caps: NDArray, kappas: NDArray, fold: Fold) -> NDArray:
     """Return the AUC of every kappa on the rows that were left out."""
-    rows = table.under_kernel(fold.training, sigma)
-    codes = table.codes[fold.training]
-    weights, first = np.empty((len(codes), len(kappas))), None
+    limits = caps.copy()
+    limits[fold.test] = 0.0
+    signed, weights = np.empty((len(codes), len(kappas))), None
     for place, kappa in enumerate(kappas):
-        problem = Problem(rows.gram, codes, caps[fold.training], float(kappa))
-        solution = solve_ssad(problem, ROUGH, first)
-        weights[:, place], first = problem.signs * solution.weights, solution.rows
-    function = Expansion(table.points[rows.anchors], rows.spread(weights), sigma)
-    # Ranked by -f and not by rho - f: far from all rows f has digits that the difference drops.
-    return auc(-function(table.points[fold.test]), table.codes[fold.test] == OUTLIER)
+        problem = Problem(gram, codes, limits, float(kappa))
+        weights = solve_roughly(problem, weights)
+        signed[:, place] = problem.signs * weights
+    outputs = gram.matrix @ signed
+    # Ranked as decision_function does: digits of a tiny f, far from all rows, do not count.
+    level = np.abs(outputs[fold.training]).max(axis=0)
+    return auc(level - outputs[fold.test], codes[fold.test] == OUTLIER)

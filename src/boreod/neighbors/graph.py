@@ -68,6 +68,19 @@ class NeighborGraph:
         self._radii = {ks: np.ascontiguousarray(distances[:, [k - 1 for k in ks]])}
         self._inverse = self._invert()
 
+    @classmethod
+    def restore(
+        cls, points: NDArray, ks: Ks, reverse_k: int, metric: str, backend: str, radii: NDArray
+    ) -> "NeighborGraph":
+        """Return a graph that finds neighbors of new rows, from the k-distances of its own rows."""
+        graph = object.__new__(cls)
+        graph.metric, graph.dimension = METRICS[metric], points.shape[1]
+        graph.reference = embed(points, graph.metric)
+        graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
+        graph.backend = BACKENDS[backend](graph.reference, graph.metric)
+        graph.lists, graph._radii = None, {ks: radii}
+        return graph
+
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self._radii:

@@ -28,6 +28,7 @@ class FastABOD(Scorer):
     citation = "Kriegel, Schubert, Zimek, KDD 2008"
     formula = "- log weighted variance of angles to pairs of neighbors"
     reads = "geometry"
+    reads_radii = False
     min_k = 3
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:

@@ -40,6 +40,8 @@ class Scorer:
         The score in one line.
     reads
         What it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or ``"geometry"``.
+    reads_radii
+        Whether it looks up k-distances of reference rows, which a model file must then hold.
     min_k
         Smallest k that gives an informative score.
     descriptions
@@ -51,8 +53,14 @@ class Scorer:
     citation: ClassVar[str]
     formula: ClassVar[str]
     reads: ClassVar[str] = "distances"
+    reads_radii: ClassVar[bool] = True
     min_k: ClassVar[int] = 1
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
+
+    @classmethod
+    def compares(cls) -> bool:
+        """Whether the frozen descriptions of reference rows are looked up at all."""
+        return cls.compare is not Scorer.compare
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the scores of a block, one column per k."""

@@ -27,6 +27,7 @@ class COF(Scorer):
     citation = "Tang, Chen, Fu, Cheung, PAKDD 2002"
     formula = "average chaining distance / mean of the neighbors'"
     reads = "geometry"
+    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""

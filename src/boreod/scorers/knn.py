@@ -19,6 +19,7 @@ class KNN(Scorer):
     title = "kNN"
     citation = "Ramaswamy, Rastogi, Shim, SIGMOD 2000"
     formula = "distance to the k-th neighbor"
+    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the k-distances of a block."""

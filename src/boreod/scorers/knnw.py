@@ -19,6 +19,7 @@ class KNNWeight(Scorer):
     title = "kNN-weight"
     citation = "Angiulli, Pizzuti, TKDE 2005"
     formula = "sum of the distances to the k nearest neighbors"
+    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""

@@ -24,6 +24,7 @@ class LDOF(Scorer):
     citation = "Zhang, Hutter, Jin, PAKDD 2009"
     formula = "mean distance to the neighbors / mean distance among them"
     reads = "geometry"
+    reads_radii = False
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:

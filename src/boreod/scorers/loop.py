@@ -28,6 +28,7 @@ class LoOP(Scorer):
     title = "LoOP"
     citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
     formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
+    reads_radii = False
 
     def __init__(self, extent: float = 1.0) -> None:
         self.extent = positive("extent", extent)

@@ -1,0 +1,105 @@
+"""``boreod evaluate``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boreod.cli.app import plain_errors, split_names
+
+
+@plain_errors
+def evaluate(
+    table: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow or JSON lines; - for stdin.")],
+    label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
+    outlier_label: Annotated[
+        str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option("--id", help="Columns that name rows, not learned from.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
+    keep: Annotated[str | None, typer.Option(help="The only columns to learn from.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
+    ] = Path("results"),
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Names, separated by commas; all installed ones if not given."),
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
+    transductive: Annotated[
+        bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
+    ] = False,
+    separator: Annotated[str | None, typer.Option(help="Between cells of text.")] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Columns have no names: c0, c1, ...")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = -1,
+    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")] = False,
+) -> None:
+    """Compare methods and budgets on an own table: which to take, with error bars.
+
+    Every method learns from the same 60 % of the labelled rows and is judged on the others, ten
+    times. A run that was stopped goes on where it was when the same command is given again.
+
+    Example: boreod evaluate payments.csv --label fraud --methods be,bore --repetitions 3
+    """
+    from boreod.evaluation import Journal, compare_methods
+    from boreod.evaluation.presentation import present
+    from boreod.preparation import Preparation, read_label_column
+    from boreod.report import to_markdown, to_page, write_text
+    from boreod.tables import read_table
+
+    rows = read_table(table, separator=separator, header=False if no_header else None)
+    preparation = Preparation().fit(
+        rows,
+        label=label,
+        ids=split_names(ids) or (),
+        drop=split_names(drop) or (),
+        keep=split_names(keep),
+    )
+    codes = read_label_column(rows[label], outlier_label, name=label)
+    if not quiet:
+        typer.echo("\n".join([preparation.describe(), *preparation.notes_, ""]), err=True)
+    try:
+        found = compare_methods(
+            preparation.transform(rows),
+            codes,
+            split_names(methods),
+            [] if budgets == "none" else split_names(budgets),
+            repetitions=repetitions,
+            protocol="transductive" if transductive else "unseen",
+            n_jobs=jobs,
+            seed=seed,
+            journal=Journal(output / "runs.jsonl"),
+            verbose=not quiet,
+        )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Stopped. Finished runs are kept in {output / 'runs.jsonl'}; the same command goes on "
+            "from there.",
+            err=True,
+        )
+        raise typer.Exit(1) from None
+    counts = [int((codes == code).sum()) for code in (1, 0, -1)]
+    about = (
+        f"{table}: {counts[0]} outliers, {counts[1]} inliers, {counts[2]} unlabelled rows, "
+        f"{len(preparation.names_)} columns of numbers."
+    )
+    section = present(found, about, output)
+    write_text(output / "comparison.md", to_markdown(section, level=1))
+    write_text(output / "comparison.html", to_page("Comparison", [section]))
+    if json:
+        import json as encoder
+
+        runs = {"methods": found.runs, "budgets": found.budget_runs, "advice": found.advice()}
+        typer.echo(encoder.dumps(runs))
+        return
+    typer.echo(to_markdown(section, level=1))
+    typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")

@@ -1,0 +1,78 @@
+"""``boreod reproduce``."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boreod.cli.app import plain_errors, split_names
+
+NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
+
+
+@plain_errors
+def reproduce(
+    part: Annotated[str, typer.Argument(help=f"{', '.join(NAMES)}, or all.", metavar="PART")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of tables, pictures and report.")
+    ] = Path("results"),
+    datasets: Annotated[
+        str | None,
+        typer.Option(help="Names, separated by commas; all twelve if not given."),
+    ] = None,
+    repetitions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of samples or splits: 10, or 1 with --quick."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only what the paper prints, on coarse grids.")
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = -1,
+    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the finished runs in the folder.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")] = False,
+) -> None:
+    """Reproduce a table or figure of the paper: CSV, PNG, SVG, Markdown; HTML for all of them.
+
+    A run that was stopped goes on where it was when the same command is given again.
+
+    Example: boreod reproduce table2 --datasets wine,wdbc --quick -o results
+    """
+    from boreod.datasets import catalogue
+    from boreod.report import to_markdown
+    from boreod.reproduce import PARTS, SETS, Settings, show_time
+    from boreod.reproduce import reproduce as run
+
+    if part != "all" and part not in PARTS:
+        raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
+    names = tuple(split_names(datasets) or SETS)
+    known = [info.name for info in catalogue()]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"data sets are {', '.join(known)}; got {name!r}.")
+    if fresh:
+        (output / "runs.jsonl").unlink(missing_ok=True)
+    settings = Settings(output, names, repetitions, quick, data, jobs, seed, verbose=not quiet)
+    started = time.perf_counter()
+    try:
+        sections = run(list(PARTS) if part == "all" else [part], settings)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Stopped. Finished runs are kept in {output / 'runs.jsonl'}; the same command goes on "
+            "from there.",
+            err=True,
+        )
+        raise typer.Exit(1) from None
+    if part == "all":
+        typer.echo(f"Report: {output / 'report.html'} and {output / 'report.md'}")
+    else:
+        typer.echo(to_markdown(sections[0], level=1))
+        typer.echo(f"Files: {output / part}.*")
+    typer.echo(f"Time: {show_time(time.perf_counter() - started)}")

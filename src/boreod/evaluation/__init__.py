@@ -1,0 +1,30 @@
+"""Methods x data sets x splits: tidy results that survive an interruption."""
+
+from boreod.evaluation.comparison import Comparison, compare_methods, error_of_mean
+from boreod.evaluation.journal import Journal
+from boreod.evaluation.judging import MEASURES, RATES, judge, run_method
+from boreod.evaluation.methods import METHODS, PAPER, TODAY, Method, find_methods
+from boreod.evaluation.runner import run_tasks
+from boreod.evaluation.splits import PROTOCOLS, split_rows
+from boreod.evaluation.summary import Cell, Summary
+
+__all__ = [
+    "MEASURES",
+    "METHODS",
+    "PAPER",
+    "PROTOCOLS",
+    "RATES",
+    "TODAY",
+    "Cell",
+    "Comparison",
+    "Journal",
+    "Method",
+    "Summary",
+    "compare_methods",
+    "error_of_mean",
+    "find_methods",
+    "judge",
+    "run_method",
+    "run_tasks",
+    "split_rows",
+]

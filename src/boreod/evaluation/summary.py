@@ -1,0 +1,86 @@
+"""From single runs to means, spreads and winners."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Run = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measure of one method on one data set over repetitions."""
+
+    mean: float
+    sd: float
+    count: int
+
+    def __str__(self) -> str:
+        """Write percent, with the spread where there is one."""
+        spread = f" ±{100 * self.sd:.1f}" if self.count > 1 else ""
+        return f"{100 * self.mean:.1f}{spread}"
+
+
+class Summary:
+    """Means over the repetitions of each method on each data set.
+
+    Parameters
+    ----------
+    runs
+        Results with the keys ``"dataset"``, ``"method"`` and one for each measure. Failed runs
+        (``"error"``) are left out.
+
+    Examples
+    --------
+    >>> runs = [{"dataset": "wine", "method": m, "auc": v} for m, v in
+    ...         [("bore", 0.9), ("bore", 1.0), ("be", 0.8)]]
+    >>> summary = Summary(runs)
+    >>> str(summary.cell("wine", "bore", "auc")), summary.best("wine", "auc")
+    ('95.0 ±7.1', {'bore'})
+    """
+
+    def __init__(self, runs: list[Run]) -> None:
+        self._runs: dict[tuple[str, str], list[Run]] = defaultdict(list)
+        for run in runs:
+            if "error" not in run:
+                self._runs[run["dataset"], run["method"]].append(run)
+        self.datasets = list(dict.fromkeys(run["dataset"] for run in runs))
+        self.methods = list(dict.fromkeys(run["method"] for run in runs))
+
+    def runs(self, dataset: str, method: str) -> list[Run]:
+        """Return the finished runs of a method on a data set."""
+        return self._runs[dataset, method]
+
+    def cell(self, dataset: str, method: str, measure: str) -> Cell | None:
+        """Return mean and standard deviation, or None if there is no run."""
+        values = [run[measure] for run in self.runs(dataset, method)]
+        if not values:
+            return None
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        return Cell(float(np.mean(values)), sd, len(values))
+
+    def best(self, dataset: str, measure: str) -> set[str]:
+        """Return the methods with the highest mean, several if they are equal to 0.01 %."""
+        cells = {method: self.cell(dataset, method, measure) for method in self.methods}
+        means = {method: round(cell.mean, 4) for method, cell in cells.items() if cell}
+        top = max(means.values(), default=0.0)
+        return {method for method, mean in means.items() if mean == top}
+
+    def wins(self, method: str, measure: str) -> int:
+        """Return on how many data sets a method is best, ties included."""
+        return sum(method in self.best(dataset, measure) for dataset in self.datasets)
+
+    def overall(self, method: str, measure: str) -> float | None:
+        """Return the mean over data sets, or None if one of them has no run."""
+        cells = [self.cell(dataset, method, measure) for dataset in self.datasets]
+        if any(cell is None for cell in cells):
+            return None
+        return float(np.mean([cell.mean for cell in cells if cell]))
+
+    def ranking(self, measure: str) -> list[str]:
+        """Return the methods by their mean over data sets, the best first."""
+        means = {method: self.overall(method, measure) for method in self.methods}
+        known = {method: mean for method, mean in means.items() if mean is not None}
+        return sorted(known, key=lambda method: -known[method])

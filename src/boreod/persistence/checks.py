@@ -1,0 +1,109 @@
+"""Whether the parts of a manifest fit together, before anything is read or built by it."""
+
+from collections.abc import Callable
+
+from boreod.neighbors import BACKENDS, METRICS
+from boreod.persistence.errors import ModelFileError
+from boreod.persistence.layout import expected_tensors, n_bytes, scorer_of
+from boreod.persistence.manifest import Manifest, StoredScorer, StoredView
+from boreod.plan import PlannedScorer
+from boreod.scaling import SCALERS
+
+LABELS: dict[str, Callable[[object], bool]] = {
+    "int64": lambda label: type(label) is int and abs(label) < 2**63,
+    "float64": lambda label: type(label) in (int, float),
+    "bool": lambda label: type(label) is bool,
+    "object": lambda label: type(label) in (int, float, bool, str),
+}
+
+
+def check_manifest(manifest: Manifest, arrays_size: int) -> None:
+    """Raise for a manifest that contradicts itself or the size of the file."""
+    names = manifest.feature_names
+    numbered = [f"x{number}" for number in range(len(names))]
+    _require(len(set(names)) == len(names) > 0, "feature_names")
+    _require(manifest.named or names == numbered, "feature_names")
+    _require(manifest.scaling in SCALERS, "scaling")
+    _require(manifest.scaling == "minmax" or manifest.quantiles >= 2, "quantiles")
+    _require(0.0 <= manifest.threshold <= 1.0, "threshold")
+    bags = manifest.bags
+    _require(bags.number >= 1 and bags.slope > 0.0 and bags.penalty > 0.0, "bags")
+    _require(bags.aggregation in ("mean", "log-odds"), "bags.aggregation")
+    _check_classes(manifest)
+    _check_views(manifest)
+    _check_columns(manifest)
+    _check_prices(manifest)
+    expected = expected_tensors(manifest)
+    _require(manifest.arrays.tensors == expected, "arrays.tensors")
+    if n_bytes(expected) > arrays_size:
+        raise ModelFileError(
+            f"its manifest declares {n_bytes(expected)} bytes of arrays, and there are "
+            f"{arrays_size}"
+        )
+
+
+def raw_names(manifest: Manifest) -> list[str]:
+    """Return the names of raw columns, which may or may not be in use."""
+    return manifest.feature_names if manifest.representation.raw else []
+
+
+def _check_classes(manifest: Manifest) -> None:
+    kind, values = manifest.classes.kind, manifest.classes.values
+    _require(kind in LABELS and len(values) == 2 and values[0] != values[1], "classes")
+    _require(all(LABELS[kind](label) for label in values), "classes")
+
+
+def _check_views(manifest: Manifest) -> None:
+    views, rows = manifest.representation.views, manifest.representation.reference_rows
+    _require(rows >= 2 if views else rows == 0, "representation.reference_rows")
+    _require(len({view.name for view in views}) == len(views), "representation.views")
+    for number, view in enumerate(views):
+        where = f"representation.views.{number}"
+        _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
+        _require(view.metric in METRICS and view.backend in BACKENDS, where)
+        distinct = sorted(set(view.columns))
+        _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
+        inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
+        _require(inside, f"{where}.columns")
+        _require(len(view.scorers) > 0, f"{where}.scorers")
+        for stored in view.scorers:
+            _check_scorer(stored, view.rows or rows, f"{where}.scorers")
+
+
+def _check_scorer(stored: StoredScorer, rows: int, where: str) -> None:
+    smallest, ks = scorer_of(stored).min_k, stored.ks
+    _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.ks")
+    _require(smallest <= ks[0] and ks[-1] < rows, f"{where}.ks")
+
+
+def _check_columns(manifest: Manifest) -> None:
+    raw, columns = set(raw_names(manifest)), manifest.columns
+    scores = [name for view in manifest.representation.views for name in _columns_of(view)]
+    wanted = set(columns)
+    _require(len(wanted) == len(columns) > 0, "columns")
+    _require(len(set(scores)) == len(scores) and not raw & set(scores), "columns")
+    _require(set(scores) <= wanted <= set(scores) | raw, "columns")
+
+
+def _columns_of(view: StoredView) -> list[str]:
+    return [
+        name
+        for stored in view.scorers
+        for name in PlannedScorer(stored.label, scorer_of(stored), tuple(stored.ks)).column_names(
+            view.name
+        )
+    ]
+
+
+def _check_prices(manifest: Manifest) -> None:
+    columns, choice = set(manifest.columns), manifest.selection
+    _require(len(manifest.costs.own) > 0 and set(manifest.costs.own) <= columns, "costs")
+    if choice is not None:
+        _require(sorted(choice.columns) == sorted(columns), "selection.columns")
+        _require(set(choice.frequencies) <= columns, "selection.frequencies")
+        _require(choice.costs is None or set(choice.costs.own) <= columns, "selection.costs")
+
+
+def _require(right: bool, where: str) -> None:
+    if not right:
+        raise ModelFileError(f"manifest.{where} does not fit the rest")

@@ -1,0 +1,31 @@
+"""What can go wrong with a model file, and what stands for what it does not hold."""
+
+from typing import Any, NoReturn
+
+
+class ModelFileError(ValueError):
+    """A file is no usable model file, or a model cannot be put into one."""
+
+
+class NotStoredError(ValueError, AttributeError):
+    """Something was asked of a loaded model that needs its training rows."""
+
+
+class NotStored:
+    """Stands for what a model file does not hold; whoever asks it for anything is told so."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what is missing and how to get it."""
+        raise NotStoredError(
+            "This model was loaded from a file, which holds no labels, bags or out-of-bag scores: "
+            "`within`, `budget_curve`, `measure_costs`, `choose_threshold` and `oob_proba_` need a "
+            "model that was fitted in this session, so fit again, or ask before saving."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Be no array."""
+        self.__getattr__("values")
+
+    def __repr__(self) -> str:
+        """Say what this is."""
+        return "<not stored in the model file>"

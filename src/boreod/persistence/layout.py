@@ -1,0 +1,165 @@
+"""Which arrays a model file must hold, of which shapes and values: it follows from the manifest."""
+
+import hashlib
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.neighbors import Ks
+from boreod.persistence.errors import ModelFileError
+from boreod.persistence.manifest import Manifest, StoredScorer, StoredView, Tensor
+from boreod.persistence.values import make_scorer
+from boreod.rows import LARGEST
+from boreod.scorers import SCORERS, Scorer
+
+FLOAT, INTEGER = "F64", "I32"
+TYPES: dict[str, np.dtype] = {FLOAT: np.dtype("<f8"), INTEGER: np.dtype("<i4")}
+DESCRIPTIONS = {name for scorer in SCORERS.values() for name in scorer.descriptions}
+
+Arrays = dict[str, NDArray]
+
+
+def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
+    """Return types and shapes of all arrays."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    rows, features = manifest.representation.reference_rows, len(manifest.feature_names)
+    columns, bags = len(manifest.columns), manifest.bags.number
+    if manifest.representation.views:
+        shapes["reference"] = (rows, features)
+    if manifest.input_scaling:
+        shapes |= {"input.low": (features,), "input.factor": (features,)}
+    if manifest.scaling == "rank":
+        shapes["scaler.quantiles"] = (columns, manifest.quantiles)
+    else:
+        shapes |= {"scaler.low": (columns,), "scaler.factor": (columns,)}
+    shapes |= {"bags.coefficients": (bags, columns), "bags.intercepts": (bags,)}
+    shapes |= {"bags.gradients": (bags,), "base": (columns,)}
+    tensors = {name: Tensor(FLOAT, list(shape)) for name, shape in shapes.items()}
+    for number, view in enumerate(manifest.representation.views):
+        tensors |= _tensors_of(view, f"views.{number}", rows)
+    return tensors
+
+
+def _tensors_of(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    if view.rows is not None:
+        rows = view.rows
+        tensors[f"{prefix}.rows"] = Tensor(INTEGER, [rows])
+    _, with_radii, _ = depths(view)
+    if with_radii:
+        tensors[f"{prefix}.radii"] = Tensor(FLOAT, [rows, len(with_radii)])
+    for number, stored in enumerate(view.scorers):
+        scorer, n_ks = scorer_of(stored), len(stored.ks)
+        summary = scorer.summarize(np.zeros((1, n_ks)))
+        tensors[f"{prefix}.{number}.summary"] = Tensor(FLOAT, list(summary.shape))
+        for name in scorer.descriptions if scorer.compares() else ():
+            tensors[f"{prefix}.{number}.{name}"] = Tensor(FLOAT, [rows, n_ks])
+    return tensors
+
+
+def scorer_of(stored: StoredScorer) -> Scorer:
+    """Return the scorer that a manifest names."""
+    return make_scorer(stored.scorer, stored.parameters)
+
+
+def depths(view: StoredView) -> tuple[Ks, Ks, int]:
+    """Return all ks, those whose k-distances are looked up, and the largest with reverse lists."""
+    scorers = [(scorer_of(stored), stored.ks) for stored in view.scorers]
+    ks = sorted({k for _, of_one in scorers for k in of_one})
+    lookups = [of_one for s, of_one in scorers if s.reads_radii or s.reads == "reverse"]
+    with_radii = sorted({k for of_one in lookups for k in of_one})
+    reverse = max((of_one[-1] for s, of_one in scorers if s.reads == "reverse"), default=0)
+    return tuple(ks), tuple(with_radii), reverse
+
+
+def pack(arrays: Arrays) -> bytes:
+    """Return arrays as the bytes of a safetensors file."""
+    from safetensors.numpy import save
+
+    return save(arrays)
+
+
+def unpack(content: bytes, manifest: Manifest) -> Arrays:
+    """Return the arrays of a safetensors file after a look at its hash, types and shapes."""
+    from safetensors import SafetensorError, deserialize
+
+    if hashlib.sha256(content).hexdigest() != manifest.arrays.sha256:
+        raise ModelFileError("its arrays do not have the SHA-256 that its manifest names")
+    try:
+        found: dict[str, Any] = dict(deserialize(content))  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
+        raise ModelFileError(f"its arrays cannot be read ({error})") from None
+    if {name: _tensor(item) for name, item in found.items()} != manifest.arrays.tensors:
+        raise ModelFileError("its arrays are not those that its manifest lists")
+    arrays = {}
+    for name, tensor in manifest.arrays.tensors.items():
+        flat = np.frombuffer(found.pop(name)["data"], TYPES[tensor.dtype])
+        # kernels are compiled for arrays that may be written to
+        arrays[name] = np.require(flat.reshape(tensor.shape), requirements=["C", "A", "W"])
+    return arrays
+
+
+def describe_arrays(arrays: Arrays) -> dict[str, Tensor]:
+    """Return types and shapes of arrays that are to be saved."""
+    names = {kind: name for name, kind in TYPES.items()}
+    return {name: Tensor(names[a.dtype], list(a.shape)) for name, a in arrays.items()}
+
+
+def n_bytes(tensors: dict[str, Tensor]) -> int:
+    """Return the size of arrays."""
+    return sum(TYPES[tensor.dtype].itemsize * prod(tensor.shape) for tensor in tensors.values())
+
+
+def check_values(arrays: Arrays, rows: int) -> None:
+    """Raise for numbers that no model has."""
+    for name, values in arrays.items():
+        last = name.rpartition(".")[2]
+        if values.dtype == TYPES[INTEGER]:
+            right = _ascends(values, strictly=True) and values[0] >= 0 and values[-1] < rows
+        else:
+            low, high = values.min(), values.max()  # NaN if there is any
+            right = _RANGES.get(last, _is_finite)(low, high)
+            if last in ("radii", "quantiles"):
+                right = right and _ascends(values)
+            if last == "summary" and len(values) == 1:  # a spread, by which scores are divided
+                right = right and low > 0.0
+        if not right:
+            raise ModelFileError(f"its array {name!r} holds numbers that no model has")
+
+
+def _ascends(values: NDArray, strictly: bool = False) -> bool:
+    before, after = values[..., :-1], values[..., 1:]
+    return bool((before < after).all() if strictly else (before <= after).all())
+
+
+def _tensor(item: dict[str, Any]) -> Tensor:
+    return Tensor(item["dtype"], list(item["shape"]))
+
+
+def _is_finite(low: float, high: float) -> bool:
+    return bool(np.isfinite(low) and np.isfinite(high))
+
+
+def _is_not_negative(low: float, high: float) -> bool:
+    return bool(low >= 0.0 and np.isfinite(high))
+
+
+def _is_small(low: float, high: float) -> bool:
+    return bool(low >= -LARGEST and high <= LARGEST)
+
+
+def _is_no_nan(low: float, high: float) -> bool:
+    return bool(low <= high)
+
+
+_RANGES: dict[str, Callable[[float, float], bool]] = {
+    **dict.fromkeys(("reference", "coefficients", "intercepts"), _is_small),
+    "factor": _is_not_negative,
+    "radii": _is_not_negative,
+    "gradients": _is_not_negative,
+    # descriptions: the density of a clump of copies is infinite
+    **dict.fromkeys(DESCRIPTIONS, _is_no_nan),
+}

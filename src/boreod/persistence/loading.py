@@ -1,0 +1,160 @@
+"""From a checked manifest and its arrays to a detector that predicts and explains."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.calibration import Correction
+from boreod.columns import FittedColumns, KnownView
+from boreod.detector import BORE
+from boreod.engine import Threads
+from boreod.ensemble import Ensemble
+from boreod.heads import LogisticHead
+from boreod.neighbors import KnownRows, NeighborGraph
+from boreod.parameters import check_parameters
+from boreod.persistence.checks import raw_names
+from boreod.persistence.errors import NotStored
+from boreod.persistence.layout import Arrays, depths, scorer_of
+from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
+from boreod.persistence.values import make_estimator
+from boreod.representation import OutlierRepresentation
+from boreod.scaling import MinMax, Rank, Scaler
+from boreod.scored_view import FittedScorer, ScoredView
+from boreod.selection import Costs, Selection
+from boreod.views import Space
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a model file says about itself: ``model.stored_`` of a loaded model.
+
+    Attributes
+    ----------
+    format
+        Number of the file format.
+    versions
+        Of the packages that wrote the file.
+    training
+        What the model was trained on.
+    extra
+        The free section, as given to ``save_model``.
+    """
+
+    format: int
+    versions: dict[str, str]
+    training: TrainingSummary
+    extra: dict[str, Any] = field(repr=False)
+
+
+def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
+    """Return a fitted detector without its training rows' labels and bags."""
+    model: BORE = make_estimator(BORE, manifest.parameters)
+    check_parameters(model)
+    Threads(model.n_jobs, model.verbose)  # says if there is no such number of threads
+    fitted: Any = model  # attributes that only a fit has
+    fitted.n_features_in_ = len(manifest.feature_names)
+    if manifest.named:
+        fitted.feature_names_in_ = np.array(manifest.feature_names, dtype=object)
+    fitted.classes_ = np.array(manifest.classes.values, dtype=manifest.classes.kind)
+    fitted.threshold_ = manifest.threshold
+    scaled = manifest.input_scaling
+    fitted._input_scaler = _min_max(arrays, "input") if scaled else None
+    head = LogisticHead.restore(
+        arrays["bags.coefficients"],
+        arrays["bags.intercepts"],
+        arrays["bags.gradients"],
+        manifest.bags.penalty,
+    )
+    fitted.penalty_, fitted.gradients_ = head.penalty, head.gradients
+    fitted.representation_ = _representation(manifest, arrays)
+    fitted._ensemble = Ensemble.restore(
+        fitted.representation_,
+        _scaler(manifest, arrays),
+        head,
+        arrays["base"],
+        Correction(manifest.bags.shift, manifest.bags.slope),
+        manifest.bags.aggregation,
+    )
+    fitted.costs_ = _costs(manifest.costs)
+    if manifest.selection is not None:
+        fitted.selection_ = _selection(manifest, fitted.costs_)
+        fitted.cost_ = fitted.selection_.cost
+    fitted._training = fitted._selector = fitted.oob_proba_ = NotStored()
+    fitted.stored_ = Stored(manifest.format, manifest.versions, manifest.training, manifest.extra)
+    return model
+
+
+def _representation(manifest: Manifest, arrays: Arrays) -> OutlierRepresentation:
+    stored = manifest.representation
+    result: OutlierRepresentation = make_estimator(OutlierRepresentation, stored.parameters)
+    Threads(result.n_jobs, result.verbose)
+    result.n_features_in_ = len(manifest.feature_names)
+    result.left_out_ = stored.left_out
+    views = []
+    everywhere: KnownRows | None = None
+    for number, view in enumerate(stored.views):
+        prefix = f"views.{number}"
+        if view.rows is not None:
+            known = KnownRows(arrays["reference"][arrays[f"{prefix}.rows"]])
+        else:
+            known = everywhere = everywhere or KnownRows(arrays["reference"])
+        views.append(_view(view, known, arrays, prefix))
+    result.fitted_columns_ = FittedColumns(manifest.columns, raw_names(manifest), views, [])
+    return result
+
+
+def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> KnownView:
+    positions = arrays.get(f"{prefix}.rows")
+    space = Space(
+        stored.name,
+        np.array(stored.columns),
+        stored.metric,
+        None if positions is None else positions.astype(np.int64),
+    )
+    ks, with_radii, reverse_k = depths(stored)
+    # k-distances that no score in use looks up are not in the file
+    radii = np.full((len(known.rows), len(ks)), np.nan)
+    if with_radii:
+        radii[:, [ks.index(k) for k in with_radii]] = arrays[f"{prefix}.radii"]
+    points = known.rows.take(space.columns, axis=1)
+    graph = NeighborGraph.restore(points, ks, reverse_k, space.metric, stored.backend, radii)
+    scorers = [
+        _scorer(stored, number, arrays, f"{prefix}.{number}")
+        for number in range(len(stored.scorers))
+    ]
+    return KnownView(ScoredView(space, graph, scorers), known)
+
+
+def _scorer(view: StoredView, number: int, arrays: Arrays, prefix: str) -> FittedScorer:
+    stored = view.scorers[number]
+    scorer = scorer_of(stored)
+    nobody_looks: NDArray = np.empty((0, len(stored.ks)))
+    frozen = [arrays.get(f"{prefix}.{name}", nobody_looks) for name in scorer.descriptions]
+    return FittedScorer(stored.label, scorer, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
+
+
+def _scaler(manifest: Manifest, arrays: Arrays) -> Scaler:
+    if manifest.scaling == "minmax":
+        return _min_max(arrays, "scaler")
+    scaler = Rank()
+    scaler.quantiles = arrays["scaler.quantiles"]
+    return scaler
+
+
+def _min_max(arrays: Arrays, prefix: str) -> MinMax:
+    scaler = MinMax()
+    scaler.low, scaler.factor = arrays[f"{prefix}.low"], arrays[f"{prefix}.factor"]
+    return scaler
+
+
+def _costs(stored: StoredCosts) -> Costs:
+    return Costs(stored.own, stored.needs, stored.base, stored.unit)
+
+
+def _selection(manifest: Manifest, costs: Costs) -> Selection:
+    choice = manifest.selection
+    assert choice is not None
+    then = costs if choice.costs is None else _costs(choice.costs)
+    return Selection(choice.columns, choice.frequencies, choice.cost, choice.budget, then)

@@ -1,0 +1,179 @@
+"""The manifest: all that a model file says in words and small numbers."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
+
+from boreod import __version__
+from boreod.persistence.errors import ModelFileError
+from boreod.persistence.schema import read
+from boreod.rows import shorten
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class StoredScorer:
+    """A scorer of a view, with the ks in use."""
+
+    label: str
+    scorer: str
+    parameters: dict[str, float]
+    ks: list[int]
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A neighbor space in use; ``rows`` is None if all reference rows are its own."""
+
+    name: str
+    columns: list[int]
+    metric: str
+    rows: int | None
+    backend: str
+    scorers: list[StoredScorer]
+
+
+@dataclass(frozen=True)
+class StoredRepresentation:
+    """What computes the columns; ``raw`` tells whether raw columns may be among them."""
+
+    parameters: dict[str, Any]
+    left_out: list[str]
+    raw: bool
+    reference_rows: int
+    views: list[StoredView]
+
+
+@dataclass(frozen=True)
+class StoredClasses:
+    """The two labels, inlier first."""
+
+    kind: str
+    values: list[Any]
+
+
+@dataclass(frozen=True)
+class StoredBags:
+    """What speaks about the columns, next to the arrays of the bags."""
+
+    number: int
+    penalty: float
+    aggregation: str
+    shift: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class StoredCosts:
+    """Prices of the columns in use."""
+
+    own: dict[str, float]
+    needs: dict[str, dict[str, float]]
+    base: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class StoredSelection:
+    """What a budget bought; ``costs`` is None if they are those of the model."""
+
+    columns: list[str]
+    frequencies: dict[str, float]
+    cost: float
+    budget: float
+    costs: StoredCosts | None
+
+
+@dataclass(frozen=True)
+class TrainingSummary:
+    """What a model was trained on.
+
+    Attributes
+    ----------
+    rows, outliers, inliers, unlabelled
+        Numbers of training rows.
+    judged
+        Number of labelled rows with an out-of-bag probability.
+    auc, average_precision
+        Of these; None if they are of one class.
+    """
+
+    rows: int
+    outliers: int
+    inliers: int
+    unlabelled: int
+    judged: int
+    auc: float | None
+    average_precision: float | None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Type and shape of an array."""
+
+    dtype: str
+    shape: list[int]
+
+
+@dataclass(frozen=True)
+class StoredArrays:
+    """Content of the other member."""
+
+    sha256: str
+    tensors: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything but the arrays.
+
+    ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
+    rank scaling keeps.
+    """
+
+    format: int
+    versions: dict[str, str]
+    parameters: dict[str, Any]
+    feature_names: list[str]
+    named: bool
+    columns: list[str]
+    input_scaling: bool
+    scaling: str
+    quantiles: int
+    representation: StoredRepresentation
+    bags: StoredBags
+    classes: StoredClasses
+    threshold: float
+    costs: StoredCosts
+    selection: StoredSelection | None
+    training: TrainingSummary
+    arrays: StoredArrays
+    extra: dict[str, Any]
+
+
+def write_manifest(manifest: Manifest) -> bytes:
+    """Return a manifest as JSON in ASCII."""
+    return json.dumps(asdict(manifest), allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def read_manifest(text: bytes) -> Manifest:
+    """Return a manifest whose parts have the right types, or say what is wrong."""
+    try:
+        content = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"its manifest is no JSON ({error})") from None
+    content = read(dict[str, Any], content, "manifest")
+    number = read(int, content.get("format"), "manifest.format")
+    if number != FORMAT:
+        versions = content.get("versions")
+        writer = versions.get("boreod") if isinstance(versions, dict) else None
+        raise ModelFileError(
+            f"it has format {shorten(number)} and was written by boreod {shorten(writer)}, while "
+            f"this boreod {__version__} reads format {FORMAT}, so install that version"
+        )
+    return read(Manifest, content, "manifest")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

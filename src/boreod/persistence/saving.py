@@ -1,0 +1,243 @@
+"""From a fitted detector to a manifest and arrays: what predictions need, and nothing else."""
+
+import hashlib
+import json
+import platform
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names_in
+
+from boreod import __version__
+from boreod.columns import FittedColumns, KnownView
+from boreod.detector import BORE
+from boreod.heads import LogisticHead
+from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.metrics import auc, average_precision
+from boreod.persistence.errors import ModelFileError, NotStored
+from boreod.persistence.layout import Arrays, depths, describe_arrays, pack
+from boreod.persistence.manifest import (
+    FORMAT,
+    Manifest,
+    StoredArrays,
+    StoredBags,
+    StoredClasses,
+    StoredCosts,
+    StoredRepresentation,
+    StoredScorer,
+    StoredSelection,
+    StoredView,
+    TrainingSummary,
+)
+from boreod.persistence.values import encode, encode_parameters, is_registered
+from boreod.rows import shorten
+from boreod.scaling import MinMax, Rank
+from boreod.selection import Costs
+from boreod.training import Training
+
+
+def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
+    """Return manifest, arrays, and the arrays as bytes."""
+    ensemble, fitted = model._ensemble, model.representation_.fitted_columns_
+    head = ensemble.head
+    if not isinstance(head, LogisticHead):
+        raise ModelFileError(
+            f"`classifier` is {shorten(model._options['classifier'])}, which a model file cannot "
+            "store without pickle. Fit with `classifier=None`, the logistic head, in its place."
+        )
+    if fitted.detectors:
+        names = ", ".join(detector.label for detector in fitted.detectors)
+        raise ModelFileError(
+            f"The columns {names} come from detectors of other libraries, which a model file "
+            "cannot store without pickle. Leave them out of `scorers` and fit again."
+        )
+    reference, places = _reference_rows(fitted.views)
+    arrays: Arrays = {} if reference is None else {"reference": reference}
+    if model._input_scaler is not None:
+        arrays |= _scaler_arrays("input", model._input_scaler)
+    arrays |= _scaler_arrays("scaler", ensemble.scaler)
+    arrays |= {"bags.coefficients": head.coefficients, "bags.intercepts": head.intercepts}
+    arrays |= {"bags.gradients": head.gradients, "base": ensemble.base}
+    views = []
+    for number, (view, rows) in enumerate(zip(fitted.views, places, strict=True)):
+        views.append(_describe_view(view, rows))
+        arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    content = pack(arrays)
+    slope, shift = float(ensemble.correction.slope), float(ensemble.correction.shift)
+    costs = _describe_costs(model.costs_, model.columns_)
+    manifest = Manifest(
+        format=FORMAT,
+        versions=_versions(),
+        parameters=encode_parameters(model),
+        feature_names=[str(name) for name in _check_feature_names_in(model)],
+        named=hasattr(model, "feature_names_in_"),
+        columns=list(fitted.names),
+        input_scaling=model._input_scaler is not None,
+        scaling="rank" if isinstance(ensemble.scaler, Rank) else "minmax",
+        quantiles=arrays["scaler.quantiles"].shape[1] if "scaler.quantiles" in arrays else 0,
+        representation=_describe_representation(model, fitted, reference, views),
+        bags=StoredBags(
+            len(head.intercepts), float(head.penalty), ensemble.aggregation, shift, slope
+        ),
+        classes=_describe_classes(model.classes_),
+        threshold=float(model.threshold_),
+        costs=costs,
+        selection=_describe_selection(model, costs),
+        training=_summarize(model),
+        arrays=StoredArrays(hashlib.sha256(content).hexdigest(), describe_arrays(arrays)),
+        extra=extra,
+    )
+    return manifest, arrays, content
+
+
+def read_extra(model: BORE, extra: Any) -> dict[str, Any]:
+    """Return the free section: what the user gave, or what a loaded model came with."""
+    if extra is None:
+        return model.stored_.extra if is_loaded(model) else {}
+    try:
+        same = json.loads(json.dumps(extra, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        same = None
+    if not isinstance(extra, dict) or same != extra:
+        raise ModelFileError(
+            "`extra` must be a dict that JSON can hold (text keys; texts, finite numbers, lists, "
+            f"dicts, True, False, None); got {shorten(extra)}."
+        )
+    return same
+
+
+def is_loaded(model: BORE) -> bool:
+    """Whether a model came from a file and was not fitted since."""
+    return isinstance(model._training, NotStored)
+
+
+def _reference_rows(views: list[KnownView]) -> tuple[NDArray | None, list[NDArray | None]]:
+    """Return every reference row that some view needs, once, and where to find those of a view."""
+    if not views:
+        return None, []
+    positions = [view.scored.space.rows for view in views]
+    for view, rows in zip(views, positions, strict=True):
+        if rows is None:
+            return view.known.rows, positions
+    sampled = [rows for rows in positions if rows is not None]
+    needed = np.unique(np.concatenate(sampled))
+    reference = np.empty((len(needed), views[0].known.rows.shape[1]))
+    places: list[NDArray | None] = []
+    for view, rows in zip(views, sampled, strict=True):
+        place = np.searchsorted(needed, rows)
+        reference[place] = view.known.rows
+        places.append(place)
+    return reference, places
+
+
+def _scaler_arrays(prefix: str, scaler: Any) -> Arrays:
+    if isinstance(scaler, MinMax):
+        return {f"{prefix}.low": scaler.low, f"{prefix}.factor": scaler.factor}
+    assert isinstance(scaler, Rank)
+    return {f"{prefix}.quantiles": scaler.quantiles}
+
+
+def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
+    scored = view.scored
+    for s in scored.scorers:
+        if not is_registered(s.scorer):
+            raise ModelFileError(
+                f"The score {s.label!r} is {shorten(s.scorer)}, which is none of boreod's own, and "
+                "a model file holds no code. Use a score of the registry and fit again."
+            )
+    return StoredView(
+        name=scored.space.name,
+        columns=scored.space.columns.tolist(),
+        metric=scored.space.metric,
+        rows=None if rows is None else len(rows),
+        backend=scored.graph.backend.name,
+        scorers=[
+            StoredScorer(s.label, s.scorer.name, s.scorer.parameters(), list(s.ks))
+            for s in scored.scorers
+        ],
+    )
+
+
+def _view_arrays(view: KnownView, stored: StoredView, rows: NDArray | None, prefix: str) -> Arrays:
+    arrays = {} if rows is None else {f"{prefix}.rows": rows.astype(np.int32)}
+    _, with_radii, _ = depths(stored)
+    if with_radii:
+        arrays[f"{prefix}.radii"] = view.scored.graph.radii(with_radii)
+    for number, s in enumerate(view.scored.scorers):
+        arrays[f"{prefix}.{number}.summary"] = s.summary
+        if s.scorer.compares():
+            names = (f"{prefix}.{number}.{name}" for name in s.scorer.descriptions)
+            arrays |= dict(zip(names, s.frozen, strict=True))
+    return arrays
+
+
+def _describe_representation(
+    model: BORE, fitted: FittedColumns, reference: NDArray | None, views: list[StoredView]
+) -> StoredRepresentation:
+    return StoredRepresentation(
+        parameters=encode_parameters(model.representation_),
+        left_out=list(model.representation_.left_out_),
+        raw=bool(fitted.raw),
+        reference_rows=0 if reference is None else len(reference),
+        views=views,
+    )
+
+
+def _describe_classes(classes: NDArray) -> StoredClasses:
+    return StoredClasses(classes.dtype.name, [encode("y", label) for label in classes.tolist()])
+
+
+def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
+    """Keep the prices of columns in use; some may have none."""
+    kept = costs.only([name for name in columns if name in costs.own])
+    own = {name: float(price) for name, price in kept.own.items()}
+    needs = {
+        name: {part: float(amount) for part, amount in parts.items()}
+        for name, parts in kept.needs.items()
+    }
+    return StoredCosts(own, needs, float(kept.base), kept.unit)
+
+
+def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | None:
+    if not hasattr(model, "selection_"):
+        return None
+    choice = model.selection_
+    used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
+    then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
+    return StoredSelection(
+        list(choice.columns),
+        used,
+        float(choice.cost),
+        float(choice.budget),
+        None if then == costs else then,
+    )
+
+
+def _summarize(model: BORE) -> TrainingSummary:
+    if is_loaded(model):
+        return model.stored_.training
+    training: Training = model._training
+    codes = training.codes
+    scores, outliers = training.judged(model.oob_proba_)
+    both = 0 < outliers.sum() < len(outliers)
+    return TrainingSummary(
+        rows=len(codes),
+        outliers=int((codes == OUTLIER).sum()),
+        inliers=int((codes == INLIER).sum()),
+        unlabelled=int((codes == UNLABELLED).sum()),
+        judged=len(outliers),
+        auc=float(auc(scores, outliers)) if both else None,
+        average_precision=float(average_precision(scores, outliers)) if both else None,
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "boreod": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

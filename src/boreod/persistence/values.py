@@ -1,0 +1,140 @@
+"""Parameters as JSON and back: numbers, words, lists, and the few objects of this package.
+
+What JSON cannot tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from boreod.persistence.errors import ModelFileError
+from boreod.persistence.schema import read
+from boreod.representation import OutlierRepresentation
+from boreod.rows import shorten
+from boreod.scorers import SCORERS, Scorer
+from boreod.selection import Costs
+from boreod.views import View
+
+PARAMETER = "a parameter in the manifest"
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return a parameter as JSON, or say that a model file cannot hold it.
+
+    Examples
+    --------
+    >>> encode("views", ("full", View("angle", metric="cosine")))["tuple"][0]
+    'full'
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    if isinstance(value, list | range | np.ndarray):
+        return [encode(name, item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(name, item) for item in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(name, k), encode(name, v)] for k, v in value.items()]}
+    return _encode_object(name, value)
+
+
+def _encode_object(name: str, value: Any) -> Any:
+    if isinstance(value, type) and issubclass(value, Scorer) and value in SCORERS.values():
+        return {"scorer class": value.name}
+    if isinstance(value, Scorer) and is_registered(value):
+        return {"scorer": [value.name, value.parameters()]}
+    if isinstance(value, View):
+        parts = vars(value)
+        return {"view": {part: encode(name, item) for part, item in parts.items()}}
+    if isinstance(value, Costs):
+        parts = {"own": value.own, "needs": value.needs, "base": value.base, "unit": value.unit}
+        return {"costs": {part: encode(name, item) for part, item in parts.items()}}
+    if isinstance(value, OutlierRepresentation):
+        return {"representation": encode_parameters(value)}
+    if isinstance(value, np.random.RandomState):
+        remedy = "Give the model a number first: model.set_params(random_state=0)"
+    else:
+        remedy = f"Use scores of boreod in its place ({', '.join(SCORERS)}) and fit again"
+    raise ModelFileError(
+        f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
+        f"{remedy}."
+    )
+
+
+def encode_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator as JSON."""
+    return {k: encode(k, v) for k, v in estimator.get_params(deep=False).items()}
+
+
+def decode(value: Any) -> Any:
+    """Return what :func:`encode` was given."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) != 1 or next(iter(value)) not in _KINDS:
+        raise ModelFileError(f"its manifest holds a parameter of an unknown kind: {shorten(value)}")
+    kind, content = next(iter(value.items()))
+    return _KINDS[kind](content)
+
+
+def make_estimator(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Return an estimator with the parameters of :func:`encode_parameters`."""
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
+    return kind(**_decode_all(parameters))
+
+
+def _decode_all(content: Any) -> dict[str, Any]:
+    return {name: decode(item) for name, item in _object(content).items()}
+
+
+def _object(content: Any) -> dict[str, Any]:
+    return read(dict[str, Any], content, PARAMETER)
+
+
+def is_registered(scorer: Scorer) -> bool:
+    """Whether a name and parameters are enough to make a scorer again."""
+    return SCORERS.get(getattr(scorer, "name", "")) is type(scorer)
+
+
+def make_scorer(name: str, parameters: dict[str, float]) -> Scorer:
+    """Return a scorer of the registry."""
+    return _scorer_class(name)(**parameters)
+
+
+def _scorer_class(name: Any) -> type[Scorer]:
+    if not isinstance(name, str) or name not in SCORERS:
+        raise ModelFileError(
+            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORERS)} only"
+        )
+    return SCORERS[name]
+
+
+def _pairs(content: Any) -> dict[Any, Any]:
+    pairs = read(list[list[Any]], content, PARAMETER)
+    if any(len(pair) != 2 for pair in pairs):
+        raise ModelFileError("its manifest holds a parameter with an incomplete pair")
+    return {decode(key): decode(item) for key, item in pairs}
+
+
+def _scorer(content: Any) -> Scorer:
+    name, parameters = read(list[Any], content, PARAMETER)
+    return make_scorer(name, read(dict[str, float], parameters, PARAMETER))
+
+
+_KINDS: dict[str, Any] = {
+    "tuple": lambda content: tuple(decode(read(list[Any], content, PARAMETER))),
+    "dict": _pairs,
+    "scorer class": _scorer_class,
+    "scorer": _scorer,
+    "view": lambda content: View(**_decode_all(content)),
+    "costs": lambda content: Costs(**_decode_all(content)),
+    "representation": lambda content: make_estimator(OutlierRepresentation, _object(content)),
+}

@@ -1,0 +1,17 @@
+"""Reports: the same sections as Markdown and as one self-contained HTML page."""
+
+from boreod.report.blocks import Block, Figure, Paragraph, Section, Table
+from boreod.report.files import write_text
+from boreod.report.markdown import to_markdown
+from boreod.report.page import to_page
+
+__all__ = [
+    "Block",
+    "Figure",
+    "Paragraph",
+    "Section",
+    "Table",
+    "to_markdown",
+    "to_page",
+    "write_text",
+]

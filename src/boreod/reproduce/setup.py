@@ -1,0 +1,149 @@
+"""What all parts of the reproduction share: settings, data, and runs that are done once."""
+
+import csv
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod import datasets
+from boreod.evaluation import Journal, run_method, run_tasks
+from boreod.report import write_text
+from boreod.representation import OutlierRepresentation
+
+SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
+REPETITIONS, QUICK_REPETITIONS = 10, 1
+# Number of subspaces, each with kNN and LOF, and k. The paper gives the numbers of columns only.
+FEATURE_BAGGING = {"letter": (25, 10), "higgs": (20, 50)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to run and where to put it.
+
+    Attributes
+    ----------
+    folder
+        Of tables, pictures, report and finished runs.
+    datasets
+        Names of data sets.
+    repetitions
+        Number of samples or splits, None for 10, or 1 if quick.
+    quick
+        Leave out what takes long: other protocols, other methods, fine grids.
+    data
+        Folder of .npz files, None for the one that BOREOD_DATA names.
+    n_jobs
+        Number of processes, -1 for all cores.
+    seed
+        Of splits and methods.
+    verbose
+        Whether to show progress bars.
+    """
+
+    folder: Path
+    datasets: tuple[str, ...] = SETS
+    repetitions: int | None = None
+    quick: bool = False
+    data: Path | None = None
+    n_jobs: int = -1
+    seed: int = 0
+    verbose: bool = True
+
+    @property
+    def count(self) -> int:
+        """Number of repetitions."""
+        return self.repetitions or (QUICK_REPETITIONS if self.quick else REPETITIONS)
+
+    def only(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of a figure's data sets that are wanted, or all that are wanted."""
+        return tuple(name for name in names if name in self.datasets) or self.datasets
+
+    def say(self, text: str) -> None:
+        """Tell a waiting user, on standard error."""
+        if self.verbose:
+            sys.stderr.write(text + "\n")
+
+    def run(self, work: Any, tasks: dict[str, tuple[Any, ...]], label: str) -> list[dict[str, Any]]:
+        """Return the results of tasks, those of earlier runs from the journal."""
+        journal = Journal(self.folder / "runs.jsonl")
+        return run_tasks(work, tasks, journal, self.n_jobs, label, self.verbose)
+
+
+def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
+    """Return rows and labels: another sample for every repetition where the set has several."""
+    versions = next(info.versions for info in datasets.catalogue() if info.name == name)
+    found = datasets.load(name, versions[repetition % len(versions)], data, verbose=False)
+    return found.X, found.y.astype(np.int64)
+
+
+def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
+    """Return kNN and LOF in random subspaces, as many as the paper has for this set."""
+    count, k = FEATURE_BAGGING[name]
+    return OutlierRepresentation(
+        ["knn", "lof"], ks=[k], views=[f"subspaces:{count}"], n_jobs=1, random_state=seed
+    )
+
+
+def compare(
+    settings: Settings,
+    methods: list[str],
+    protocol: str = "transductive",
+    *,
+    names: tuple[str, ...] | None = None,
+    feature_bagging: bool = False,
+) -> list[dict[str, Any]]:
+    """Return one result for every method, data set and repetition."""
+    plan = [
+        (name, method, repetition)
+        for name in (settings.datasets if names is None else names)
+        for method in methods
+        for repetition in range(settings.count)
+    ]
+    space = "/subspaces" if feature_bagging else ""
+    tasks = {
+        f"{name}/{method}{space}/{protocol}/{repetition}/{settings.seed}": (
+            name, method, repetition, protocol, settings.seed, settings.data, feature_bagging,
+        )
+        for name, method, repetition in plan
+    }  # fmt: skip
+    results = settings.run(_compare, tasks, f"methods, {protocol}")
+    facts = [
+        {"dataset": name, "method": method, "protocol": protocol, "repetition": repetition}
+        for name, method, repetition in plan
+    ]
+    return [{**fact, **result} for fact, result in zip(facts, results, strict=True)]
+
+
+def _compare(
+    name: str,
+    method: str,
+    repetition: int,
+    protocol: str,
+    seed: int,
+    data: Path | None,
+    feature_bagging: bool,
+) -> dict[str, Any]:
+    rows, codes = load_repetition(name, repetition, data)
+    columns = make_feature_bagging(name, seed + repetition) if feature_bagging else None
+    return run_method(rows, codes, method, repetition, protocol, seed, columns)
+
+
+def read_paper(table: str) -> list[dict[str, str]]:
+    """Return the rows of a table of the paper."""
+    text = files("boreod.reproduce").joinpath(table).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows with the same keys."""
+    text = StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -1,0 +1,223 @@
+"""Read tables, at once or in batches."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from boreod.tables.arrow import pa
+from boreod.tables.binary_files import open_arrow, open_parquet
+from boreod.tables.errors import TableError
+from boreod.tables.formats import STANDARD, TEXT_FORMATS, find_format, refuse_name
+from boreod.tables.json_lines import open_json_lines
+from boreod.tables.plain_types import Column, kind_of
+from boreod.tables.separated import open_separated
+from boreod.tables.sources import TextSource
+from boreod.tables.typed_text import Opened, Options
+
+BATCH_ROWS = 50_000
+FilePath = str | os.PathLike[str]
+
+
+class TableReader:
+    """An open table: iterate over it once, or read it all; use it in a ``with`` statement.
+
+    Attributes
+    ----------
+    path
+        The file name, or ``-`` for standard input.
+    columns
+        Names and types of the columns.
+    schema
+        The pyarrow schema that all batches have.
+    notes
+        Remarks for the user.
+    """
+
+    def __init__(self, path: str, opened: Opened, batch_rows: int, stack: ExitStack) -> None:
+        self.path = path
+        self.schema = opened.schema
+        self.columns = tuple(Column(field.name, kind_of(field.type)) for field in opened.schema)
+        self.notes = opened.notes
+        self._stack = stack
+        self._batches = _rebatch(opened.batches, batch_rows)
+        first = next(self._batches, None)
+        if first is None:
+            raise TableError(f"{path} has columns but no rows. A table needs rows.")
+        self._batches = chain([first], self._batches)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give pyarrow record batches, all of the same schema."""
+        return self._batches
+
+    def __enter__(self) -> "TableReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read_all(self) -> Any:
+        """Return the rest as one pyarrow table."""
+        return pa.Table.from_batches(list(self._batches), schema=self.schema)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._batches = iter(())
+        self._stack.close()
+
+
+def open_table(
+    path: FilePath,
+    *,
+    format: str | None = None,  # noqa: A002
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    types: Mapping[str, str] | None = None,
+    columns: Iterable[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> TableReader:
+    r"""Open a table for reading in batches; memory does not depend on its length.
+
+    Parameters
+    ----------
+    path
+        A file, a folder of Parquet files, or ``-`` for standard input (text only). Text may be
+        packed with gzip.
+    format
+        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name.
+    separator
+        One character between the cells of a line; None to find out.
+    header
+        Whether the first line of separated text has the column names; None for yes, but a line of
+        nothing but numbers is refused. False names them c0, c1 and so on.
+    encoding
+        Encoding of text; None for UTF-8.
+    decimal
+        Decimal point of separated text, ``.`` or ``,``.
+    types
+        ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
+        their first rows. Names that the table does not have do not matter.
+    columns
+        Names of the columns to read, in this order; None for all.
+    batch_rows
+        Rows of a batch; the last may have fewer.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read; also while reading, if a later row is broken.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "payments.csv"
+    ...     _ = path.write_text("amount;country\n3.5;DE\n;NA\n")
+    ...     with open_table(path) as reader:
+    ...         print(*reader.columns)
+    ...         print([batch.to_pylist() for batch in reader][0][1])
+    Column(name='amount', type='number') Column(name='country', type='text')
+    {'amount': None, 'country': 'NA'}
+    """
+    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
+        raise TableError(f"`batch_rows` must be a whole number from 1 on; got {batch_rows!r}.")
+    wanted = None if columns is None else tuple(columns)
+    options = Options(separator, header, encoding, decimal, dict(types or {}), wanted)
+    name = os.fspath(path)
+    stack = ExitStack()
+    try:
+        opened = _open(name, format, options, batch_rows, stack)
+        return TableReader(name, opened, batch_rows, stack)
+    except BaseException:
+        stack.close()
+        raise
+
+
+def read_table(path: FilePath, **options: Any) -> Any:
+    """Read a whole table.
+
+    Parameters
+    ----------
+    path
+        As in ``open_table``.
+    **options
+        As in ``open_table``.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    with open_table(path, **options) as reader:
+        return reader.read_all()
+
+
+def _open(
+    path: str,
+    asked: str | None,
+    options: Options,
+    batch_rows: int,
+    stack: ExitStack,
+) -> Opened:
+    found = find_format(path, asked)
+    is_pipe = path == STANDARD or (os.path.exists(path) and not _is_file_or_folder(path))
+    if os.path.isdir(path):
+        if found not in (None, "parquet"):
+            raise TableError(f"{path} is a folder; only Parquet files can be read as a folder.")
+        return open_parquet(path, options, batch_rows)
+    if found is None and not is_pipe:
+        if not os.path.exists(path):
+            raise TableError(f"There is no file {path}. Check the name and the folder.")
+        raise refuse_name(path)
+    if is_pipe and found not in (None, *TEXT_FORMATS):
+        raise TableError(
+            f"Standard input and pipes can be csv, tsv or jsonl; got format {found!r}. Pass the "
+            "name of a file."
+        )
+    if found == "parquet":
+        return open_parquet(path, options, batch_rows)
+    if found == "arrow":
+        return open_arrow(path, options, stack)
+    return _open_text(path, found, options, stack)
+
+
+def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Opened:
+    source = stack.enter_context(TextSource(path, options.encoding))
+    if found is None:
+        found = "jsonl" if source.head().lstrip().startswith(b"{") else "csv"
+    if found == "jsonl":
+        return open_json_lines(source, options)
+    if found == "tsv" and options.separator is None:
+        options = replace(options, separator="\t")
+    return open_separated(path, source, options)
+
+
+def _is_file_or_folder(path: str) -> bool:
+    return os.path.isfile(path) or os.path.isdir(path)
+
+
+def _rebatch(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Give batches of so many rows, whatever the format reads at once."""
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, rows - count)
+            held.append(part)
+            start, count = start + part.num_rows, count + part.num_rows
+            if count == rows:
+                yield _joined(held)
+                held, count = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]

@@ -1,0 +1,69 @@
+"""Every method gets the same rows and no more labels than it says."""
+
+import numpy as np
+import pytest
+
+from boreod.datasets import load
+from boreod.evaluation import MEASURES, METHODS, RATES, find_methods, run_method
+from boreod.metrics import auc
+
+WINE = load("wine")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries, and of k beyond few rows
+
+
+@pytest.mark.parametrize("protocol", ["transductive", "unseen"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_runs_and_repeats(name, protocol):
+    if not METHODS[name].is_installed:
+        pytest.skip(f"{METHODS[name].needs} is not installed")
+    found = run_method(WINE.X, WINE.y, name, 0, protocol)
+    assert all(0.0 <= found[measure] <= 1.0 for measure in MEASURES)
+    assert found["auc"] > 0.5
+    curve = np.array(found["roc"])
+    assert len(curve) == len(RATES)
+    assert (np.diff(curve) >= 0).all()
+    again = run_method(WINE.X, WINE.y, name, 0, protocol)
+    assert {key: found[key] for key in MEASURES} == {key: again[key] for key in MEASURES}
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "best"])
+def test_labels_of_judged_rows_do_not_matter(name, monkeypatch):
+    """Swapped labels in the test part change the verdict, not the scores."""
+    if not METHODS[name].is_installed:
+        pytest.skip(f"{METHODS[name].needs} is not installed")
+    seen = []
+    monkeypatch.setattr(
+        "boreod.evaluation.judging.judge", lambda scores, outliers: seen.append(scores) or {}
+    )
+    from boreod.evaluation import split_rows
+
+    test = split_rows(WINE.y, 0, "transductive").test
+    monkeypatch.setattr(
+        "boreod.evaluation.judging.split_rows",
+        lambda codes, *rest, original=split_rows: original(WINE.y, *rest),
+    )
+    swapped = WINE.y.copy()
+    swapped[test] = 1 - swapped[test]
+    for codes in (WINE.y, swapped):
+        run_method(WINE.X, codes, name, 0, "transductive")
+    np.testing.assert_array_equal(seen[0], seen[1])
+
+
+def test_the_oracle_is_the_best_single_score():
+    from boreod import OutlierRepresentation
+    from boreod.evaluation import split_rows
+
+    columns = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
+    found = run_method(WINE.X, WINE.y, "best", 0, "transductive", representation=columns)
+    test = split_rows(WINE.y, 0, "transductive").test
+    points = (WINE.X - WINE.X.min(axis=0)) / np.ptp(WINE.X, axis=0)
+    scores = columns.set_params(passthrough=False).fit_transform(points)[test]
+    assert found["auc"] == pytest.approx(auc(scores, WINE.y[test] == 1).max(), abs=1e-12)
+
+
+def test_unknown_and_missing_methods(monkeypatch):
+    with pytest.raises(ValueError, match=r"Methods are best, mean, .*; got 'svm'"):
+        find_methods(["svm"])
+    monkeypatch.setattr("boreod.evaluation.methods.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install boreod\[peers\]"):
+        find_methods(["xgboost"])

@@ -1,0 +1,333 @@
+"""Broken and hostile files: one sentence, no traceback from the inside, little memory."""
+
+import hashlib
+import json
+import re
+import tracemalloc
+import zipfile
+from struct import pack
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from boreod import BORE, OutlierRepresentation
+from boreod.persistence import ModelFileError, load_model, save_model
+from boreod.persistence.archive import MANIFEST_LIMIT, write_archive
+
+ALLOWANCE = 100_000_000
+
+
+@pytest.fixture(scope="module")
+def original(labelled, tmp_path_factory):
+    """The bytes of a model file that uses most of the format."""
+    grid = OutlierRepresentation(["knn", "lof", "kdeos", "loop"], [4, 9], ["full", "sample:50"])
+    model = BORE(grid, budget=60, costs="complexity:shared", n_bags=20, random_state=0)
+    path = tmp_path_factory.mktemp("original") / "model.boreod"
+    save_model(model.fit(*labelled), path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def parts(original, tmp_path_factory):
+    """Its manifest and its arrays."""
+    path = tmp_path_factory.mktemp("parts") / "model.boreod"
+    path.write_bytes(original)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["manifest.json", "arrays.safetensors"]
+        return json.loads(archive.read("manifest.json")), archive.read("arrays.safetensors")
+
+
+def assert_refused(path, content=None):
+    """Load a file, expect one sentence, and look at the memory."""
+    if content is not None:
+        path.write_bytes(content)
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError) as caught:
+            load_model(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 2 * size + ALLOWANCE
+    assert_one_sentence(str(caught.value))
+    assert caught.value.__suppress_context__
+    return str(caught.value)
+
+
+def assert_one_sentence(message):
+    assert re.fullmatch(r"The model file '.*' cannot be used: [^\n]{5,}[^.]\.", message), message
+    assert ". " not in message
+    assert len(message) < 600
+
+
+def forge(path, manifest, arrays, honest=True):
+    """Write a file whose hash and checksums are right, whatever is in it."""
+    if honest:
+        digest = hashlib.sha256(arrays).hexdigest()
+        manifest = {**manifest, "arrays": {**manifest["arrays"], "sha256": digest}}
+    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+    write_archive(path, text, arrays)
+    return path
+
+
+def test_forging_works(parts, tmp_path):
+    assert load_model(forge(tmp_path / "a", *parts)).columns_
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bit_flips(seed, original, tmp_path):
+    random = np.random.default_rng(seed)
+    for _ in range(20):
+        changed = bytearray(original)
+        changed[random.integers(len(original))] ^= 1 << random.integers(8)
+        assert_refused(tmp_path / "a", bytes(changed))
+
+
+def test_bit_flips_around_the_members(original, parts, tmp_path):
+    """Bytes that are neither manifest nor arrays."""
+    size = len(parts[1])
+    start = original.index(parts[1][:64])
+    around = [*range(63), *range(start - 68, start), *range(start + size, len(original))]
+    for number, place in enumerate(around[::3]):
+        changed = bytearray(original)
+        changed[place] ^= 1 << number % 8
+        assert_refused(tmp_path / "a", bytes(changed))
+
+
+def test_truncation_and_more(original, tmp_path):
+    random = np.random.default_rng(1)
+    for length in [0, 1, 4, 62, 63, 64, 500, *random.integers(len(original), size=30)]:
+        assert_refused(tmp_path / "a", original[:length])
+        assert_refused(tmp_path / "a", original[length + 1 :])
+    for more in (b"\0", b"PK\5\6" + bytes(18), original):
+        assert_refused(tmp_path / "a", original + more)
+        assert_refused(tmp_path / "a", more + original)
+
+
+def test_swapped_arrays(parts, tmp_path):
+    random = np.random.default_rng(2)
+    manifest, content = parts
+    arrays = load(content)
+    names = sorted(arrays)
+    for _ in range(20):
+        one, two = random.choice(names, 2, replace=False)
+        swapped = save({**arrays, one: arrays[two], two: arrays[one]})
+        assert "SHA-256" in assert_refused(forge(tmp_path / "a", manifest, swapped, honest=False))
+        if arrays[one].shape != arrays[two].shape:
+            message = assert_refused(forge(tmp_path / "a", manifest, swapped))
+            assert "not those that its manifest lists" in message
+
+
+def test_wrong_shapes(parts, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    for name, values in arrays.items():
+        for wrong in (values[:-1], values[..., np.newaxis], values.astype(np.float32), values.T):
+            if wrong.shape == values.shape and wrong.dtype == values.dtype:
+                continue
+            other = save({**arrays, name: np.ascontiguousarray(wrong)})
+            assert_refused(forge(tmp_path / "a", manifest, other))
+            listed = json.loads(json.dumps(manifest))
+            kind = {"float64": "F64", "float32": "F32", "int32": "I32"}[wrong.dtype.name]
+            listed["arrays"]["tensors"][name] = {"dtype": kind, "shape": list(wrong.shape)}
+            assert "arrays.tensors" in assert_refused(forge(tmp_path / "a", listed, other))
+        fewer = {key: array for key, array in arrays.items() if key != name}
+        assert_refused(forge(tmp_path / "a", manifest, save(fewer)))
+
+
+def test_wrong_values(parts, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    for name, values in arrays.items():
+        for wrong in (np.nan, np.inf, -np.inf) if values.dtype == np.float64 else (-1, 10**6):
+            described = name.rpartition(".")[2].startswith(("describe", "log_", "bandwidth"))
+            if described and wrong in (np.inf, -np.inf):
+                continue  # the density of copies is infinite
+            changed = values.copy()
+            changed.flat[-1] = wrong
+            other = save({**arrays, name: changed})
+            assert name in assert_refused(forge(tmp_path / "a", manifest, other))
+
+
+HUGE = (10**6, 2**31, 2**40, 2**62, 2**64, 10**30, 10**400)
+
+
+@pytest.mark.parametrize("huge", HUGE)
+def test_huge_declared_sizes_in_the_manifest(huge, parts, tmp_path):
+    for change in (
+        lambda m: m["bags"].update(number=huge),
+        lambda m: m["representation"].update(reference_rows=huge),
+        lambda m: m["representation"]["views"][0].update(rows=huge),
+        lambda m: m["representation"]["views"][0]["scorers"][0].update(ks=[4, huge]),
+        lambda m: m["representation"]["views"][0].update(columns=[huge]),
+        lambda m: m["arrays"]["tensors"]["reference"].update(shape=[huge, huge]),
+    ):
+        manifest = json.loads(json.dumps(parts[0]))
+        change(manifest)
+        assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+        for tensor in manifest["arrays"]["tensors"].values():  # consistently wrong
+            tensor["shape"] = [huge if n == 300 else n for n in tensor["shape"]]
+        assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+
+
+@pytest.mark.parametrize("huge", [2**31, 2**40, 2**62, 2**64 - 1])
+def test_huge_declared_sizes_elsewhere(huge, original, parts, tmp_path):
+    manifest, arrays = parts
+    size = pack("<Q", len(arrays))
+    assert original.count(size) >= 4
+    changed = original.replace(size, pack("<Q", huge))
+    assert_refused(tmp_path / "a", changed)
+    of_manifest = pack("<Q", original.index(b"PK\3\4", 4) - 63)
+    assert_refused(tmp_path / "a", original.replace(of_manifest, pack("<Q", huge)))
+    assert_refused(forge(tmp_path / "a", manifest, pack("<Q", huge) + arrays[8:]))
+    header = arrays[8 : 8 + int.from_bytes(arrays[:8], "little")]
+    wrong = re.sub(rb'"shape":\[300,', b'"shape":[%d,' % huge, header)
+    assert_refused(forge(tmp_path / "a", manifest, pack("<Q", len(wrong)) + wrong + arrays[8:]))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("/etc/passwd", "arrays.safetensors"),
+        ("manifest.json", "/tmp/arrays.safetensors"),
+        ("../manifest.json", "../arrays.safetensors"),
+        ("manifest.json", "arrays.pkl"),
+        ("manifest.json",),
+        ("arrays.safetensors", "manifest.json"),
+        ("manifest.json", "arrays.safetensors", "more.py"),
+        (),
+    ],
+)
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_other_archives(names, compression, parts, tmp_path):
+    path = tmp_path / "a"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name in names:
+            archive.writestr(name, parts[1] if "arrays" in name else json.dumps(parts[0]))
+    assert_refused(path)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["a"]
+
+
+MANIFESTS = {
+    "empty": b"",
+    "no JSON": b"{'format': 1}",
+    "a list": b"[]",
+    "not ASCII": b"\xff\xfe{}",
+    "NaN": b'{"format": NaN}',
+    "deep": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
+    "no format": b"{}",
+    "format of another type": b'{"format": "1"}',
+    "large": b'{"format": 1, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
+    "large objects": b'{"format": 1, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_hostile_manifests(name, parts, tmp_path):
+    assert_refused(forge(tmp_path / "a", MANIFESTS[name], parts[1], honest=False))
+
+
+def test_a_format_of_the_future(parts, tmp_path):
+    manifest = {**parts[0], "format": 7, "versions": {"boreod": "9.1"}, "new": True}
+    message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+    assert "format 7 and was written by boreod '9.1'" in message
+    assert "install that version" in message
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    3,
+    1e-320,
+    1e307,
+    "",
+    "x",
+    "lof",
+    "@",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    "\0",
+    10**400,
+)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("seed", range(4))
+def test_odd_values_anywhere(seed, parts, labelled, tmp_path):
+    """A file is refused in a sentence, or it is a model."""
+    random = np.random.default_rng(seed)
+    for _ in range(60):
+        manifest = json.loads(json.dumps(parts[0]))
+        holder, key = _somewhere(manifest, random)
+        action = random.integers(3)
+        if action == 0:
+            del holder[key]
+        elif action == 1 and isinstance(holder, dict):
+            holder["unknown"] = holder[key]
+        else:
+            holder[key] = ODD[random.integers(len(ODD))]
+        path = tmp_path / "a"
+        write_archive(path, json.dumps(manifest).encode(), parts[1])
+        try:
+            model = load_model(path)
+        except ModelFileError as error:
+            assert_one_sentence(str(error))
+        else:
+            assert np.isfinite(model.decision_function(labelled[0])).all()
+
+
+def _somewhere(value, random):
+    """Return a random place in nested lists and dicts."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = keys[random.integers(len(keys))]
+        inside = value[key]
+        if not isinstance(inside, dict | list) or not inside or random.random() < 0.15:
+            return value, key
+        value = inside
+
+
+def test_large_files_are_read_once(labelled, tmp_path):
+    """Forged rows make a file of 64 MB; refusing it takes less than twice that."""
+    grid = OutlierRepresentation(["knn"], [4], passthrough=False)
+    path = tmp_path / "a"
+    save_model(BORE(grid, n_bags=20, random_state=0).fit(*labelled), path)
+    with zipfile.ZipFile(path) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        arrays = load(archive.read("arrays.safetensors"))
+    arrays["reference"] = np.zeros((2_000_000, 4))
+    manifest["representation"]["reference_rows"] = 2_000_000
+    manifest["arrays"]["tensors"]["reference"]["shape"] = [2_000_000, 4]
+    arrays["reference"][-1, -1] = np.nan
+    forge(path, manifest, save(arrays))
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match="'reference' holds numbers that no model has"):
+        load_model(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2.0 * path.stat().st_size + 5_000_000
+
+
+def test_things_that_are_no_files(tmp_path):
+    import os
+
+    with pytest.raises(FileNotFoundError, match=r"The model file could not be read .*nowhere"):
+        load_model(tmp_path / "nowhere")
+    with pytest.raises(IsADirectoryError, match="The model file could not be read"):
+        load_model(tmp_path)
+    with pytest.raises(ModelFileError, match="device"):
+        load_model("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="pipe"):
+        load_model(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="null"):
+        load_model("a\0b")

@@ -1,0 +1,175 @@
+"""What a model file costs, what is refused, and what an interrupted save leaves behind."""
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
+from sklearn.exceptions import NotFittedError
+
+from boreod import BORE, OutlierRepresentation, View
+from boreod.persistence import ModelFileError, load_model, save_model
+from boreod.scorers import KNN, LOF
+
+FEW = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
+
+
+@pytest.fixture(scope="module")
+def model(labelled):
+    return BORE(FEW, random_state=0).fit(*labelled)
+
+
+@pytest.fixture(scope="module")
+def large():
+    random = np.random.default_rng(0)
+    y = (np.arange(4000) < 80).astype(int)
+    X = random.normal(size=(4000, 8)) + 2.0 * y[:, np.newaxis] * random.normal(size=(4000, 8))
+    return X, y
+
+
+SIZES = {
+    # scorers, views: statistics per reference row and column of the view, in numbers
+    "knn": (["knn_10"], ["full"], 0),
+    "geometry": (["abod_10", "ldof_10"], ["full"], 0),
+    "loop": (["loop_10"], ["full"], 1),
+    "lof": (["lof_10"], ["full"], 2),
+    "lof at two ks": (["lof_10", "lof_20"], ["full"], 4),
+    "reverse": (["odin_10", "inflo_10"], ["full"], 1),
+    "two subspaces": (["loop_10"], ["full", View("a", (0, 1)), View("b", (1, 2))], 3),
+    "two metrics": (["knn_10"], ["full", "manhattan", "cosine"], 0),
+    "all at one k": ("all", ["full"], 10),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_size(name, large, tmp_path):
+    X, y = large
+    scorers, views, statistics = SIZES[name]
+    grid = OutlierRepresentation(scorers, [10] if scorers == "all" else None, views)
+    model = BORE(grid, costs="complexity:shared", random_state=0).fit(X, y)
+    save_model(model, tmp_path / "a")
+    needed = 8 * len(X) * (X.shape[1] + statistics)
+    assert (tmp_path / "a").stat().st_size <= 1.3 * needed
+
+
+def test_only_rows_in_use_are_stored(large, tmp_path):
+    X, y = large
+    grid = OutlierRepresentation(["lof"], [5, 10], ["full", "sample:100", "sample:200"])
+    model = BORE(grid, costs="complexity:shared", random_state=0).fit(X, y)
+    dear = dict.fromkeys(model.columns_, 1000)
+    fast = model.within(3, costs={**dear, "lof_5@r100": 1, "lof_10@r200": 2})
+    assert {name[-5:] for name in fast.columns_} <= {"@r100", "@r200"}
+    save_model(fast, tmp_path / "few")
+    raw = model.within(3, costs={**dear, "x0": 1, "x1": 1})
+    save_model(raw, tmp_path / "none")
+    assert (tmp_path / "few").stat().st_size < 60_000
+    assert (tmp_path / "none").stat().st_size < 20_000
+    for fitted, name in ((fast, "few"), (raw, "none")):
+        loaded = load_model(tmp_path / name)
+        np.testing.assert_array_equal(loaded.decision_function(X), fitted.decision_function(X))
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    for name in ("a", "b"):
+        save_model(model, str(tmp_path / name), extra={"b": 1, "a": 2})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a") as archive:
+        assert archive.testzip() is None
+        assert {item.date_time[0] for item in archive.infolist()} == {1980}
+
+
+class Mine(KNN):
+    """A score that is not in the registry."""
+
+    name = "mine"
+
+
+REFUSED = {
+    "classifier": ({"classifier": ExtraTreesClassifier(5)}, "ExtraTreesClassifier.*logistic head"),
+    "detector": (
+        {"representation": OutlierRepresentation(["knn_5", IsolationForest(n_estimators=5)])},
+        "isolationforest come from detectors of other libraries.*Leave them out",
+    ),
+    "score": ({"representation": OutlierRepresentation([Mine()], [5])}, "'mine' is Mine.*registry"),
+    "seed": ({"random_state": np.random.RandomState(0)}, r"`random_state`.*random_state=0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_stored(name, labelled, tmp_path):
+    options, message = REFUSED[name]
+    fitted = BORE(**{"representation": FEW, "random_state": 0, **options}).fit(*labelled)
+    with pytest.raises(ModelFileError, match=message):
+        save_model(fitted, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_detector_that_is_only_a_parameter(labelled, tmp_path):
+    grid = OutlierRepresentation(["knn_5", IsolationForest(n_estimators=5)])
+    model = (
+        BORE(grid, random_state=0)
+        .fit(*labelled)
+        .within(4, costs={"knn_5": 9, "isolationforest": 9})
+    )
+    with pytest.raises(ModelFileError, match=r"`scorers` holds IsolationForest.*knn, knnw"):
+        save_model(model, tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "extra", [[1], "text", {1: 2}, {"a": (1, 2)}, {"a": np.nan}, {"a": {1, 2}}, {"a": b"b"}]
+)
+def test_extra_must_be_json(extra, model, tmp_path):
+    with pytest.raises(ModelFileError, match="`extra` must be a dict that JSON can hold"):
+        save_model(model, tmp_path / "a", extra=extra)
+
+
+def test_other_arguments(model, tmp_path):
+    with pytest.raises(TypeError, match=r"`model` must be a BORE; got LOF"):
+        save_model(LOF(), tmp_path / "a")
+    with pytest.raises(NotFittedError):
+        save_model(BORE(), tmp_path / "a")
+    with pytest.raises(ModelFileError, match="shorten `extra`"):
+        save_model(model, tmp_path / "a", extra={"a": "b" * 4_000_000})
+    with pytest.raises(FileNotFoundError, match=r"could not be written .*nowhere"):
+        save_model(model, tmp_path / "nowhere" / "a")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="could not be written"):
+        save_model(model, tmp_path / "folder")
+    assert [item.name for item in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_interrupted_save_leaves_what_was_there(failure, step, model, tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"before")
+
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(KeyboardInterrupt if failure is KeyboardInterrupt else OSError) as caught:
+        save_model(model, tmp_path / "a")
+    if failure is not KeyboardInterrupt:
+        assert "could not be written (no space left on device)" in str(caught.value)
+    assert [item.name for item in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"before"
+
+
+def test_a_disk_that_fills_up(model, tmp_path):
+    """The system itself refuses to let the file grow."""
+    save_model(model, tmp_path / "a")
+    script = (
+        "import resource, signal; from boreod.persistence import load_model, save_model\n"
+        "model = load_model('a'); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
+        "try: save_model(model, 'b')\n"
+        "except OSError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "The model file could not be written (file too large): 'b'" in done.stdout
+    assert [item.name for item in tmp_path.iterdir()] == ["a"]

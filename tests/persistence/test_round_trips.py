@@ -1,0 +1,244 @@
+"""What was saved predicts as before: all scores, views, scalings, budgets, other processes."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from boreod import BORE, Costs, OutlierRepresentation, View
+from boreod.persistence import NotStoredError, load_model, save_model
+from boreod.persistence.values import encode_parameters
+from boreod.scorers import KDEOS, LDF, LOF, SCORERS, LoOP
+
+FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])
+EVERY_VIEW = (
+    "full",
+    "subspaces:3",
+    "sample:64",
+    "manhattan",
+    "cosine",
+    View("pair", columns=(2, 0), metric="manhattan", sample=50),
+)
+CONFIGURATIONS = {
+    "every score": {"representation": OutlierRepresentation(ks=[3, 10])},
+    "every view": {
+        "representation": OutlierRepresentation(["knn", "lof", "inflo"], [5], views=EVERY_VIEW)
+    },
+    "samples only": {
+        "representation": OutlierRepresentation(
+            ["lof", "odin"], [4], views=["sample:40", "sample:60"]
+        )
+    },
+    "tree": {"representation": OutlierRepresentation(["lof", "kdeos"], [5], backend="tree")},
+    "scores only": {"representation": clone(FEW).set_params(passthrough=False)},
+    "parameters of scores": {
+        "representation": OutlierRepresentation(
+            [LoOP(extent=2), ("mine", KDEOS(scale=0.7)), ("wide", LDF(bandwidth=2)), LOF, "knn_7"],
+            ks=np.array([4, 8]),
+        )
+    },
+    "rank": {"representation": FEW, "scaling": "rank"},
+    "unscaled": {"representation": FEW, "input_scaling": None},
+    "log-odds": {"representation": FEW, "aggregation": "log-odds"},
+    "calibrated": {"representation": FEW, "calibration": "oob"},
+    "alerts": {"representation": FEW, "threshold": "alerts:10"},
+    "fpr": {"representation": FEW, "threshold": "fpr:0.05", "penalty": "auto"},
+    "declared costs": {"representation": FEW, "costs": {"lof": 5, "knn_5": 2.5}, "budget": 9},
+    "ready-made costs": {"representation": FEW, "costs": Costs({"x0": 1, "lof_5": 2})},
+    "time": {"representation": FEW, "budget": "20us"},
+    "numpy parameters": {"representation": FEW, "share": np.float32(0.5), "n_bags": np.int64(7)},
+}
+
+
+@pytest.fixture(scope="module")
+def data(labelled):
+    """Training rows with copies and unlabelled rows; and rows that come later."""
+    X, y = labelled[0].copy(), labelled[1].copy()
+    X[250:262] = X[240]
+    X[262:265] = 0.0
+    y[200:230] = -1
+    random = np.random.default_rng(5)
+    far = np.array([[1e9, -1e9, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0], [1e149, 1.0, 1.0, -1e149]])
+    return X, y, np.vstack([random.normal(size=(60, 4)), X[::7], far])
+
+
+def fit(options, X, y):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # columns without a price
+        return BORE(**{"random_state": 0, "n_bags": 20, **options}).fit(X, y)
+
+
+def reloaded(model, folder):
+    save_model(model, folder / "model.boreod")
+    return load_model(folder / "model.boreod")
+
+
+def assert_same(loaded, model, *tables):
+    for rows in tables:
+        assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
+        assert_array_equal(
+            loaded.predict_proba(rows, raw=True), model.predict_proba(rows, raw=True)
+        )
+        assert_array_equal(loaded.predict(rows), model.predict(rows))
+        for grouped in (False, True):
+            before, after = model.explain(rows, grouped), loaded.explain(rows, grouped)
+            assert after.columns == before.columns
+            assert after.base == before.base
+            assert_array_equal(after.contributions, before.contributions)
+    assert type(loaded) is BORE
+    assert loaded.columns_ == model.columns_
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert_array_equal(loaded.classes_, model.classes_)
+    assert loaded.threshold_ == model.threshold_
+    assert loaded.n_features_in_ == model.n_features_in_
+    assert loaded.penalty_ == model.penalty_
+    assert_array_equal(loaded.gradients_, model.gradients_)
+    assert encode_parameters(loaded) == encode_parameters(model)
+    priced = [name for name in model.columns_ if name in model.costs_.own]
+    assert loaded.costs_ == model.costs_.only(priced)
+    assert hasattr(loaded, "cost_") == hasattr(model, "cost_")
+    if hasattr(model, "cost_"):
+        assert loaded.cost_ == model.cost_ == loaded.costs_.total(loaded.columns_)
+        assert str(loaded.selection_) == str(model.selection_)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_every_configuration(name, data, tmp_path):
+    X, y, new = data
+    model = fit(CONFIGURATIONS[name], X, y)
+    loaded = reloaded(model, tmp_path)
+    assert_same(loaded, model, X, new)
+    fit(clone(loaded).get_params(deep=False), X, y)
+    save_model(loaded, tmp_path / "again.boreod")
+    assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("backend", ["brute", "tree"])
+def test_every_score_alone(scorer, backend, data, tmp_path):
+    X, y, new = data
+    grid = OutlierRepresentation([scorer], [4, 12], passthrough=False, backend=backend)
+    model = fit({"representation": grid}, X, y)
+    loaded = reloaded(model, tmp_path)
+    assert_same(loaded, model, X, new)
+    training_scores = model._training.table
+    assert_array_equal(loaded._represent(X), training_scores)
+    one = loaded.representation_.keep([f"{scorer}_12"])
+    points = loaded._scale_input(new)
+    assert_array_equal(one.compute(points), model.representation_.compute(points)[:, [1]])
+
+
+@pytest.mark.parametrize("budget", [1, 8, 30, 60, 1e6])
+@pytest.mark.parametrize("name", ["every score", "every view", "samples only", "rank"])
+def test_models_within_a_budget(name, budget, data, tmp_path):
+    X, y, new = data
+    fast = fit(CONFIGURATIONS[name], X, y).within(budget, costs="complexity:shared")
+    assert_same(reloaded(fast, tmp_path), fast, X, new)
+
+
+def test_words_and_named_columns(data, tmp_path):
+    X, y, new = data
+    frame = pd.DataFrame(X, columns=["V1", "V2", "naïve \u4e2d", "lof"])
+    words = np.array(["ok", "fraud", None], dtype=object)[y]
+    grid = OutlierRepresentation([("score", "lof"), "knn"], [5])
+    model = fit({"representation": grid, "outlier_label": "fraud"}, frame, words)
+    loaded = reloaded(model, tmp_path)
+    later = pd.DataFrame(new, columns=frame.columns)
+    assert_same(loaded, model, frame, later)
+    assert_array_equal(loaded.feature_names_in_, model.feature_names_in_)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(later[["V2", "V1", "lof", "naïve \u4e2d"]])
+
+
+@pytest.mark.parametrize("labels", [(1.0, 2.0), (False, True), (3, 7), ("a", 4)])
+def test_labels_of_every_kind(labels, data, tmp_path):
+    X, y, new = data
+    named = np.array([*labels], dtype=object if "a" in labels else None)[(y == 1).astype(int)]
+    model = fit({"representation": FEW, "outlier_label": labels[1]}, X, named)
+    assert_same(reloaded(model, tmp_path), model, new)
+
+
+def test_times_taken_again_after_the_choice(data, tmp_path):
+    X, y, _ = data
+    fast = fit({"representation": FEW}, X, y).within("30us")
+    fast.measure_costs()
+    loaded = reloaded(fast, tmp_path)
+    assert loaded.cost_ == fast.cost_
+    assert loaded.selection_.costs == fast.selection_.costs.only(fast.columns_)
+    assert loaded.costs_ == fast.costs_.only(fast.columns_)
+
+
+def test_another_number_of_threads_and_another_process(data, tmp_path):
+    X, y, new = data
+    model = fit(CONFIGURATIONS["every score"], X, y)
+    save_model(model, tmp_path / "model.boreod")
+    np.save(tmp_path / "rows.npy", np.vstack([X, new]))
+    script = (
+        "import numpy as np; from boreod.persistence import load_model; "
+        "model = load_model('model.boreod'); model.representation_.set_params(n_jobs=3); "
+        "np.save('odds.npy', model.decision_function(np.load('rows.npy')))"
+    )
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
+    before = fit({**CONFIGURATIONS["every score"], "n_jobs": 1}, X, y)
+    rows = np.vstack([X, new])
+    there = np.load(tmp_path / "odds.npy")
+    np.testing.assert_allclose(there, model.decision_function(rows), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(there, before.decision_function(rows), rtol=1e-12, atol=1e-12)
+
+
+def test_a_loaded_model_says_what_it_cannot_do(data, tmp_path):
+    X, y, new = data
+    loaded = reloaded(fit({"representation": FEW}, X, y), tmp_path)
+    for ask in (
+        lambda: loaded.within("20us"),
+        lambda: loaded.within(30, costs="complexity:shared"),
+        loaded.budget_curve,
+        lambda: loaded.budget_curve([10], costs="complexity:shared"),
+        loaded.measure_costs,
+        lambda: loaded.choose_threshold("alerts:3"),
+        lambda: np.mean(loaded.oob_proba_),
+        lambda: loaded.oob_proba_.max() > 0,
+    ):
+        with pytest.raises(NotStoredError, match="loaded from a file, which holds no labels"):
+            ask()
+    for twin in (copy.copy(loaded), copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
+        assert_array_equal(twin.predict_proba(new), loaded.predict_proba(new))
+
+
+def test_a_loaded_model_can_be_fitted_again(data, tmp_path):
+    X, y, new = data
+    save_model(fit({"representation": FEW}, X, y), tmp_path / "a.boreod", extra={"a": 1})
+    loaded = load_model(tmp_path / "a.boreod").fit(X[:240], y[:240])
+    assert loaded.within("40us").oob_proba_.shape == (240,)
+    again = reloaded(loaded, tmp_path)
+    assert again.stored_.training.rows == 240
+    assert again.stored_.extra == {}
+    assert_array_equal(again.predict_proba(new), loaded.predict_proba(new))
+
+
+def test_what_the_file_says_of_the_training(data, tmp_path):
+    X, y, _ = data
+    model = fit({"representation": FEW}, X, y)
+    extra = {"fill": {"V1": 0.5}, "words": ["naïve", None, True], "nested": [[1, 2], {}]}
+    save_model(model, tmp_path / "a.boreod", extra=extra)
+    loaded = load_model(tmp_path / "a.boreod")
+    save_model(loaded, tmp_path / "b.boreod")
+    for stored in (loaded.stored_, load_model(tmp_path / "b.boreod").stored_):
+        assert stored.extra == extra
+        assert stored.format == 1
+        assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
+        facts = stored.training
+        assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
+        assert facts.judged == 270
+        assert 0.5 < facts.auc <= 1.0
+        assert 0.1 < facts.average_precision <= 1.0

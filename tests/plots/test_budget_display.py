@@ -1,0 +1,113 @@
+"""Quality over cost."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from boreod import BORE, OutlierRepresentation
+from boreod.plots import BudgetDisplay, plot_budget_curve
+
+BUDGETS = np.geomspace(1, 1000, 7)
+MEAN = 0.95 - 0.2 * np.exp(-np.arange(7))
+
+
+@pytest.fixture(scope="module")
+def model(labelled):
+    X, y = labelled
+    return BORE(OutlierRepresentation(["knn"], ks=[5, 10]), random_state=0).fit(X, y)
+
+
+def test_means_and_bands():
+    spread = np.full(7, 0.02)
+    drawn = BudgetDisplay.from_curves(
+        BUDGETS, {"BORE-Budget": (MEAN, spread), "Random": MEAN - 0.1}, ylabel="AUC"
+    )
+    assert drawn.line_.get_xdata() == pytest.approx(BUDGETS)
+    assert drawn.line_.get_ydata() == pytest.approx(MEAN)
+    assert list(drawn.bands_) == ["BORE-Budget"]
+    heights = drawn.bands_["BORE-Budget"].get_paths()[0].vertices[:, 1]
+    assert heights.max() == pytest.approx((MEAN + spread).max())
+    assert heights.min() == pytest.approx((MEAN - spread).min())
+    assert drawn.ax_.get_xscale() == "log"
+    assert drawn.ax_.get_ylabel() == "AUC"
+    assert drawn.mark_ is None
+    lines = drawn.lines_.values()
+    assert len({(line.get_linestyle(), line.get_marker()) for line in lines}) == 2
+
+
+def test_names_at_colliding_ends_are_apart():
+    curves = {"BORE-Budget": MEAN, "Greedy by price": MEAN - 0.001, "Random": MEAN - 0.002}
+    drawn = BudgetDisplay.from_curves(BUDGETS, curves)
+    drawn.figure_.draw_without_rendering()
+    texts = list(drawn.labels_.values())
+    assert [text.get_text() for text in texts] == list(curves)
+    boxes = [Text.get_window_extent(text) for text in texts]  # without their leader lines
+    assert boxes[0].y0 > boxes[1].y1 - 1 > boxes[1].y0 > boxes[2].y1 - 1  # in the curves' order
+    assert all(drawn.figure_.bbox.contains(box.x1, box.y1) for box in boxes)
+    assert [text.xy for text in texts] == [
+        (pytest.approx(1000), pytest.approx(curve[-1])) for curve in curves.values()
+    ]
+
+
+def test_model_and_its_cost(model):
+    fast = model.within(30, costs="complexity:shared")
+    drawn = BudgetDisplay.from_estimator(fast, [20, 30], costs="complexity:shared")
+    curve = fast.budget_curve([20, 30], costs="complexity:shared")
+    assert list(drawn.lines_) == ["AUC", "average precision"]
+    assert drawn.lines_["AUC"].get_ydata() == pytest.approx(curve.auc)
+    assert drawn.lines_["average precision"].get_ydata() == pytest.approx(curve.average_precision)
+    assert drawn.line_.get_xdata() == pytest.approx(curve.costs)
+    assert drawn.mark_.get_xdata() == [fast.cost_, fast.cost_]
+    assert BudgetDisplay.from_estimator(model, [20]).mark_ is None  # it has no budget
+    in_time = BudgetDisplay.from_estimator(fast, ["1s"], costs="measured:shared")
+    assert in_time.mark_ is None  # units are no seconds
+    assert in_time.ax_.get_xlabel() == "prediction time per row [µs]"
+
+
+def test_marked_point_of_a_curve():
+    curve = SimpleNamespace(unit="s", costs=BUDGETS * 1e-6, auc=MEAN, average_precision=MEAN - 0.2)
+    ax = plot_budget_curve(curve, 3, "good enough")
+    vertical = [line for line in ax.lines if len(set(line.get_xdata())) == 1]
+    assert vertical[0].get_xdata()[0] == pytest.approx(BUDGETS[3])
+    above = ax.child_axes[0]
+    ax.figure.draw_without_rendering()
+    assert [tick.get_text() for tick in above.get_xticklabels()] == ["good enough"]
+    assert above.get_xticks() == pytest.approx([BUDGETS[3]])
+
+
+def test_only_the_mark_stands_above_a_short_axis():
+    curve = SimpleNamespace(
+        unit="", costs=np.array([2.0, 6.0, 8.0]), auc=MEAN[:3], average_precision=MEAN[:3]
+    )
+    ax = plot_budget_curve(curve, 2, "good enough")
+    ax.figure.draw_without_rendering()
+    above, below = ax.child_axes[0].xaxis, ax.xaxis
+    shown = [
+        tick.label2.get_text() for tick in above.get_minor_ticks() if tick.label2.get_visible()
+    ]
+    assert not any(shown)
+    assert {"3", "4"} <= {tick.label1.get_text() for tick in below.get_minor_ticks()}
+
+
+def test_free_columns_have_a_linear_axis(model):
+    drawn = BudgetDisplay.from_estimator(model, costs=dict.fromkeys(model.columns_, 0))
+    assert drawn.ax_.get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "curves", "message"),
+    [
+        ([0.0, 1.0], {"a": [1, 2]}, "`budgets` must be above 0"),
+        ([2.0, 1.0], {"a": [1, 2]}, "and ascend"),
+        ([], {"a": []}, "`budgets` must be above 0"),
+        ([1.0, 2.0], {"a": [1]}, "The means of 'a' must have one number for each of 2 rows; got 1"),
+        ([1.0, 2.0], {"a": ([1, 2], [1, -2])}, "spreads of 'a' must be at least 0; got -2"),
+        ([1.0, 2.0], {"a": ([1, 2], [1, np.nan])}, "1 of 2 are NaN"),
+        ([1.0, 2.0], {}, "1 to 8 curves; got 0"),
+    ],
+)
+def test_errors(budgets, curves, message):
+    with pytest.raises(ValueError, match=message):
+        BudgetDisplay.from_curves(budgets, curves)
