@@ -51,6 +51,18 @@ def test_names_at_colliding_ends_are_apart():
     ]
 
 
+def test_names_of_curves_that_end_together_stand_as_the_curves_did():
+    rising = {"low": MEAN - 0.2, "high": MEAN.copy()}
+    for curve in rising.values():
+        curve[-1] = 0.9
+    drawn = BudgetDisplay.from_curves(BUDGETS, rising)
+    drawn.figure_.draw_without_rendering()
+    low, high = (Text.get_window_extent(drawn.labels_[name]) for name in ("low", "high"))
+    assert high.y0 > low.y0
+    end = drawn.ax_.transData.transform((BUDGETS[-1], 0.9))[1]
+    assert low.y0 - low.height < end < high.y1 + high.height  # near the point they speak of
+
+
 def test_model_and_its_cost(model):
     fast = model.within(30, costs="complexity:shared")
     drawn = BudgetDisplay.from_estimator(fast, [20, 30], costs="complexity:shared")

@@ -154,9 +154,12 @@ class BudgetDisplay:
         tidy(ax)
         if self.marked is not None:
             self._mark()
-        ends = {name: line.get_xydata()[-1] for name, line in self.lines_.items()}
+        # Where curves end together, as with all columns, the names stand as the curves did before.
+        order = sorted(self.curves, key=lambda name: self.curves[name][0].mean())
+        ends = {name: self.lines_[name].get_xydata()[-1].round(9) for name in order}
         colors = {name: line.get_color() for name, line in self.lines_.items()}
-        self.labels_ = label_ends(ax, ends, colors)
+        labels = label_ends(ax, ends, colors)
+        self.labels_ = {name: labels[name] for name in self.curves}
         return self
 
     def _mark(self) -> None:

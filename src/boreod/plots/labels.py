@@ -65,9 +65,10 @@ def label_ends(ax: Any, ends: dict[str, tuple[float, float]], colors: dict[str, 
 
     Call it when limits and scales are set.
     """
+    gap = LINE_HEIGHT * TEXT / size_in_points(ax)[1]
+    ax.get_ylim()  # settles limits that follow the data
     to_axes = ax.transData + ax.transAxes.inverted()
     heights = [to_axes.transform(end)[1] for end in ends.values()]
-    gap = LINE_HEIGHT * TEXT / size_in_points(ax)[1]
     texts = {}
     for (name, end), height in zip(ends.items(), move_apart(heights, gap, 0.0, 1.0), strict=True):
         leader = {
