@@ -8,13 +8,17 @@ __all__ = [
     "BORE",
     "ColumnsLeftOutWarning",
     "Costs",
+    "ModelFileError",
     "OutlierRepresentation",
     "View",
     "__version__",
+    "load_model",
+    "save_model",
 ]
 
 if TYPE_CHECKING:
     from boreod.detector import BORE
+    from boreod.persistence import ModelFileError, load_model, save_model
     from boreod.plan import ColumnsLeftOutWarning
     from boreod.representation import OutlierRepresentation
     from boreod.selection.costs import Costs
@@ -24,8 +28,11 @@ _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.plan",
     "Costs": "boreod.selection.costs",
+    "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation",
     "View": "boreod.views",
+    "load_model": "boreod.persistence",
+    "save_model": "boreod.persistence",
 }
 
 

@@ -140,7 +140,7 @@ def _refuse_kinds(table: Any) -> None:
             f"X must be a table of rows and columns; got a {type(table).__name__}. "
             "Pass an array, a list of rows or a data frame."
         )
-    for name, count in Counter(getattr(table, "columns", ())).items():
+    for name, count in Counter(_names_of(table) or ()).items():
         if count > 1:
             raise ValueError(
                 f"X must have distinct column names; {name!r} is there more than once. "
@@ -154,13 +154,19 @@ def _refuse_kinds(table: Any) -> None:
         )
 
 
+def _names_of(table: Any) -> list[Any] | None:
+    """Return the column names of a frame; those of Arrow tables are not their ``columns``."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    return None if names is None else list(names)
+
+
 def _find_dates(table: Any) -> str | None:
     """Name the first column that holds dates, times or durations."""
     if isinstance(table, np.ndarray) and table.dtype.kind in "Mm":
         return "the array"
     if getattr(table, "ndim", 2) != 2:
         return None
-    names, kinds = getattr(table, "columns", ()), getattr(table, "dtypes", ())
+    names, kinds = _names_of(table) or (), getattr(table, "dtypes", ())
     for name, kind in zip(names, kinds, strict=False):
         if str(kind).lower().startswith(("date", "time", "period", "duration")):
             return f"column {name!r}"
@@ -172,8 +178,7 @@ def _find_text(table: Any) -> str | None:
     values = np.asarray(table, dtype=object)
     if values.ndim != 2:
         return None
-    names = getattr(table, "columns", range(values.shape[1]))
-    for position, name in enumerate(names):
+    for position, name in enumerate(_names_of(table) or range(values.shape[1])):
         for value in values[:, position]:
             try:
                 float(value)

@@ -131,7 +131,8 @@ def test_wrong_shapes(parts, tmp_path):
             other = save({**arrays, name: np.ascontiguousarray(wrong)})
             assert_refused(forge(tmp_path / "a", manifest, other))
             listed = json.loads(json.dumps(manifest))
-            kind = {"float64": "F64", "float32": "F32", "int32": "I32"}[wrong.dtype.name]
+            kinds = {"float64": "F64", "float32": "F32", "int32": "I32", "int8": "I8"}
+            kind = kinds[wrong.dtype.name]
             listed["arrays"]["tensors"][name] = {"dtype": kind, "shape": list(wrong.shape)}
             assert "arrays.tensors" in assert_refused(forge(tmp_path / "a", listed, other))
         fewer = {key: array for key, array in arrays.items() if key != name}
@@ -142,7 +143,8 @@ def test_wrong_values(parts, tmp_path):
     manifest, content = parts
     arrays = load(content)
     for name, values in arrays.items():
-        for wrong in (np.nan, np.inf, -np.inf) if values.dtype == np.float64 else (-1, 10**6):
+        wrongs = {"float64": (np.nan, np.inf, -np.inf), "int32": (-1, 10**6), "int8": (-1, 1, 9)}
+        for wrong in wrongs[values.dtype.name]:
             described = name.rpartition(".")[2].startswith(("describe", "log_", "bandwidth"))
             if described and wrong in (np.inf, -np.inf):
                 continue  # the density of copies is infinite

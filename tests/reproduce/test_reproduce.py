@@ -143,4 +143,6 @@ def test_the_verdict_says_where_the_paper_is_not_reached():
     ]
     texts = [getattr(block, "text", "") for block in judge_reproduction(Summary(runs), paper)]
     assert any("BORE comes within 1.5 points" in t and "not on wilt" in t for t in texts)
+    assert any("range from 88.0 to 88.0; the paper's 90.0, of one split, lies outside" in t
+               for t in texts)  # fmt: skip
     assert any("SSAD comes within 4.0 points" in t and "7 of 7" in t for t in texts)

@@ -6,20 +6,33 @@ from typing import Annotated
 import typer
 
 from boreod.cli.app import plain_errors, split_names
+from boreod.cli.options import (
+    Decimal,
+    Encoding,
+    Format,
+    Json,
+    NoHeader,
+    Quiet,
+    Separator,
+    Table,
+    Text,
+    all_names,
+    reading_options,
+)
 
 
 @plain_errors
 def evaluate(
-    table: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow or JSON lines; - for stdin.")],
+    table: Table,
     label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
     outlier_label: Annotated[
         str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
     ] = None,
     ids: Annotated[
-        str | None, typer.Option("--id", help="Columns that name rows, not learned from.")
+        list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
     ] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
-    keep: Annotated[str | None, typer.Option(help="The only columns to learn from.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out.")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="The only columns to learn from.")] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
     ] = Path("results"),
@@ -34,21 +47,23 @@ def evaluate(
     transductive: Annotated[
         bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
     ] = False,
-    separator: Annotated[str | None, typer.Option(help="Between cells of text.")] = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="Columns have no names: c0, c1, ...")
-    ] = False,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    format: Format = None,  # noqa: A002
+    text: Text = None,
     jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = -1,
     seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare methods and budgets on an own table: which to take, with error bars.
 
     Every method learns from the same 60 % of the labelled rows and is judged on the others, ten
     times. A run that was stopped goes on where it was when the same command is given again.
 
-    Example: boreod evaluate payments.csv --label fraud --methods be,bore --repetitions 3
+    Example: boreod evaluate payments.csv --label fraud --id id --methods be --repetitions 2
     """
     from boreod.evaluation import Journal, compare_methods
     from boreod.evaluation.presentation import present
@@ -56,13 +71,16 @@ def evaluate(
     from boreod.report import to_markdown, to_page, write_text
     from boreod.tables import read_table
 
-    rows = read_table(table, separator=separator, header=False if no_header else None)
+    reading = reading_options(separator, no_header, encoding, decimal, format, text)
+    reading["types"] = {label: "text", **reading["types"]}
+    rows = read_table(table, **reading)
+    known = rows.column_names
     preparation = Preparation().fit(
         rows,
         label=label,
-        ids=split_names(ids) or (),
-        drop=split_names(drop) or (),
-        keep=split_names(keep),
+        ids=all_names(ids, known) or (),
+        drop=all_names(drop, known) or (),
+        keep=all_names(keep, known),
     )
     codes = read_label_column(rows[label], outlier_label, name=label)
     if not quiet:

@@ -43,7 +43,7 @@ def reproduce(
 
     A run that was stopped goes on where it was when the same command is given again.
 
-    Example: boreod reproduce table2 --datasets wine,wdbc --quick -o results
+    Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
     from boreod.datasets import catalogue
     from boreod.report import to_markdown

@@ -8,7 +8,10 @@ import typer
 def scorers(
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """List the outlier scores: name, smallest k, what they read, formula, publication."""
+    """List the outlier scores: name, smallest k, what they read, formula, publication.
+
+    Example: boreod scorers --json
+    """
     from boreod.scorers import SCORERS
 
     if json:

@@ -17,12 +17,12 @@ class Progress:
     label
         What is being done, in a few words.
     total
-        Number of steps.
+        Number of steps, None if nobody knows.
     wanted
         Whether a bar may be drawn at all; it also needs a terminal.
     """
 
-    def __init__(self, label: str, total: int, wanted: bool) -> None:
+    def __init__(self, label: str, total: int | None, wanted: bool) -> None:
         self._label, self._total, self._done = label, total, 0
         self._started = time.monotonic()
         self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()

@@ -3,6 +3,7 @@
 from boreod.evaluation.comparison import Comparison, compare_methods, error_of_mean
 from boreod.evaluation.journal import Journal
 from boreod.evaluation.judging import MEASURES, RATES, judge, run_method
+from boreod.evaluation.labelled_rows import LabelledRows
 from boreod.evaluation.methods import METHODS, PAPER, TODAY, Method, find_methods
 from boreod.evaluation.runner import run_tasks
 from boreod.evaluation.splits import PROTOCOLS, split_rows
@@ -18,6 +19,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "Journal",
+    "LabelledRows",
     "Method",
     "Summary",
     "compare_methods",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from boreod.neighbors import BACKENDS, METRICS
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.layout import expected_tensors, n_bytes, scorer_of
-from boreod.persistence.manifest import Manifest, StoredScorer, StoredView
+from boreod.persistence.manifest import Manifest, StoredScorer, StoredView, TrainingSummary
 from boreod.plan import PlannedScorer
 from boreod.scaling import SCALERS
 
@@ -30,6 +30,7 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
     _require(bags.number >= 1 and bags.slope > 0.0 and bags.penalty > 0.0, "bags")
     _require(bags.aggregation in ("mean", "log-odds"), "bags.aggregation")
     _check_classes(manifest)
+    _check_training(manifest.training)
     _check_views(manifest)
     _check_columns(manifest)
     _check_prices(manifest)
@@ -51,6 +52,15 @@ def _check_classes(manifest: Manifest) -> None:
     kind, values = manifest.classes.kind, manifest.classes.values
     _require(kind in LABELS and len(values) == 2 and values[0] != values[1], "classes")
     _require(all(LABELS[kind](label) for label in values), "classes")
+
+
+def _check_training(summary: TrainingSummary) -> None:
+    labelled = summary.outliers + summary.inliers
+    right = summary.outliers >= 1 and summary.inliers >= 1 and summary.unlabelled >= 0
+    _require(right and labelled + summary.unlabelled == summary.rows, "training.rows")
+    _require(0 <= summary.judged <= labelled, "training.judged")
+    for quality in (summary.auc, summary.average_precision):
+        _require(quality is None or 0.0 <= quality <= 1.0, "training")
 
 
 def _check_views(manifest: Manifest) -> None:

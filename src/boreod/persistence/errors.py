@@ -2,6 +2,8 @@
 
 from typing import Any, NoReturn
 
+from numpy.typing import NDArray
+
 
 class ModelFileError(ValueError):
     """A file is no usable model file, or a model cannot be put into one."""
@@ -17,9 +19,9 @@ class NotStored:
     def __getattr__(self, name: str) -> NoReturn:
         """Say what is missing and how to get it."""
         raise NotStoredError(
-            "This model was loaded from a file, which holds no labels, bags or out-of-bag scores: "
-            "`within`, `budget_curve`, `measure_costs`, `choose_threshold` and `oob_proba_` need a "
-            "model that was fitted in this session, so fit again, or ask before saving."
+            "This model was loaded from a file, which holds no bags and no columns that are not in "
+            "use: `within`, `budget_curve` and `measure_costs` need a model that was fitted in "
+            "this session, so fit again, or ask before saving."
         )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
@@ -29,3 +31,16 @@ class NotStored:
     def __repr__(self) -> str:
         """Say what this is."""
         return "<not stored in the model file>"
+
+
+class LabelsOnly(NotStored):
+    """Stands for a training of which only the labels of the rows are stored.
+
+    Parameters
+    ----------
+    codes
+        1 outlier, 0 inlier, -1 unlabelled.
+    """
+
+    def __init__(self, codes: NDArray) -> None:
+        self.codes = codes

@@ -26,8 +26,9 @@ def save_model(
     """Write a fitted detector to a file.
 
     The file holds what predictions and explanations need: reference rows, and statistics of the
-    columns in use. Labels and bags stay behind. The same model gives the same bytes, and a file
-    that is there already is replaced only when the new one is complete.
+    columns in use; and for thresholds the out-of-bag probability and the label of every training
+    row. Bags stay behind. The same model gives the same bytes, and a file that is there already is
+    replaced only when the new one is complete.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def save_model(
     manifest, arrays, content = take_apart(model, read_extra(model, extra))
     try:
         check_manifest(manifest, len(content))
-        check_values(arrays, manifest.representation.reference_rows)
+        check_values(arrays, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
     write_archive(Path(path), write_manifest(manifest), content)
@@ -67,8 +68,8 @@ def save_model(
 def load_model(path: str | PathLike[str]) -> BORE:
     """Read a detector from a file that :func:`save_model` wrote.
 
-    The detector predicts and explains as it did before it was saved. What needs the training labels
-    (``within``, ``budget_curve``, ``oob_proba_``) is not there and says so; ``stored_`` tells what
+    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells what
     is known of the training.
 
     Parameters
@@ -82,7 +83,7 @@ def load_model(path: str | PathLike[str]) -> BORE:
             manifest = read_manifest(archive.manifest)
             check_manifest(manifest, archive.arrays_size)
             arrays = unpack(archive.read_arrays(), manifest)
-        check_values(arrays, manifest.representation.reference_rows)
+        check_values(arrays, manifest)
         return put_together(manifest, arrays)
     except MISFITS as error:
         reason = str(error).partition(". ")[0].rstrip(".")  # remedies are for who wrote the file

@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 
 from boreod.neighbors import Ks
 from boreod.persistence.errors import ModelFileError
-from boreod.persistence.manifest import Manifest, StoredScorer, StoredView, Tensor
+from boreod.persistence.manifest import (
+    Manifest,
+    StoredScorer,
+    StoredView,
+    Tensor,
+    TrainingSummary,
+)
 from boreod.persistence.values import make_scorer
 from boreod.rows import LARGEST
 from boreod.scorers import SCORERS, Scorer
 
-FLOAT, INTEGER = "F64", "I32"
-TYPES: dict[str, np.dtype] = {FLOAT: np.dtype("<f8"), INTEGER: np.dtype("<i4")}
+FLOAT, INTEGER, LABEL = "F64", "I32", "I8"
+TYPES: dict[str, np.dtype] = {
+    FLOAT: np.dtype("<f8"),
+    INTEGER: np.dtype("<i4"),
+    LABEL: np.dtype("i1"),
+}
+PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
 DESCRIPTIONS = {name for scorer in SCORERS.values() for name in scorer.descriptions}
 
 Arrays = dict[str, NDArray]
@@ -37,7 +48,9 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
         shapes |= {"scaler.low": (columns,), "scaler.factor": (columns,)}
     shapes |= {"bags.coefficients": (bags, columns), "bags.intercepts": (bags,)}
     shapes |= {"bags.gradients": (bags,), "base": (columns,)}
+    shapes[PROBABILITIES] = (manifest.training.rows,)
     tensors = {name: Tensor(FLOAT, list(shape)) for name, shape in shapes.items()}
+    tensors[LABELS] = Tensor(LABEL, [manifest.training.rows])
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
     return tensors
@@ -113,9 +126,13 @@ def n_bytes(tensors: dict[str, Tensor]) -> int:
     return sum(TYPES[tensor.dtype].itemsize * prod(tensor.shape) for tensor in tensors.values())
 
 
-def check_values(arrays: Arrays, rows: int) -> None:
+def check_values(arrays: Arrays, manifest: Manifest) -> None:
     """Raise for numbers that no model has."""
+    rows = manifest.representation.reference_rows
+    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest.training)
     for name, values in arrays.items():
+        if name in (PROBABILITIES, LABELS):
+            continue
         last = name.rpartition(".")[2]
         if values.dtype == TYPES[INTEGER]:
             right = _ascends(values, strictly=True) and values[0] >= 0 and values[-1] < rows
@@ -127,7 +144,24 @@ def check_values(arrays: Arrays, rows: int) -> None:
             if last == "summary" and len(values) == 1:  # a spread, by which scores are divided
                 right = right and low > 0.0
         if not right:
-            raise ModelFileError(f"its array {name!r} holds numbers that no model has")
+            raise _wrong_numbers(name)
+
+
+def _check_training_rows(probabilities: NDArray, labels: NDArray, summary: TrainingSummary) -> None:
+    """Labels must be counted as in the manifest, and only labelled rows may lack a score."""
+    counts = [int((labels == label).sum()) for label in (1, 0, -1)]
+    if counts != [summary.outliers, summary.inliers, summary.unlabelled]:
+        raise _wrong_numbers(LABELS)
+    missing = np.isnan(probabilities)
+    present = probabilities[~missing]
+    right = bool(((present >= 0.0) & (present <= 1.0)).all())
+    judged = int((~missing & (labels >= 0)).sum())
+    if not right or judged != summary.judged or len(present) - judged != summary.unlabelled:
+        raise _wrong_numbers(PROBABILITIES)
+
+
+def _wrong_numbers(name: str) -> ModelFileError:
+    return ModelFileError(f"its array {name!r} holds numbers that no model has")
 
 
 def _ascends(values: NDArray, strictly: bool = False) -> bool:

@@ -15,8 +15,8 @@ from boreod.heads import LogisticHead
 from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
-from boreod.persistence.errors import NotStored
-from boreod.persistence.layout import Arrays, depths, scorer_of
+from boreod.persistence.errors import LabelsOnly, NotStored
+from boreod.persistence.layout import LABELS, PROBABILITIES, Arrays, depths, scorer_of
 from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
 from boreod.persistence.values import make_estimator
 from boreod.representation import OutlierRepresentation
@@ -49,7 +49,7 @@ class Stored:
 
 
 def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
-    """Return a fitted detector without its training rows' labels and bags."""
+    """Return a fitted detector without the bags and columns of its training rows."""
     model: BORE = make_estimator(BORE, manifest.parameters)
     check_parameters(model)
     Threads(model.n_jobs, model.verbose)  # says if there is no such number of threads
@@ -81,7 +81,9 @@ def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     if manifest.selection is not None:
         fitted.selection_ = _selection(manifest, fitted.costs_)
         fitted.cost_ = fitted.selection_.cost
-    fitted._training = fitted._selector = fitted.oob_proba_ = NotStored()
+    fitted.oob_proba_ = arrays[PROBABILITIES]
+    fitted._training = LabelsOnly(arrays[LABELS].astype(np.int64))
+    fitted._selector = NotStored()
     fitted.stored_ = Stored(manifest.format, manifest.versions, manifest.training, manifest.extra)
     return model
 

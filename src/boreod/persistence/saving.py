@@ -17,7 +17,14 @@ from boreod.heads import LogisticHead
 from boreod.labels import INLIER, OUTLIER, UNLABELLED
 from boreod.metrics import auc, average_precision
 from boreod.persistence.errors import ModelFileError, NotStored
-from boreod.persistence.layout import Arrays, depths, describe_arrays, pack
+from boreod.persistence.layout import (
+    LABELS,
+    PROBABILITIES,
+    Arrays,
+    depths,
+    describe_arrays,
+    pack,
+)
 from boreod.persistence.manifest import (
     FORMAT,
     Manifest,
@@ -60,6 +67,8 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     arrays |= _scaler_arrays("scaler", ensemble.scaler)
     arrays |= {"bags.coefficients": head.coefficients, "bags.intercepts": head.intercepts}
     arrays |= {"bags.gradients": head.gradients, "base": ensemble.base}
+    arrays[PROBABILITIES] = model.oob_proba_
+    arrays[LABELS] = model._training.codes.astype(np.int8)
     views = []
     for number, (view, rows) in enumerate(zip(fitted.views, places, strict=True)):
         views.append(_describe_view(view, rows))

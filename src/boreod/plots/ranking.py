@@ -163,7 +163,7 @@ class RankingDisplay(ABC):
         self.reference_ = ax.plot(*self._reference(), color=GRAY, linewidth=0.8, zorder=1.5)[0]
         if self.reference_label:
             label = self.reference_label.format(self.base_rate)
-            ax.text(0.0, self.base_rate, label, va="bottom", color=GRAY, fontsize=SMALL)
+            ax.text(0.0, self.base_rate, label, va="bottom", color=INK, fontsize=SMALL)
         for place, (name, curve) in enumerate(self.curves.items()):
             style = curve_style(place, name == self.highlight)
             line = ax.plot(curve.x, curve.y, drawstyle=self.drawstyle, **style)[0]
@@ -255,10 +255,12 @@ class RankingDisplay(ABC):
         if interval is None:
             return Curve(x, y, quality)
         resamples = resampled_rates(ranks, outliers, random_state)
-        drawn = [cls._points(false, true, share) for false, true in resamples]
+        drawn = (cls._points(false, true, share) for false, true in resamples)
+        # Of each curve only this is kept: with many rows, hundreds of curves fill the memory.
+        kept = [(cls._area(*points), cls._read_off(*points)) for points in drawn]
         ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
-        low, high = np.quantile([cls._area(*points) for points in drawn], ends).tolist()
-        band = np.quantile([cls._read_off(*points) for points in drawn], ends, axis=0)
+        low, high = np.quantile([area for area, _ in kept], ends).tolist()
+        band = np.quantile([heights for _, heights in kept], ends, axis=0)
         return Curve(x, y, quality, (low, high), (GRID, band[0], band[1]))
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What a report is made of: headings, paragraphs, tables and figures."""
+"""What a report is made of: headings, paragraphs, facts, tables and figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +13,32 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """A few numbers that a reader should see first.
+
+    Attributes
+    ----------
+    items
+        Number, what it is, and a remark that may be empty.
+    """
+
+    items: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Several amounts in one cell of a table, the last of its row, each with a bar.
+
+    Attributes
+    ----------
+    items
+        Text, amount as text, and length of the bar from -1 to 1, whose sign tells the color.
+    """
+
+    items: Sequence[tuple[str, str, float]]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table.
 
@@ -21,17 +47,20 @@ class Table:
     header
         Names of the columns; the first column is text, the others are numbers.
     rows
-        Texts of the cells.
+        Texts of the cells, or bars.
     bold
         Places (row, column) of cells that stand out.
     caption
         What the table shows.
+    texts
+        Columns after the first that are text too, and may be wrapped.
     """
 
     header: list[str]
-    rows: list[list[str]]
+    rows: Sequence[Sequence[str | Bars]]
     bold: frozenset[tuple[int, int]] = frozenset()
     caption: str = ""
+    texts: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -50,7 +79,14 @@ class Figure:
     caption: str
 
 
-Block = Paragraph | Table | Figure
+@dataclass(frozen=True)
+class Row:
+    """Figures side by side where there is room, else below each other."""
+
+    figures: Sequence[Figure]
+
+
+Block = Paragraph | Facts | Table | Figure | Row
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Sections as Markdown."""
 
-from boreod.report.blocks import Block, Figure, Section, Table
+from boreod.report.blocks import Bars, Block, Facts, Figure, Row, Section, Table
 
 
 def to_markdown(section: Section, level: int = 2) -> str:
@@ -23,9 +23,17 @@ def to_markdown(section: Section, level: int = 2) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Table):
         return _table(block)
+    if isinstance(block, Facts):
+        return "\n".join(_fact(*item) for item in block.items)
+    if isinstance(block, Row):
+        return "\n\n".join(_block(figure) for figure in block.figures)
     if isinstance(block, Figure):
         return f"![{block.caption}]({block.path.name})\n\n*{block.caption}*"
     return block.text
+
+
+def _fact(number: str, what: str, remark: str) -> str:
+    return f"- {what}: **{number}**" + (f" ({remark})" if remark else "")
 
 
 def _table(table: Table) -> str:
@@ -34,11 +42,17 @@ def _table(table: Table) -> str:
          for column, text in enumerate(texts)]
         for row, texts in enumerate(table.rows)
     ]  # fmt: skip
-    rule = ["---"] + ["--:"] * (len(table.header) - 1)
+    last = range(1, len(table.header))
+    rule = ["---", *("---" if column in table.texts else "--:" for column in last)]
     lines = [" | ".join(row) for row in ([_cell(name) for name in table.header], rule, *cells)]
     body = "\n".join(f"| {line} |" for line in lines)
     return f"*{table.caption}*\n\n{body}" if table.caption else body
 
 
-def _cell(text: str) -> str:
+def _cell(cell: str | Bars) -> str:
+    text = (
+        cell
+        if isinstance(cell, str)
+        else ", ".join(f"{what} {amount}" for what, amount, _ in cell.items)
+    )
     return text.replace("|", "\\|").replace("\n", " ")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from boreod.baselines import SSAD
 from boreod.baselines.ssad_tuning import KAPPAS, SIGMAS
 from boreod.detector import BORE
-from boreod.evaluation import split_rows
+from boreod.evaluation import LabelledRows, split_rows
 from boreod.labels import OUTLIER
 from boreod.metrics import auc
 from boreod.plots import SensitivityDisplay, new_panels, save_picture
@@ -77,15 +77,21 @@ def _judge_grid(
     split = split_rows(codes, repetition, "transductive", seed)
     areas = []
     for first, second in grid:
-        model: Any = SSAD(kappa=first, sigma=second, n_jobs=1, random_state=seed + repetition)
-        if method == "bore":
-            model = BORE(
-                share=first, n_bags=int(second), costs="complexity:additive", n_jobs=1,
-                random_state=seed + repetition,
-            )  # fmt: skip
+        make = _make_bore if method == "bore" else _make_ssad
+        model = make(first, second, seed + repetition)
         scores = model.fit(rows[split.fitted], split.labels).decision_function(rows[split.test])
         areas.append(float(auc(scores, codes[split.test] == OUTLIER)))
     return {"auc": areas}
+
+
+def _make_bore(share: float, bags: float, seed: int) -> BORE:
+    return BORE(
+        share=share, n_bags=int(bags), costs="complexity:additive", n_jobs=1, random_state=seed
+    )
+
+
+def _make_ssad(kappa: float, sigma: float, seed: int) -> LabelledRows:
+    return LabelledRows(lambda: SSAD(kappa=kappa, sigma=sigma, n_jobs=1, random_state=seed))
 
 
 def _draw(
@@ -102,7 +108,7 @@ def _draw(
     figure, panels = new_panels(2, columns=2, size=(4.8, 3.6))
     for (method, grid), ax in zip(grids.items(), panels, strict=True):
         label, first, second = words[method]
-        ticks = [[f"{value:.2g}" for value in values] for values in axes[method]]
+        ticks = [[f"{value:.3g}" for value in values] for values in axes[method]]
         SensitivityDisplay.from_grid(
             grid, ticks[0], ticks[1], first, second, title=label, limits=limits, ax=ax
         )

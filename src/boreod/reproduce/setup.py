@@ -72,14 +72,27 @@ class Settings:
     def run(self, work: Any, tasks: dict[str, tuple[Any, ...]], label: str) -> list[dict[str, Any]]:
         """Return the results of tasks, those of earlier runs from the journal."""
         journal = Journal(self.folder / "runs.jsonl")
-        return run_tasks(work, tasks, journal, self.n_jobs, label, self.verbose)
+        results = run_tasks(work, tasks, journal, self.n_jobs, label, self.verbose)
+        if all("error" in result for result in results):
+            raise RuntimeError(f"All {len(results)} runs failed. {results[0]['error']}")
+        return results
+
+    def fetch(self, repetitions: int) -> None:
+        """Make sure that all data are there, before processes ask for them all at once."""
+        for name in self.datasets:
+            for version in _versions(name)[:repetitions]:
+                datasets.load(name, version, self.data, verbose=self.verbose)
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
     """Return rows and labels: another sample for every repetition where the set has several."""
-    versions = next(info.versions for info in datasets.catalogue() if info.name == name)
+    versions = _versions(name)
     found = datasets.load(name, versions[repetition % len(versions)], data, verbose=False)
     return found.X, found.y.astype(np.int64)
+
+
+def _versions(name: str) -> tuple[int, ...]:
+    return next(info.versions for info in datasets.catalogue() if info.name == name)
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:

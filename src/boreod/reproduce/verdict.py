@@ -60,4 +60,20 @@ def _count_near(
         f"{METHODS[method].title} comes within {100 * NEAR[method]:.1f} points of the paper's AUC, "
         f"or above it, on {len(near)} of {len(names)} of these sets"
     )
-    return Paragraph(text + (f"; not on {', '.join(far)}." if far else "."))
+    reasons = [_spread(summary, paper, method, name) for name in far]
+    return Paragraph(text + (f"; not on {', '.join(far)}. {' '.join(reasons)}" if far else "."))
+
+
+def _spread(
+    summary: Summary, paper: dict[tuple[str, str, str], float], method: str, name: str
+) -> str:
+    """Say how far single repetitions lie apart, and whether the paper's figure is among them."""
+    areas = [run["auc"] for run in summary.runs(name, method)]
+    if not areas:
+        return f"On {name} no run succeeded."
+    printed = paper[name, method, "auc"]
+    where = "inside" if min(areas) <= printed <= max(areas) else "outside"
+    return (
+        f"On {name} single repetitions range from {100 * min(areas):.1f} to "
+        f"{100 * max(areas):.1f}; the paper's {100 * printed:.1f}, of one split, lies {where}."
+    )

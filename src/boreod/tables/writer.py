@@ -65,7 +65,7 @@ class TableWriter:
         self._part: str | None = None
         if self.path != STANDARD:
             self._target = os.path.realpath(self.path)
-            _check_target(self._target, self.path, list(inputs))
+            check_target(self._target, self.path, list(inputs))
         self._file: Any = None
         self._packed: Any = None
         self._encoder: Encoder | None = None
@@ -197,7 +197,18 @@ def _output_format(path: str, asked: str | None) -> str:
     return found
 
 
-def _check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
+def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
+    """Refuse to write where nothing can be written, or over what is being read.
+
+    Parameters
+    ----------
+    target
+        The file without links, as ``os.path.realpath`` gives it.
+    shown
+        Its name as the user wrote it.
+    inputs
+        Files and folders that are being read.
+    """
     folder = os.path.dirname(target)
     if os.path.isdir(target):
         raise TableError(f"{shown} is a folder. Pass the name of a file.")

@@ -1,0 +1,97 @@
+"""``boreod explain``."""
+
+from typing import Annotated, Any
+
+import typer
+
+from boreod.cli.app import plain_errors
+from boreod.cli.options import (
+    Decimal,
+    Encoding,
+    Format,
+    Jobs,
+    Json,
+    ModelFile,
+    NoHeader,
+    Quiet,
+    Separator,
+    Table,
+    Text,
+    reading_options,
+)
+
+
+@plain_errors
+def explain(
+    model: ModelFile,
+    table: Table,
+    top: Annotated[int, typer.Option(min=1, help="So many of the most suspicious rows.")] = 20,
+    row: Annotated[
+        list[int] | None, typer.Option(min=1, help="A row by its number from 1, in their place.")
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", help="A row by the value of its id column.")
+    ] = None,
+    reasons: Annotated[int, typer.Option(min=1, max=100, help="Number of reasons a row.")] = 5,
+    jobs: Jobs = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
+
+    A reason is what a column, or all scores of one family, adds to the log-odds of a row, compared
+    with the mean of the labelled inliers.
+
+    Example: boreod explain fraud.boreod new.csv --top 20
+    """
+    from boreod.deployment import Scoring, TableModel, explain_rows, explain_top
+    from boreod.deployment.row_counts import count_batches
+    from boreod.deployment.writing import BATCH_ROWS
+    from boreod.tables import open_table
+
+    loaded = TableModel.load(model, jobs)
+    reading = reading_options(separator, no_header, encoding, decimal, format, text)
+    reading["types"] |= loaded.types
+    columns = Scoring(loaded, loaded.ids).columns
+    with open_table(table, columns=columns, batch_rows=BATCH_ROWS, **reading) as batches:
+        if row or ids:
+            found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), reasons=reasons)
+        else:
+            total = count_batches(table, format, BATCH_ROWS)
+            found = explain_top(
+                loaded, batches, top, reasons=reasons, total=total, verbose=not quiet
+            )
+    if json:
+        from json import dumps
+
+        typer.echo(dumps([item.to_dict() for item in found], default=str))
+    else:
+        _print(found, loaded.ids)
+        if not quiet:
+            typer.echo(
+                "A reason is what it adds to the log-odds, against the mean of the inliers.",
+                err=True,
+            )
+
+
+def _print(found: list[Any], ids: tuple[str, ...]) -> None:
+    from boreod.cli.screen import cell, print_table
+    from boreod.deployment.reasons import write_reason
+
+    lines = [
+        [
+            str(item.row),
+            *(cell(item.ids[name]) for name in ids),
+            f"{item.probability:.4f}",
+            "yes" if item.outlier else "no",
+            ", ".join(cell(write_reason(*reason)) for reason in item.reasons),
+        ]
+        for item in found
+    ]
+    print_table(["row", *(cell(name) for name in ids), "probability", "outlier", "reasons"], lines)

@@ -1,0 +1,127 @@
+"""Facts about a model as people read them."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from boreod.cli.app import note
+from boreod.cli.screen import cell, print_table
+
+MOST = 40  # columns on a screen
+
+
+def print_fit(model: Any, path: Path, advice: list[str], *, json: bool, quiet: bool) -> None:
+    """Print what was done by a fit.
+
+    Parameters
+    ----------
+    model
+        As it was loaded again.
+    path
+        The model file.
+    advice
+        Commands to type next.
+    json, quiet
+        As on the command line.
+    """
+    from boreod.deployment import describe
+
+    facts = {"file": str(path), "bytes": path.stat().st_size, **describe(model)}
+    if json:
+        print_json(facts)
+        return
+    for remark in () if quiet else facts["notes"]:
+        note(cell(remark))
+    if not quiet:
+        print_preparation(facts)
+        print_training(facts)
+        if facts["budget"] is not None:
+            print_columns(facts)
+        print_limits(facts)
+    typer.echo(f"Model: {path} ({show_size(facts['bytes'])})")
+    if not quiet:
+        typer.echo("\nNext:")
+        for command in advice:
+            typer.echo(f"  {command}")
+
+
+def print_json(facts: Any) -> None:
+    """Print facts for machines."""
+    from json import dumps
+
+    typer.echo(dumps(facts))
+
+
+def print_preparation(facts: dict[str, Any]) -> None:
+    """Print what is done to each column of a table."""
+    lines = [[cell(value) for value in row.values()] for row in facts["preparation"]]
+    print_table(["column", "holds", "done", "outputs"], lines)
+    typer.echo()
+
+
+def print_training(facts: dict[str, Any]) -> None:
+    """Print what a model was trained on, and how good it is on rows that bags did not hold."""
+    training = facts["training"]
+    source = cell(facts["source"] or "A table")
+    typer.echo(
+        f"Trained on {source}: {training['rows']} rows, {training['outliers']} outliers, "
+        f"{training['inliers']} inliers, {training['unlabelled']} unlabelled."
+    )
+    if training["auc"] is None:
+        typer.echo("Out of bag: too few labelled rows to judge.")
+    else:
+        typer.echo(
+            f"Out of bag: AUC {training['auc']:.4f}, average precision "
+            f"{training['average_precision']:.4f}, on {training['judged']} labelled rows."
+        )
+
+
+def print_columns(facts: dict[str, Any]) -> None:
+    """Print the columns in use with their costs."""
+    from boreod.selection.budgets import show_cost
+
+    unit, found = facts["unit"], facts["columns"]
+    lines = []
+    for column in found[:MOST]:
+        cost, stability = column["cost"], column["stability"]
+        lines.append(
+            [
+                cell(column["name"]),
+                "" if cost is None else show_cost(cost, unit),
+                "" if stability is None else f"{stability:.0%}",
+            ]
+        )
+    typer.echo(f"\nColumns in use: {len(found)}. What each adds to the cost; bags that want it.")
+    print_table(["column", "cost", "bags"], lines)
+    if len(found) > MOST:
+        typer.echo(f"... and {len(found) - MOST} more (--json lists all)")
+    typer.echo()
+
+
+def print_limits(facts: dict[str, Any]) -> None:
+    """Print budget and threshold."""
+    from boreod.selection.budgets import show_cost
+
+    if facts["budget"] is not None:
+        spent = show_cost(facts["cost"], facts["unit"])
+        typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {facts['budget']}.")
+    if facts["cheapest_budget"] is not None:
+        typer.echo(f"AUC is within 0.01 of the best from {facts['cheapest_budget']} on (--budget).")
+    rule = facts["threshold_rule"]
+    origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
+    typer.echo(
+        f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
+        "rows are above it, out of bag."
+    )
+
+
+def show_size(size: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> show_size(310_000), show_size(12_000_000)
+    ('310 kB', '12.0 MB')
+    """
+    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"

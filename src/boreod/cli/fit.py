@@ -1,0 +1,92 @@
+"""``boreod fit``."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boreod.cli.app import plain_errors
+from boreod.cli.options import (
+    Decimal,
+    Encoding,
+    Format,
+    Json,
+    NoHeader,
+    Quiet,
+    Separator,
+    Table,
+    Text,
+    all_names,
+    read_amount,
+    reading_options,
+)
+
+
+@plain_errors
+def fit(
+    table: Table,
+    label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")],
+    outlier_label: Annotated[
+        str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out.")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="The only columns to learn from.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Time to score one row, such as 200us; no limit if not given."),
+    ] = None,
+    threshold: Annotated[
+        str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
+    ] = "0.5",
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from a table with a few labelled outliers, and write one model file.
+
+    Options that name columns may be repeated, or have commas between names.
+
+    Example: boreod fit payments.csv --label fraud --id id --budget 200us -o fraud.boreod
+    """
+    from boreod.cli.facts import print_fit
+    from boreod.deployment import TableModel, fit_table
+    from boreod.deployment.model import check_model_path
+    from boreod.tables import read_table
+
+    check_model_path(output, [] if table == "-" else [table])
+    reading = reading_options(separator, no_header, encoding, decimal, format, text)
+    reading["types"] = {label: "text", **reading["types"]}
+    rows = read_table(table, **reading)
+    known = rows.column_names
+    model = fit_table(
+        rows,
+        label=label,
+        outlier_label=outlier_label,
+        ids=all_names(ids, known) or (),
+        drop=all_names(drop, known) or (),
+        keep=all_names(keep, known),
+        name="standard input" if table == "-" else Path(table).name,
+        budget=read_amount(budget),
+        threshold=read_amount(threshold),
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=not quiet,
+    )
+    model.save(output)
+    shown = shlex.quote(str(output))
+    advice = [f"boreod score {shown} new.csv -o scored.csv", f"boreod info {shown}"]
+    if table != "-":
+        advice.append(f"boreod report {shown} {shlex.quote(table)} -o report.html")
+    print_fit(TableModel.load(output), output, advice, json=json, quiet=quiet)

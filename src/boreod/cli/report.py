@@ -1,0 +1,118 @@
+"""``boreod report``."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boreod.cli.app import plain_errors
+from boreod.cli.options import (
+    Decimal,
+    Encoding,
+    Format,
+    Jobs,
+    Json,
+    ModelFile,
+    NoHeader,
+    Quiet,
+    Separator,
+    Table,
+    Text,
+    reading_options,
+)
+
+
+@plain_errors
+def report(
+    model: ModelFile,
+    table: Table,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page, one HTML file.")] = Path(
+        "report.html"
+    ),
+    label: Annotated[
+        str | None, typer.Option(help="Column of labels, if not that of the fit.")
+    ] = None,
+    outlier_label: Annotated[
+        str | None, typer.Option(help="The label of outliers, if not that of the fit.")
+    ] = None,
+    rows_per_day: Annotated[
+        float | None, typer.Option(help="To tell alerts a day, not per 1000 rows.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and maps.")] = 0,
+    jobs: Jobs = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page about a model: quality, alerts, suspects, columns; it needs no network.
+
+    Give the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
+    are judged by the model's predictions, and the page says so.
+
+    Example: boreod report fraud.boreod payments.csv -o report.html
+    """
+    from boreod.cli.facts import print_json, show_size
+    from boreod.deployment import TableModel
+    from boreod.model_report import make_report
+    from boreod.preparation import read_label_column
+    from boreod.report import write_text
+    from boreod.tables import read_table
+    from boreod.tables.writer import check_target
+
+    inputs: list[str | os.PathLike[str]] = [model, *([] if table == "-" else [table])]
+    check_target(os.path.realpath(output), str(output), inputs)
+    loaded = TableModel.load(model, jobs)
+    label = label or loaded.label
+    if label is None:
+        raise ValueError(
+            "The model file does not say which column holds the labels. Name it: --label."
+        )
+    reading = reading_options(separator, no_header, encoding, decimal, format, text)
+    reading["types"] = {label: "text", **reading["types"], **loaded.types}
+    rows = read_table(table, **reading)
+    if label not in rows.column_names:
+        raise ValueError(
+            f"{table} has no column {label!r} of labels, which a report needs. Pass the table that "
+            "the model was fitted to, or name another column: --label."
+        )
+    page = make_report(
+        loaded.detector,
+        loaded.preparation.transform(rows),
+        read_label_column(rows[label], outlier_label or loaded.outlier_label, name=label),
+        title=title or f"{model.stem}: report on {_name(table)}",
+        names=loaded.preparation.names_,
+        ids=_ids(rows, loaded.ids),
+        prepared=loaded.preparation.summary_,
+        budget_curve=loaded.curve,
+        rows_per_day=rows_per_day,
+        seed=seed,
+        verbose=not quiet,
+    )
+    write_text(output, page)
+    size = output.stat().st_size
+    if json:
+        print_json({"file": str(output), "bytes": size})
+    else:
+        typer.echo(f"Report: {output} ({show_size(size)})")
+
+
+def _name(table: str) -> str:
+    return "standard input" if table == "-" else Path(table).name
+
+
+def _ids(rows: Any, names: tuple[str, ...]) -> list[str] | None:
+    """Return a text for each row, None where the table lacks a column of ids."""
+    if not names or not set(names) <= set(rows.column_names):
+        return None
+    cells = [rows[name].to_pylist() for name in names]
+    return [
+        ", ".join("" if cell is None else str(cell) for cell in row)
+        for row in zip(*cells, strict=True)
+    ]

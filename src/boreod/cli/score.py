@@ -1,0 +1,104 @@
+"""``boreod score``."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from boreod.cli.app import note, plain_errors
+from boreod.cli.options import (
+    Decimal,
+    Encoding,
+    Format,
+    Jobs,
+    Json,
+    ModelFile,
+    NoHeader,
+    Quiet,
+    Separator,
+    Table,
+    Text,
+    all_names,
+    read_amount,
+    reading_options,
+)
+
+
+@plain_errors
+def score(
+    model: ModelFile,
+    table: Table,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="The name tells the format; - for CSV on the screen."),
+    ] = "-",
+    reasons: Annotated[int, typer.Option(min=0, max=100, help="Number of reasons a row.")] = 0,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Only so many of the most suspicious rows, by rank.")
+    ] = None,
+    threshold: Annotated[
+        str | None, typer.Option(help="As in `boreod fit`; that of the model if not given.")
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", help="Columns to carry through; those of the fit if not given."),
+    ] = None,
+    no_ids: Annotated[
+        bool, typer.Option("--no-ids", help="Number the rows, carry nothing through.")
+    ] = False,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Carry all columns through.")
+    ] = False,
+    jobs: Jobs = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    encoding: Encoding = None,
+    decimal: Decimal = ".",
+    format: Format = None,  # noqa: A002
+    text: Text = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Give every row of a table of any size a probability, a rank and a decision.
+
+    The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
+    suspicious row), `outlier`, and `reason_1` and so on: what moved the log-odds most.
+
+    Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
+    """
+    if sum([bool(ids), no_ids, all_columns]) > 1:
+        raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
+    from boreod.deployment import TableModel, score_table
+
+    started = time.perf_counter()
+    carry = () if no_ids else None if ids is None else tuple(all_names(ids) or ())
+    found = score_table(
+        TableModel.load(model, jobs),
+        table,
+        output,
+        carry=carry,
+        all_columns=all_columns,
+        reasons=reasons,
+        top=top,
+        threshold=read_amount(threshold),
+        reading=reading_options(separator, no_header, encoding, decimal, format, text),
+        verbose=not quiet,
+    )
+    for remark in () if quiet else found.notes:
+        note(remark)
+    to_screen = output == "-"  # there the table itself is
+    seconds = time.perf_counter() - started
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps({**asdict(found), "output": output, "seconds": seconds}), err=to_screen)
+    elif not quiet:
+        share = f"{found.outliers / found.rows:.2%}"
+        typer.echo(
+            f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) have a probability "
+            f"above {found.threshold:.4g}.",
+            err=to_screen,
+        )
+        if not to_screen:
+            typer.echo(f"Scores: {output} ({found.written} rows)")

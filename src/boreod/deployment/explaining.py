@@ -1,0 +1,184 @@
+"""The most suspicious rows of a table, or rows that were asked for, with their reasons."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from boreod.deployment.model import TableModel
+from boreod.deployment.reasons import top
+from boreod.engine import Progress, plain_interrupts
+from boreod.preparation.values import as_text, column_of
+from boreod.tables.arrow import pa, pc
+from boreod.tables.errors import TableError, listed
+
+REASONS = 5
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """A row with its probability and reasons.
+
+    Attributes
+    ----------
+    row
+        Its number in the table, from 1.
+    ids
+        Values of the id columns.
+    probability
+        Of being an outlier.
+    outlier
+        Whether this is above the model's threshold.
+    reasons
+        Names of columns or families of scores, and what they added to the log-odds.
+    """
+
+    row: int
+    ids: dict[str, Any]
+    probability: float
+    outlier: bool
+    reasons: list[tuple[str, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        named = [{"name": name, "contribution": value} for name, value in self.reasons]
+        return {**asdict(self), "reasons": named}
+
+
+def explain_top(
+    model: TableModel,
+    batches: Iterable[Any],
+    number: int = 20,
+    *,
+    reasons: int = REASONS,
+    total: int | None = None,
+    verbose: bool = False,
+) -> list[ExplainedRow]:
+    """Return the most suspicious rows of a table, the most suspicious first.
+
+    Parameters
+    ----------
+    model
+        Scores the rows.
+    batches
+        Pyarrow record batches.
+    number
+        How many rows.
+    reasons
+        How many reasons every row gets.
+    total
+        Number of batches if it is known, for the progress bar.
+    verbose
+        Show a progress bar if it takes long.
+    """
+    best: _Held | None = None
+    seen = 0
+    with Progress("scoring", total, verbose) as progress, plain_interrupts():
+        for batch in batches:
+            odds = model.log_odds(batch, seen + 1)
+            chosen = np.argsort(-odds, kind="stable")[:number]
+            found = _Held(batch.take(pa.array(chosen)), chosen + seen + 1, odds[chosen])
+            best = found if best is None else best.joined(found).most(number)
+            seen += batch.num_rows
+            progress.advance()
+        if best is None:
+            raise TableError("The table has no rows to explain.")
+        return best.explained(model, reasons)
+
+
+def explain_rows(
+    model: TableModel,
+    batches: Iterable[Any],
+    *,
+    rows: Iterable[int] = (),
+    ids: Iterable[str] = (),
+    reasons: int = REASONS,
+) -> list[ExplainedRow]:
+    """Return rows that are asked for by number or id, in the order of the table.
+
+    Parameters
+    ----------
+    model
+        Scores the rows.
+    batches
+        Pyarrow record batches.
+    rows
+        Numbers of rows, from 1.
+    ids
+        Values of id columns, as text.
+    reasons
+        How many reasons every row gets.
+    """
+    wanted, named = set(rows), set(ids)
+    if named and not model.ids:
+        raise TableError("The model knows no id columns, so ask by the number of the row (--row).")
+    result: list[ExplainedRow] = []
+    seen, met = 0, set()
+    for batch in batches:
+        numbers = np.arange(seen + 1, seen + batch.num_rows + 1)
+        chosen = np.isin(numbers, list(wanted))
+        for name in model.ids if named else ():
+            values = as_text(column_of(batch, name), name)
+            hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
+            chosen |= hit.to_numpy(zero_copy_only=False)
+            met |= named & set(values.filter(hit).to_pylist())
+        if chosen.any():
+            held = batch.filter(pa.array(chosen))
+            with plain_interrupts():
+                result += _Held(held, numbers[chosen]).explained(model, reasons)
+        seen += batch.num_rows
+    _check_all_met(wanted, named - met, seen)
+    return result
+
+
+def _check_all_met(rows: set[int], ids: set[str], seen: int) -> None:
+    missing = sorted(row for row in rows if not 1 <= row <= seen)
+    if missing:
+        raise TableError(f"The table has rows 1 to {seen}; there is no row {listed(missing, 5)}.")
+    if ids:
+        raise TableError(f"No row of the table has the id {listed(sorted(ids), 5)}.")
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Some rows of a table, their numbers and their log-odds."""
+
+    table: Any
+    numbers: NDArray
+    odds: NDArray | None = None
+
+    def joined(self, other: "_Held") -> "_Held":
+        """Return these rows and others."""
+        assert self.odds is not None
+        assert other.odds is not None
+        tables = [pa.Table.from_batches([held.table]) for held in (self, other)]
+        both = pa.concat_tables(tables).combine_chunks().to_batches()[0]
+        return _Held(both, *(np.concatenate(pair) for pair in (
+            (self.numbers, other.numbers), (self.odds, other.odds)
+        )))  # fmt: skip
+
+    def most(self, number: int) -> "_Held":
+        """Return the rows of the highest log-odds."""
+        assert self.odds is not None
+        order = np.argsort(-self.odds, kind="stable")[:number]
+        return _Held(self.table.take(pa.array(order)), self.numbers[order], self.odds[order])
+
+    def explained(self, model: TableModel, reasons: int) -> list[ExplainedRow]:
+        """Return the rows with their reasons."""
+        explanation = model.explain(self.table, 1)
+        carried = {name: self.table.column(name).to_pylist() for name in model.ids}
+        limit = logit(model.threshold())
+        found = zip(self.numbers, explanation.log_odds, top(explanation, reasons), strict=True)
+        return [
+            ExplainedRow(
+                int(number),
+                {name: values[place] for name, values in carried.items()},
+                float(expit(odds)),
+                bool(odds > limit),
+                why,
+            )
+            for place, (number, odds, why) in enumerate(found)
+        ]

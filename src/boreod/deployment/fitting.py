@@ -1,0 +1,100 @@
+"""From a training table to a detector with everything that scoring will need."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.deployment.model import TableModel, name_columns
+from boreod.detector import BORE
+from boreod.labels import INLIER, OUTLIER
+from boreod.preparation import Preparation, as_arrow, read_label_column
+from boreod.preparation.roles import Names
+from boreod.selection import BudgetCurve
+from boreod.tables import TableError, read_table
+from boreod.tables.errors import shortened
+
+
+def fit_table(
+    source: Any,
+    *,
+    label: str,
+    outlier_label: Any = None,
+    ids: Names = (),
+    drop: Names = (),
+    keep: Names | None = None,
+    name: str | None = None,
+    reading: dict[str, Any] | None = None,
+    **parameters: Any,
+) -> TableModel:
+    """Learn a preparation and a detector from a table, and trace what budgets would buy.
+
+    Parameters
+    ----------
+    source
+        A file name, or a data frame, Arrow table or array.
+    label
+        The column of labels: 1 and 0, true and false, yes and no; empty cells are unlabelled.
+    outlier_label
+        The value of outliers, if the labels are other words.
+    ids
+        Columns that name a row, which are not learned from.
+    drop
+        Columns to leave out.
+    keep
+        The only columns to learn from.
+    name
+        Of the table, to be remembered; None for the file name.
+    reading
+        Options of ``boreod.tables.read_table``.
+    **parameters
+        Of :class:`boreod.BORE`, such as ``budget`` and ``threshold``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> from boreod import OutlierRepresentation
+    >>> random = np.random.default_rng(0)
+    >>> fraud = np.arange(100) < 10
+    >>> table = pa.table({"amount": random.normal(3 * fraud, 1), "fraud": fraud})
+    >>> few = OutlierRepresentation(["knn"], [5])
+    >>> model = fit_table(table, label="fraud", representation=few, random_state=0)
+    >>> model.detector.columns_
+    ['amount', 'knn_5']
+    """
+    if isinstance(source, str | PathLike):
+        name = name or ("standard input" if source == "-" else Path(source).name)
+        table = read_table(source, **(reading or {}))
+    else:
+        table = as_arrow(source)
+    preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
+    codes = read_label_column(table[label], outlier_label, name=label)
+    _check_classes(codes, label)
+    rows = preparation.transform(table)
+    detector = BORE(**parameters).fit(name_columns(rows, preparation.names_), codes)
+    curve = _trace(detector)
+    for part in (detector, detector.representation_):
+        part.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
+    if isinstance(outlier_label, np.generic):
+        outlier_label = outlier_label.item()
+    return TableModel(detector, preparation, name, curve, outlier_label)
+
+
+def _check_classes(codes: NDArray, label: str) -> None:
+    n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
+    if n_outliers == 0 or n_inliers == 0:
+        raise TableError(
+            f"Column {shortened(label)} marks {n_outliers} outliers and {n_inliers} inliers in "
+            f"{len(codes)} rows, and at least one of each is needed. Label some, or say which "
+            "value marks an outlier: `outlier_label` (--outlier-label)."
+        )
+
+
+def _trace(detector: BORE) -> BudgetCurve | None:
+    """Return the budget curve, None if too few rows have an out-of-bag score of their own."""
+    _, outliers = detector._training.judged(detector.oob_proba_)
+    if not 0 < outliers.sum() < len(outliers):
+        return None
+    return detector.budget_curve()

@@ -1,0 +1,49 @@
+"""Reasons as a spreadsheet shows them: ``amount +2.3``."""
+
+from typing import Any
+
+from boreod.explanation import Explanation
+from boreod.tables.arrow import pa
+
+
+def reason_columns(explanation: Explanation, number: int) -> dict[str, Any]:
+    """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more.
+
+    Parameters
+    ----------
+    explanation
+        Of some rows.
+    number
+        How many reasons every row gets.
+    """
+    rows = [[write_reason(*reason) for reason in found] for found in top(explanation, number)]
+    return {
+        f"reason_{place + 1}": pa.array(
+            [texts[place] if place < len(texts) else None for texts in rows], pa.string()
+        )
+        for place in range(number)
+    }
+
+
+def top(explanation: Explanation, number: int) -> list[list[tuple[str, float]]]:
+    """Return the reasons that moved each row most; what moved nothing is none.
+
+    Parameters
+    ----------
+    explanation
+        Of some rows.
+    number
+        How many reasons every row gets at most.
+    """
+    return [[pair for pair in row if pair[1] != 0.0] for row in explanation.top(number)]
+
+
+def write_reason(name: str, contribution: float) -> str:
+    """Return a reason in a few words.
+
+    Examples
+    --------
+    >>> write_reason("amount", 2.31)
+    'amount +2.3'
+    """
+    return f"{name} {contribution:+.1f}"

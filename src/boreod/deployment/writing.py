@@ -1,0 +1,169 @@
+"""A table of scores from a table of any size: read, score, rank, write."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from boreod.deployment.model import TableModel
+from boreod.deployment.row_counts import count_batches
+from boreod.deployment.scoring import Scoring
+from boreod.deployment.spool import Spool, rank
+from boreod.engine import Progress
+from boreod.preparation import as_arrow, like_input
+from boreod.tables import TableError, TableWriter, open_table
+from boreod.tables.arrow import pa, pc
+from boreod.tables.formats import STANDARD
+
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ScoreSummary:
+    """What was written.
+
+    Attributes
+    ----------
+    rows
+        Number of rows that were scored.
+    outliers
+        Number of rows above the threshold.
+    threshold
+        Probability above which a row is an outlier.
+    written
+        Number of rows in the output.
+    notes
+        Remarks for the user.
+    """
+
+    rows: int
+    outliers: int
+    threshold: float
+    written: int
+    notes: tuple[str, ...] = ()
+
+
+def score_table(
+    model: TableModel,
+    source: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    carry: tuple[str, ...] | None = None,
+    all_columns: bool = False,
+    reasons: int = 0,
+    top: int | None = None,
+    threshold: float | str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    reading: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> ScoreSummary:
+    """Score a file; memory does not depend on its length, but for 8 bytes a row.
+
+    Parameters
+    ----------
+    model
+        Scores the rows.
+    source
+        A table, ``-`` for standard input.
+    output
+        A file whose suffix tells its format, ``-`` for standard output. It has the columns that
+        name rows, ``probability``, ``rank``, ``outlier``, and reasons.
+    carry
+        Columns to carry through, in place of the model's ids; empty for row numbers.
+    all_columns
+        Carry all columns.
+    reasons
+        How many reasons every row gets.
+    top
+        Write so many of the most suspicious rows, by rank; None for all rows as they come.
+    threshold
+        Of the decision, None for that of the model.
+    batch_rows
+        Rows that are scored at once.
+    reading
+        Options of ``boreod.tables.open_table``.
+    verbose
+        Show a progress bar if it takes long.
+    """
+    name = fspath(source)
+    carried = None if all_columns else model.ids if carry is None else carry
+    scoring = Scoring(model, carried, reasons, model.threshold(threshold))
+    options = {**(reading or {})}
+    options["types"] = {**dict.fromkeys(carried or (), "text"), **options.get("types", {})}
+    options["types"] |= model.types
+    inputs = [] if name == STANDARD else [name]
+    outliers = 0
+    with (
+        TableWriter(output, inputs=inputs) as writer,
+        open_table(name, columns=scoring.columns, batch_rows=batch_rows, **options) as reader,
+        Spool(fspath(output)) as spool,
+    ):
+        scoring.check(reader.schema.names)
+        total = count_batches(name, options.get("format"), batch_rows)
+        with Progress("scoring", total, verbose) as progress:
+            for batch in reader:
+                scored, odds = scoring.score(batch, spool.rows + 1)
+                outliers += pc.sum(scored.column("outlier")).as_py()
+                spool.write(scored, odds)
+                progress.advance()
+        notes = tuple(reader.notes)
+        with Progress("writing", spool.batches, verbose) as progress:
+            for batch in _most(spool, top) if top is not None else _all(spool):
+                writer.write(batch)
+                progress.advance()
+    return ScoreSummary(spool.rows, outliers, scoring.threshold, writer.rows, notes)
+
+
+def _all(spool: Spool) -> Iterator[Any]:
+    for batch, ranks in spool.ranked():
+        yield _with_ranks(batch, ranks)
+
+
+def _most(spool: Spool, number: int) -> Iterator[Any]:
+    """Give the most suspicious rows, the first of equal ones, in order of their ranks."""
+    found = []
+    for batch, ranks in spool.ranked():
+        chosen = np.flatnonzero(ranks <= number)
+        found.append(_with_ranks(batch, ranks).take(pa.array(chosen)))
+    table = pa.Table.from_batches(found)
+    order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:number]
+    yield from table.take(pa.array(order)).combine_chunks().to_batches()
+
+
+def _with_ranks(batch: Any, ranks: Any) -> Any:
+    place = batch.schema.names.index("probability") + 1
+    return batch.add_column(place, "rank", pa.array(ranks, pa.int64()))
+
+
+def score_frame(
+    model: TableModel,
+    frame: Any,
+    *,
+    reasons: int = 0,
+    threshold: float | str | None = None,
+) -> Any:
+    """Return ids, probability, rank, decision and reasons as the same kind of frame.
+
+    Parameters
+    ----------
+    model
+        Scores the rows.
+    frame
+        A pandas or polars frame, or an Arrow table or record batch.
+    reasons
+        How many reasons every row gets.
+    threshold
+        Of the decision, None for that of the model.
+    """
+    table = as_arrow(frame)
+    ids = tuple(name for name in model.ids if name in table.column_names)
+    scoring = Scoring(model, ids, reasons, model.threshold(threshold))
+    scoring.check(table.column_names)
+    batches = table.combine_chunks().to_batches()
+    if not batches:
+        raise TableError("The table has no rows to score.")
+    scored, odds = scoring.score(batches[0])
+    result = _with_ranks(scored, rank(odds, np.sort(odds)))
+    return like_input(pa.Table.from_batches([result]), frame)
