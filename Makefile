@@ -12,7 +12,7 @@ test: .venv/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'

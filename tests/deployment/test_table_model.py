@@ -49,7 +49,7 @@ def test_the_detector_alone(fitted, saved, new):
     named = pd.DataFrame(rows, columns=fitted.preparation.names_)
     assert_array_equal(detector.decision_function(named), fitted.log_odds(new))
     extra = detector.stored_.extra
-    assert set(extra) == {"preparation", "label", "ids", "budget_curve", "source"}
+    assert set(extra) == {"preparation", "label", "ids", "budget_curve", "source", "outlier_label"}
     assert "amount" in detector.columns_
     json.dumps(extra)
 
@@ -182,6 +182,7 @@ FORGED = {
     "steps": {"preparation": {"version": 1, "steps": []}},
     "folder": {"source": "/etc/passwd"},
     "source": {"source": 3},
+    "label of outliers": {"outlier_label": [1]},
     "curve": {"budget_curve": [1]},
     "lengths": {"budget_curve": "lengths"},
     "words": {"budget_curve": "words"},

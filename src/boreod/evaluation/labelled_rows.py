@@ -22,10 +22,10 @@ class LabelledRows:
 
     Examples
     --------
-    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X = np.array([[0.0], [0.1], [5.0], [9.0]])
-    >>> model = LabelledRows(GaussianNB).fit(X, np.array([0, 0, 1, -1]))
-    >>> model.decision_function(X).round().tolist()
+    >>> model = LabelledRows(lambda: KNeighborsClassifier(1)).fit(X, np.array([0, 0, 1, -1]))
+    >>> model.decision_function(X).tolist()
     [0.0, 0.0, 1.0, 1.0]
     """
 
