@@ -10,6 +10,7 @@ PAGES = {
     "boreod": "The detector, the representation, model files.",
     "boreod.baselines": "Methods to compare with.",
     "boreod.datasets": "Data sets of the paper, and some that need no download.",
+    "boreod.deployment": "Detectors of whole tables; needs `pip install boreod[data]`.",
     "boreod.evaluation": "Comparisons on the same splits.",
     "boreod.metrics": "How well scores rank outliers above inliers.",
     "boreod.plots": "Pictures; needs `pip install boreod[report]`.",

@@ -1,51 +1,70 @@
-"""A first look: find rare malignant samples among benign ones, from 15 labelled ones.
+"""A first look: find rare malignant samples among benign ones, from 20 labelled ones.
 
 Uses the built-in set "wdbc": scikit-learn's breast cancer data with all 357 benign and 30 malignant
-samples. Half of the rows are labelled; the other half is scored.
+samples. Two thirds of the rows are labelled, and the others play new rows. Everything goes through
+the functions behind the commands `boreod fit`, `boreod score` and `boreod report`; the files are in
+the folder "demo" afterwards.
 """
 
 import time
+from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import train_test_split
+import pyarrow as pa
 
-from boreod import BORE
 from boreod.datasets import load
+from boreod.deployment import fit_table, score_frame
+from boreod.metrics import auc
+from boreod.model_report import make_report
+from boreod.report import write_text
+
+FOLDER = Path("demo")
+BUDGETS = ("5us", "20us", "60us")
 
 
 def main() -> None:
-    """Learn from one half of the rows and judge the other."""
+    """Learn from two thirds of the rows, judge the others, and write a report."""
     data = load("wdbc")
-    X, y = data.X, data.y.astype(int)
-    train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=0)
+    order = np.random.default_rng(0).permutation(len(data.y))
+    columns = {name: data.X[order, place] for place, name in enumerate(data.feature_names)}
+    table = pa.table({"sample": order, **columns, "malignant": data.y[order]})
+    known, new = table.slice(0, 258), table.slice(258)
+    truth = new["malignant"].to_numpy()
 
-    print("boreod: learning from 15 labelled outliers (the first run compiles kernels) ...")
+    print("boreod: learning from a few labelled outliers (the first run compiles kernels) ...")
     started = time.perf_counter()
-    model = BORE(random_state=0).fit(X[train], y[train])
-    risk = model.predict_proba(X[test])[:, 1]
-    print(f"{len(model.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n")
+    model = fit_table(known, label="malignant", ids=["sample"], name="demo", random_state=0)
+    scored = score_frame(model, new, reasons=3).to_pylist()
+    print(f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n")
 
-    table = model.representation_.transform(model._scale_input(X[test]))
-    best = max(roc_auc_score(y[test], column) for column in table.T[30:])
-    print(f"ROC AUC on {len(test)} new rows, {y[test].sum()} of them malignant")
-    print(f"  BORE                                     {roc_auc_score(y[test], risk):.3f}")
-    print(f"  best single score, chosen in hindsight   {best:.3f}")
-    for budget in ("20us", "60us"):
-        fast = model.within(budget)
-        quality = roc_auc_score(y[test], fast.predict_proba(X[test])[:, 1])
-        what = f"BORE within {budget} per row, {len(fast.columns_)} columns"
-        print(f"  {what:<40} {quality:.3f}")
-    print()
+    print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
+    odds = model.log_odds(new)
+    print(f"  all columns                    {auc(odds, truth == 1):.3f}")
+    rows = model.prepare(new)
+    for budget in BUDGETS:
+        fast = model.detector.within(budget)
+        what = f"within {budget} a row, {len(fast.columns_)} columns"
+        print(f"  {what:<30} {auc(fast.decision_function(rows), truth == 1):.3f}")
 
-    print("rank  probability  truth      what moved its log-odds most")
-    order = np.argsort(-risk)[:8]
-    reasons = model.explain(X[test][order], grouped=True).top(3)
-    for rank, (row, why) in enumerate(zip(order, reasons, strict=True), start=1):
-        truth = "malignant" if y[test][row] else "benign"
-        names = [data.feature_names[int(n[1:])] if n[1:].isdigit() else n for n, _ in why]
-        moves = ", ".join(f"{n} {v:+.1f}" for n, (_, v) in zip(names, why, strict=True))
-        print(f"{rank:>4}  {risk[row]:>11.3f}  {truth:<9}  {moves}")
+    print("\nrank  probability  truth      what moved its log-odds most")
+    for row in sorted(scored, key=lambda row: row["rank"])[:8]:
+        kind = "malignant" if data.y[row["sample"]] else "benign"
+        why = ", ".join(row[f"reason_{number}"] for number in (1, 2, 3))
+        print(f"{row['rank']:>4}  {row['probability']:>11.3f}  {kind:<9}  {why}")
+
+    FOLDER.mkdir(exist_ok=True)
+    model.save(FOLDER / "tumors.boreod")
+    page = make_report(
+        model.detector,
+        model.preparation.transform(known),
+        model.codes,
+        title="Rare malignant samples",
+        names=model.preparation.names_,
+        prepared=model.preparation.summary_,
+        budget_curve=model.curve,
+    )
+    write_text(FOLDER / "report.html", page)
+    print(f"\nModel: {FOLDER / 'tumors.boreod'}\nReport: {(FOLDER / 'report.html').resolve()}")
 
 
 if __name__ == "__main__":
