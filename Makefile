@@ -1,4 +1,4 @@
-# Both commands set everything up by themselves: python3 and make are enough.
+# Both commands set everything up by themselves, with python3 and make.
 PYTHON ?= python3
 BIN := .venv/bin
 

@@ -35,7 +35,9 @@ def main() -> None:
     started = time.perf_counter()
     model = fit_table(known, label="malignant", ids=["sample"], name="demo", random_state=0)
     scored = score_frame(model, new, reasons=3).to_pylist()
-    print(f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n")
+    print(
+        f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n"
+    )
 
     print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
     odds = model.log_odds(new)

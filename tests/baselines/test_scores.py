@@ -101,14 +101,12 @@ def test_what_they_use(data):
     assert len(everything.columns_) == 6
     best = BestScore(SMALL).fit(X, y)
     assert len(best.columns_) == 1
-    assert best.in_hindsight
     table = clone(SMALL).set_params(passthrough=False).fit(everything._input_scaler.transform(X))
     of_columns = [
         roc_auc_score(y, column)
         for column in table.transform(everything._input_scaler.transform(X)).T
     ]
     assert roc_auc_score(y, best.decision_function(X)) == pytest.approx(max(of_columns))
-    assert not GreedyEnsemble.in_hindsight
     partly = np.where(np.arange(200) % 2, y, -1)
     assert len(GreedyEnsemble(SMALL).fit(X, partly).columns_) >= 1
 

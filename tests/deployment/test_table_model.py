@@ -49,7 +49,7 @@ def test_the_detector_alone(fitted, saved, new):
     named = pd.DataFrame(rows, columns=fitted.preparation.names_)
     assert_array_equal(detector.decision_function(named), fitted.log_odds(new))
     extra = detector.stored_.extra
-    assert set(extra) == {"preparation", "label", "ids", "budget_curve", "source", "outlier_label"}
+    assert set(extra) == {"preparation", "budget_curve", "source", "outlier_label"}
     assert "amount" in detector.columns_
     json.dumps(extra)
 

@@ -13,7 +13,7 @@ import pytest
 
 from boreod.cli.reproduce import NAMES
 from boreod.evaluation import PAPER, Summary
-from boreod.report import to_markdown
+from boreod.report import Table, to_markdown
 from boreod.reproduce import PARTS, SETS, Settings, reproduce
 from boreod.reproduce.setup import make_feature_bagging, read_paper
 from boreod.reproduce.verdict import JUDGED, judge_reproduction
@@ -135,14 +135,24 @@ def test_feature_bagging_has_the_papers_numbers_of_columns():
 
 
 def test_the_verdict_says_where_the_paper_is_not_reached():
-    paper = {(name, method, "auc"): 0.9 for name in JUDGED for method in PAPER}
+    measures = ("auc", "early_auc", "precision")
+    paper = {(n, method, m): 0.9 for n in JUDGED for method in PAPER for m in measures}
     runs = [
-        {"dataset": name, "method": method, "auc": 0.88 if name == "wilt" else 0.895}
+        {
+            "dataset": name,
+            "method": method,
+            "early_auc": 0.5,
+            "precision": 0.25,
+            "auc": 0.88 if name == "wilt" else 0.895,
+        }
         for name in JUDGED
         for method in PAPER
     ]
-    texts = [getattr(block, "text", "") for block in judge_reproduction(Summary(runs), paper)]
+    blocks = judge_reproduction(Summary(runs), paper)
+    texts = [getattr(block, "text", "") for block in blocks]
+    tables = [block for block in blocks if isinstance(block, Table)]
+    assert tables[1].rows[0][1:] == ["89.3", "90.0", "50.0", "90.0", "25.0", "90.0"]
     assert any("BORE comes within 1.5 points" in t and "not on wilt" in t for t in texts)
-    assert any("range from 88.0 to 88.0; the paper's 90.0, of one split, lies outside" in t
+    assert any("range from 88.0 to 88.0; the paper's 90.0 lies outside" in t
                for t in texts)  # fmt: skip
     assert any("SSAD comes within 4.0 points" in t and "7 of 7" in t for t in texts)

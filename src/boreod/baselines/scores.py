@@ -55,8 +55,6 @@ class MeanScore(ClassifierMixin, BaseEstimator):
     True
     """
 
-    in_hindsight = False
-
     def __init__(
         self,
         representation: Any = None,
@@ -138,10 +136,8 @@ class BestScore(MeanScore):
     """The single score that ranks the labelled rows best: an oracle, not a method.
 
     Parameters are those of :class:`MeanScore`. To tell how well the best score does on test rows,
-    their labels must be among those of ``fit``; ``in_hindsight`` says so to the evaluation.
+    their labels must be among those of ``fit``.
     """
-
-    in_hindsight = True
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         labelled = codes >= 0

@@ -60,8 +60,9 @@ def evaluate(
 ) -> None:
     """Compare methods and budgets on an own table: which to take, with error bars.
 
-    Every method learns from the same 60 % of the labelled rows and is judged on the others, ten
-    times. A run that was stopped goes on where it was when the same command is given again.
+    Every method learns from the same 60 % of the labelled rows and is judged on the others, in
+    several splits. Only medians and levels of columns are taken from all rows. A run that was
+    stopped goes on where it was when the same command is given again.
 
     Example: boreod evaluate payments.csv --label fraud --id id --methods be --repetitions 2
     """

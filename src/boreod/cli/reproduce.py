@@ -23,7 +23,10 @@ def reproduce(
     ] = None,
     repetitions: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of samples or splits: 10, or 1 with --quick."),
+        typer.Option(
+            min=1,
+            help="Number of samples or splits: 10 (20 draws of costs), or 1 (2) with --quick.",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Only what the paper prints, on coarse grids.")
@@ -74,5 +77,5 @@ def reproduce(
         typer.echo(f"Report: {output / 'report.html'} and {output / 'report.md'}")
     else:
         typer.echo(to_markdown(sections[0], level=1))
-        typer.echo(f"Files: {output / part}.*")
+        typer.echo(f"Files: in {output}, their names begin with {part}")
     typer.echo(f"Time: {show_time(time.perf_counter() - started)}")

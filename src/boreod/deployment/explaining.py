@@ -126,9 +126,10 @@ def explain_rows(
             chosen |= hit.to_numpy(zero_copy_only=False)
             met |= named & set(values.filter(hit).to_pylist())
         if chosen.any():
-            held = batch.filter(pa.array(chosen))
             with plain_interrupts():
-                result += _Held(held, numbers[chosen]).explained(model, reasons)
+                for place in np.flatnonzero(chosen):  # one by one: errors name the row
+                    held = _Held(batch.slice(place, 1), numbers[place : place + 1])
+                    result += held.explained(model, reasons)
         seen += batch.num_rows
     _check_all_met(wanted, named - met, seen)
     return result
@@ -168,7 +169,7 @@ class _Held:
 
     def explained(self, model: TableModel, reasons: int) -> list[ExplainedRow]:
         """Return the rows with their reasons."""
-        explanation = model.explain(self.table, 1)
+        explanation = model.explain(self.table, int(self.numbers[0]))
         carried = {name: self.table.column(name).to_pylist() for name in model.ids}
         limit = logit(model.threshold())
         found = zip(self.numbers, explanation.log_odds, top(explanation, reasons), strict=True)

@@ -84,8 +84,6 @@ class TableModel:
             return
         extra = {
             "preparation": self.preparation.to_dict(),
-            "label": self.preparation.label_,
-            "ids": list(self.preparation.ids_),
             "budget_curve": None if self.curve is None else curve_to_dict(self.curve),
             "source": self.source,
             "outlier_label": self.outlier_label,

@@ -121,5 +121,6 @@ def score_batches(
     scoring = Scoring(model, model.ids, reasons, model.threshold(threshold))
     first_row = 1
     for batch in batches:
+        scoring.check(batch.schema.names)
         yield scoring.score(batch, first_row)[0]
         first_row += batch.num_rows

@@ -80,8 +80,9 @@ class Spool:
         ascending = np.frombuffer(self._odds, np.float64)
         ascending.sort()
         for batch in pa.ipc.open_stream(self._file):
-            odds = batch.column(ODDS).to_numpy()
-            yield batch.drop_columns([ODDS]), rank(odds, ascending)
+            last = batch.num_columns - 1  # by place: a table may have a column of the same name
+            odds = batch.column(last).to_numpy()
+            yield batch.select(list(range(last))), rank(odds, ascending)
 
 
 def rank(odds: NDArray, ascending: NDArray) -> NDArray:

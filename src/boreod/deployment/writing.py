@@ -123,13 +123,15 @@ def _all(spool: Spool) -> Iterator[Any]:
 
 def _most(spool: Spool, number: int) -> Iterator[Any]:
     """Give the most suspicious rows, the first of equal ones, in order of their ranks."""
-    found = []
+    table = None
     for batch, ranks in spool.ranked():
         chosen = np.flatnonzero(ranks <= number)
-        found.append(_with_ranks(batch, ranks).take(pa.array(chosen)))
-    table = pa.Table.from_batches(found)
-    order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:number]
-    yield from table.take(pa.array(order)).combine_chunks().to_batches()
+        part = pa.Table.from_batches([_with_ranks(batch, ranks).take(pa.array(chosen))])
+        table = part if table is None else pa.concat_tables([table, part])
+        order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:number]
+        table = table.take(pa.array(order))  # at once: rows of one rank may be many
+    if table is not None:
+        yield from table.combine_chunks().to_batches()
 
 
 def _with_ranks(batch: Any, ranks: Any) -> Any:

@@ -36,7 +36,7 @@ class Method:
     scores
         Whether it makes use of outlier scores.
     needs
-        A package that must be installed.
+        Packages that must be installed.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Method:
     labels: str = "given"
     group: str = "paper"
     scores: bool = True
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package that it needs is there."""
-        return self.needs is None or find_spec(self.needs) is not None
+        """Whether the packages that it needs are there."""
+        return all(find_spec(package) is not None for package in self.needs)
 
 
 def _ssad(_: Any, seed: int, columns: Any = None) -> LabelledRows:
@@ -137,9 +137,9 @@ METHODS = {
             "bore", "BORE", lambda columns, seed: BORE(columns, n_jobs=1, random_state=seed)
         ),
         Method("extratrees", "ExtraTrees bags", _trees, group="today", scores=False),
-        Method("xgboost", "XGBoost", _xgboost, group="today", scores=False, needs="xgboost"),
-        Method("catboost", "CatBoost", _catboost, group="today", scores=False, needs="catboost"),
-        Method("xgbod", "XGBOD", _xgbod, group="today", scores=False, needs="pyod"),
+        Method("xgboost", "XGBoost", _xgboost, group="today", scores=False, needs=("xgboost",)),
+        Method("catboost", "CatBoost", _catboost, group="today", scores=False, needs=("catboost",)),
+        Method("xgbod", "XGBOD", _xgbod, group="today", scores=False, needs=("pyod", "xgboost")),
     )
 }  # fmt: skip
 PAPER = [name for name, method in METHODS.items() if method.group == "paper"]
@@ -157,9 +157,9 @@ def find_methods(names: list[str]) -> list[Method]:
     for name in names:
         if name not in METHODS:
             raise ValueError(f"Methods are {', '.join(METHODS)}; got {name!r}.")
-        needs = METHODS[name].needs
+        needs = " and ".join(METHODS[name].needs)
         if not METHODS[name].is_installed:
             raise ImportError(
-                f"Method {name!r} needs {needs}, which is not installed: pip install boreod[peers]"
+                f"Method {name!r} needs {needs}, not installed here: pip install boreod[peers]"
             )
     return [METHODS[name] for name in names]

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from boreod.evaluation.budgets import EVERYTHING, read_seconds
-from boreod.evaluation.comparison import TABLE, Comparison
+from boreod.evaluation.comparison import TABLE, Comparison, is_oracle
 from boreod.evaluation.judging import MEASURES
 from boreod.evaluation.methods import METHODS
 from boreod.evaluation.summary import Summary
 from boreod.report import Block, Figure, Paragraph, Section, Table
 
-MARKS = {"hindsight": " (in hindsight)", "none": " (no labels)", "number": " (no labels)"}
+MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
 
 
 def present(comparison: Comparison, about: str, folder: Path | None = None) -> Section:
@@ -53,7 +53,8 @@ def _methods(summary: Summary) -> Table:
             f"{np.median([run['fit_seconds'] for run in runs]):.2f}" if runs else "-",
             f"{1e6 * np.median([run['row_seconds'] for run in runs]):.0f}" if runs else "-",
         ]
-        rows.append([method.title + MARKS.get(method.labels, ""), *cells, *times])
+        mark = " (in hindsight)" if any(map(is_oracle, runs)) else MARKS.get(method.labels, "")
+        rows.append([method.title + mark, *cells, *times])
         bold |= {
             (number, place)
             for place, measure in enumerate(MEASURES, 1)
@@ -66,6 +67,8 @@ def _budgets(summary: Summary) -> Table:
     rows = []
     for budget in summary.methods:
         runs = summary.runs(TABLE, budget)
+        if not runs:
+            continue
         cells = [str(summary.cell(TABLE, budget, measure) or "-") for measure in MEASURES]
         columns = f"{np.median([run['columns'] for run in runs]):.0f}"
         cost = f"{1e6 * np.median([run['cost'] for run in runs]):.3g}"
@@ -102,7 +105,7 @@ def _notes(comparison: Comparison) -> list[str]:
         f"{METHODS[run['method']].title} failed: {run['error']}"
         for run in comparison.runs
         if "error" in run
-    }
+    } | {f"Budgets failed: {run['error']}" for run in comparison.budget_runs if "error" in run}
     said = {
         f"BORE says: {text}"
         for run in comparison.runs

@@ -1,6 +1,5 @@
 """Run many independent tasks on all cores; what is finished stays finished."""
 
-import multiprocessing
 import signal
 import time
 import warnings
@@ -68,7 +67,7 @@ def _results(
 
     pool = Parallel(n_jobs=processes, return_as="generator_unordered")
     try:
-        yield from pool(delayed(_run)(work, key, task) for key, task in waiting)
+        yield from pool(delayed(_run_apart)(work, key, task) for key, task in waiting)
     except Exception as error:
         if type(error).__name__ != "TerminatedWorkerError":
             raise
@@ -78,16 +77,20 @@ def _results(
         ) from None
 
 
+def _run_apart(work: Work, key: str, task: Task) -> tuple[str, dict[str, Any]]:
+    """Run one task in a process of its own, deaf to Ctrl-C: that is for the one that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _run(work, key, task)
+
+
 def _run(work: Work, key: str, task: Task) -> tuple[str, dict[str, Any]]:
     """Run one task, and keep what it says."""
-    if multiprocessing.parent_process() is not None:  # Ctrl-C is for the process that waits
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result = work(*task)
-        except (ValueError, ArithmeticError, RuntimeError, MemoryError, ImportError) as error:
+        except Exception as error:  # told in the result; the other tasks go on
             return key, {"error": f"{type(error).__name__}: {error}"}
     result["seconds"] = time.perf_counter() - started
     own = {str(warning.message) for warning in caught if warning.category is UserWarning}

@@ -70,22 +70,28 @@ class NeighborGraph:
 
     @classmethod
     def restore(
-        cls, points: NDArray, ks: Ks, reverse_k: int, metric: str, backend: str, radii: NDArray
+        cls,
+        points: NDArray,
+        ks: Ks,
+        reverse_k: int,
+        metric: str,
+        backend: str,
+        radii: dict[Ks, NDArray],
     ) -> "NeighborGraph":
-        """Return a graph that finds neighbors of new rows, from the k-distances of its own rows."""
+        """Return a graph that finds neighbors of new rows, from some k-distances of its own."""
         graph = object.__new__(cls)
         graph.metric, graph.dimension = METRICS[metric], points.shape[1]
         graph.reference = embed(points, graph.metric)
         graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
         graph.backend = BACKENDS[backend](graph.reference, graph.metric)
-        graph.lists, graph._radii = None, {ks: radii}
+        graph.lists, graph._radii = None, radii
         return graph
 
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self._radii:
-            columns = [self.ks.index(k) for k in ks]
-            self._radii[ks] = np.ascontiguousarray(self._radii[self.ks][:, columns])
+            known, distances = next(iter(self._radii.items()))  # the first holds all
+            self._radii[ks] = np.ascontiguousarray(distances[:, [known.index(k) for k in ks]])
         return self._radii[ks]
 
     def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
@@ -93,7 +99,8 @@ class NeighborGraph:
         graph = object.__new__(NeighborGraph)
         graph.__dict__.update(self.__dict__)
         graph.__dict__.pop("_reverse_radii", None)
-        graph._radii = {ks: self.radii(ks)}
+        kept = tuple(k for k in ks if k in next(iter(self._radii)))
+        graph._radii = {kept: self.radii(kept)}
         graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
         graph.forget_lists()
         return graph
@@ -194,7 +201,7 @@ class NeighborGraph:
 
     @cached_property
     def _reverse_radii(self) -> NDArray:
-        return np.ascontiguousarray(self.radii(self.ks)[:, self.ks.index(self.reverse_k)])
+        return self.radii((self.reverse_k,))[:, 0]
 
     def _search_reverse(self, own: NDArray) -> Reverse:
         points = self.reference[own]

@@ -8,7 +8,6 @@ has no limit of 4 GB and which all common tools read.
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from zlib import crc32
 
 from boreod.persistence.errors import ModelFileError
 from boreod.rows import shorten
+from boreod.whole_files import whole_file
 
 MANIFEST, ARRAYS = b"manifest.json", b"arrays.safetensors"
 MANIFEST_LIMIT = 3 * 2**20  # bytes; parsed JSON can take 26 times as much memory
@@ -111,22 +111,16 @@ def write_archive(path: Path, manifest: bytes, arrays: bytes) -> None:
             f"{len(manifest)}: save a model of fewer columns (`within`), or shorten `extra`."
         )
     members = _describe(MANIFEST, manifest), _describe(ARRAYS, arrays)
-    unfinished = path.parent / f".{secrets.token_hex(6)}.part"
     try:
-        with unfinished.open("xb") as file:
+        with whole_file(path) as unfinished, unfinished.open("xb") as file:
             for member, content in zip(members, (manifest, arrays), strict=True):
                 file.write(_header(member))
                 file.write(content)
             file.write(_directory(*members))
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise _explain(error, path, "written") from None
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def _describe(name: bytes, content: bytes) -> Member:

@@ -17,7 +17,8 @@ from boreod.persistence.saving import read_extra, take_apart
 from boreod.rows import shorten
 
 # what building from a manifest that contradicts itself may end in
-MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+           MemoryError)  # fmt: skip
 
 
 def save_model(

@@ -117,11 +117,11 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     )
     ks, with_radii, reverse_k = depths(stored)
     # k-distances that no score in use looks up are not in the file
-    radii = np.full((len(known.rows), len(ks)), np.nan)
-    if with_radii:
-        radii[:, [ks.index(k) for k in with_radii]] = arrays[f"{prefix}.radii"]
+    radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
-    graph = NeighborGraph.restore(points, ks, reverse_k, space.metric, stored.backend, radii)
+    graph = NeighborGraph.restore(
+        points, ks, reverse_k, space.metric, stored.backend, {with_radii: radii}
+    )
     scorers = [
         _scorer(stored, number, arrays, f"{prefix}.{number}")
         for number in range(len(stored.scorers))

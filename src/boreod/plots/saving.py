@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from boreod.whole_files import whole_file
+
 
 def save_picture(figure: Any, path: Path) -> Path:
     """Write a figure as SVG and PNG, close it, and return the path of the SVG.
@@ -21,12 +23,13 @@ def save_picture(figure: Any, path: Path) -> Path:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     formats = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-    with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
-        for suffix, metadata in formats.items():
-            unfinished = path.with_name(f"{path.name}.part.{suffix}")
-            figure.savefig(unfinished, dpi=150, metadata=metadata)
-            unfinished.replace(path.with_name(f"{path.name}.{suffix}"))
-    plt.close(figure)
+    try:
+        with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+            for suffix, metadata in formats.items():
+                with whole_file(path.with_name(f"{path.name}.{suffix}")) as unfinished:
+                    figure.savefig(unfinished, dpi=150, format=suffix, metadata=metadata)
+    finally:
+        plt.close(figure)
     return path.with_name(f"{path.name}.svg")
 
 

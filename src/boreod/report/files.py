@@ -1,15 +1,12 @@
-"""Files that are whole or not there."""
+"""Texts as files."""
 
 from pathlib import Path
 
+from boreod.whole_files import whole_file
+
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that takes the place of an old one at once."""
+    """Write a file that takes the place of an old one at once; its folder is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    try:
+    with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise

@@ -41,14 +41,18 @@ def reproduce_budget(settings: Settings) -> Section:
     return Section("Figure 4: budgets", blocks)
 
 
+def count_draws(settings: Settings) -> int:
+    """Return how often costs are drawn: as often as in the paper unless told otherwise."""
+    return settings.repetitions or (QUICK_DRAWS if settings.quick else DRAWS)
+
+
 def _all_draws(settings: Settings, name: str) -> list[dict[str, Any]]:
-    draws = QUICK_DRAWS if settings.quick else DRAWS
     budgets = QUICK_BUDGETS if settings.quick else BUDGETS
     tasks = {
-        f"budget/{name}/{draw}/{budgets}/{settings.seed}": (
+        f"budget/{settings.key(name, draw)}/{budgets}": (
             name, draw, budgets, settings.seed, settings.data,
         )
-        for draw in range(draws)
+        for draw in range(count_draws(settings))
     }  # fmt: skip
     return settings.run(_one_draw, tasks, f"budgets, {name}")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import boreod
 from boreod.report import Paragraph, Section, to_markdown, to_page, write_text
-from boreod.reproduce.budget import DRAWS, reproduce_budget
+from boreod.reproduce.budget import count_draws, reproduce_budget
 from boreod.reproduce.roc import reproduce_roc
 from boreod.reproduce.sensitivity import reproduce_sensitivity
 from boreod.reproduce.setup import Settings
@@ -34,7 +34,7 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     settings
         What to run and where to put it.
     """
-    settings.fetch(DRAWS if "budget" in parts and not settings.quick else settings.count)
+    settings.fetch(max(settings.count, count_draws(settings) if "budget" in parts else 0))
     sections = []
     for name in parts:
         started = time.perf_counter()

@@ -60,7 +60,7 @@ def _mean_grid(
     """Return the mean AUC, one row a value of the first parameter."""
     grid = [(float(a), float(b)) for a in first for b in second]
     tasks = {
-        f"sensitivity/{name}/{method}/{repetition}/{settings.seed}/{len(grid)}": (
+        f"sensitivity/{settings.key(name, repetition)}/{method}/{len(grid)}": (
             name, method, grid, repetition, settings.seed, settings.data,
         )
         for repetition in range(settings.count)

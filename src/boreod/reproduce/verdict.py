@@ -1,16 +1,18 @@
 """How close the reproduction comes to the paper, in sentences made from the figures."""
 
-from boreod.evaluation import METHODS, PAPER, Summary
+import numpy as np
+
+from boreod.evaluation import MEASURES, METHODS, PAPER, Summary
 from boreod.report import Paragraph, Table
 
+# At least 20 outliers are in the test part, and the rows are the paper's: not so for higgs.
 JUDGED = ("cardio", "ionosphere", "letter", "pageblocks", "spambase", "waveform", "wilt")
-NEAR = {"bore": 0.015, "ssad": 0.04}  # in AUC, below the paper's
-ABOVE = {"pima": 0.70}
+PRINTED = ("auc", "early_auc", "precision")
+NEAR = {"bore": 0.015, "ssad": 0.04}  # in AUC, below the paper's: about the spread over splits
+Figures = dict[tuple[str, str, str], float]
 
 
-def judge_reproduction(
-    summary: Summary, paper: dict[tuple[str, str, str], float]
-) -> list[Paragraph | Table]:
+def judge_reproduction(summary: Summary, paper: Figures) -> list[Paragraph | Table]:
     """Return the difference to the paper's AUC on the sets with enough test outliers."""
     names = [name for name in JUDGED if name in summary.datasets]
     blocks: list[Paragraph | Table] = []
@@ -19,11 +21,8 @@ def judge_reproduction(
         caption = "AUC, ours minus the paper's, on the sets with enough outliers to tell"
         blocks.append(Table(["method", *names], rows, caption=caption))
         blocks += [_count_near(summary, paper, method, names) for method in NEAR]
-    for name, least in ABOVE.items():
-        if name in summary.datasets and (cell := summary.cell(name, "bore", "auc")):
-            verdict = "above" if cell.mean > least else "NOT above"
-            text = f"BORE on {name}: AUC {cell}, {verdict} {100 * least:.0f}."
-            blocks.append(Paragraph(text))
+    rest = [name for name in summary.datasets if name not in names]
+    blocks.append(_by_measure(summary, paper, {"these": names, "the others": rest}))
     order = summary.ranking("auc")
     if len(order) == len(PAPER):
         place = order.index("bore") + 1
@@ -33,9 +32,7 @@ def judge_reproduction(
     return blocks
 
 
-def _differences(
-    summary: Summary, paper: dict[tuple[str, str, str], float], method: str, names: list[str]
-) -> list[str]:
+def _differences(summary: Summary, paper: Figures, method: str, names: list[str]) -> list[str]:
     row = [METHODS[method].title]
     for name in names:
         cell = summary.cell(name, method, "auc")
@@ -45,9 +42,29 @@ def _differences(
     return row
 
 
-def _count_near(
-    summary: Summary, paper: dict[tuple[str, str, str], float], method: str, names: list[str]
-) -> Paragraph:
+def _by_measure(summary: Summary, paper: Figures, groups: dict[str, list[str]]) -> Table:
+    """Return BORE's mean of each measure over groups of sets, ours and the paper's."""
+    rows = []
+    for group, names in groups.items():
+        known = [name for name in names if (name, "bore", "auc") in paper]
+        if not known:
+            continue
+        row = [f"{group}: {', '.join(known)}"]
+        for measure in PRINTED:
+            cells = [summary.cell(name, "bore", measure) for name in known]
+            own = [cell.mean for cell in cells if cell]
+            theirs = [paper[name, "bore", measure] for name in known]
+            row += [f"{100 * np.mean(own):.1f}" if own else "-", f"{100 * np.mean(theirs):.1f}"]
+        rows.append(row)
+    header = ["BORE on"] + [text for m in PRINTED for text in (MEASURES[m], "paper")]
+    caption = (
+        "Means over sets. On the others a test part has 3 to 10 outliers (higgs 100, but of our "
+        "own draw), and single splits lie 10 and more points apart"
+    )
+    return Table(header, rows, caption=caption)
+
+
+def _count_near(summary: Summary, paper: Figures, method: str, names: list[str]) -> Paragraph:
     """Say on how many sets a method comes close, and name those where it does not."""
     cells = {name: summary.cell(name, method, "auc") for name in names}
     near = [
@@ -64,9 +81,7 @@ def _count_near(
     return Paragraph(text + (f"; not on {', '.join(far)}. {' '.join(reasons)}" if far else "."))
 
 
-def _spread(
-    summary: Summary, paper: dict[tuple[str, str, str], float], method: str, name: str
-) -> str:
+def _spread(summary: Summary, paper: Figures, method: str, name: str) -> str:
     """Say how far single repetitions lie apart, and whether the paper's figure is among them."""
     areas = [run["auc"] for run in summary.runs(name, method)]
     if not areas:
@@ -75,5 +90,5 @@ def _spread(
     where = "inside" if min(areas) <= printed <= max(areas) else "outside"
     return (
         f"On {name} single repetitions range from {100 * min(areas):.1f} to "
-        f"{100 * max(areas):.1f}; the paper's {100 * printed:.1f}, of one split, lies {where}."
+        f"{100 * max(areas):.1f}; the paper's {100 * printed:.1f} lies {where}."
     )

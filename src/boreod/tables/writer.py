@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import secrets
 import stat
 import sys
 from collections.abc import Iterable
@@ -116,7 +117,7 @@ class TableWriter:
         if _is_device(self._target):
             return open(self._target, "wb")
         folder, name = os.path.split(self._target)
-        part = os.path.join(folder, f".{name}.{os.getpid()}.part")
+        part = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
         file = open(part, "xb")  # noqa: SIM115  closed at the end
         self._part = part
         return file

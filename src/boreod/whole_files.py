@@ -1,0 +1,37 @@
+"""Files that are whole or not there: they get their name when they are complete."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give another name in the same folder, and rename what was written there in the end.
+
+    After an error or Ctrl-C nothing is left, and an older file stays as it was. A link keeps
+    leading to its file, whose content is new.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder) / "a.txt") as unfinished:
+    ...         _ = unfinished.write_text("all of it")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    target = path.resolve()
+    unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
