@@ -67,7 +67,7 @@ def _write_report(settings: Settings, sections: list[Section]) -> None:
         f"boreod {boreod.__version__}, {options}{settings.count} repetitions, seed "
         f"{settings.seed}. The paper: Micenková, McWilliams, Assent: Learning Representations for "
         "Outlier Detection on a Budget, 2015. All figures here were computed by the command "
-        "`boreod reproduce all`; none was typed in but those marked as the paper's."
+        "boreod reproduce all; none was typed in but those marked as the paper's."
     )
     about = Section("About", [Paragraph(text)])
     everything = [about, *sections]
