@@ -1,5 +1,6 @@
 """Files that are whole or not there: they get their name when they are complete."""
 
+import errno
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     target = path.resolve()
+    if target.exists() and not target.is_file():  # a device would be gone after the renaming
+        raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
         yield unfinished

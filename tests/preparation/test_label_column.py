@@ -60,8 +60,10 @@ def test_categories():
 
 
 def test_one_and_minus_one_are_read_as_the_house_does():
-    with pytest.warns(UserWarning, match="-1 is read as inlier"):
-        assert read_label_column([1, -1, None, -1]).tolist() == [1, 0, -1, 0]
+    with pytest.raises(TableError, match=r"1 and -1 but no 0.*--outlier-label=1"):
+        read_label_column([1, -1, None, -1])
+    with pytest.raises(TableError, match=r"--outlier-label fraud, if the rarest"):
+        read_label_column(["legit", "legit", "fraud"])
 
 
 @pytest.mark.parametrize(

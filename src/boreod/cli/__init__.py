@@ -47,6 +47,6 @@ def main() -> None:
 def _leave_at_once() -> None:
     """End a failed program; Python itself would abort if a thread still waits for a pipe."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):  # there may be none
             stream.flush()
     os._exit(1)

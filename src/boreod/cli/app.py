@@ -6,7 +6,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -88,6 +89,13 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
 def note(text: str) -> None:
     """Print a remark on standard error."""
     typer.echo(f"Note: {_one_line(text)}", err=True)
+
+
+def stop_with_journal(path: Path) -> NoReturn:
+    """End after Ctrl-C, and say where finished runs are, if there are any."""
+    kept = f" Finished runs are kept in {path}; the same command goes on from there."
+    typer.echo("Stopped." + (kept if path.exists() else " No run was finished yet."), err=True)
+    raise typer.Exit(1) from None
 
 
 def split_names(text: str | None) -> list[str] | None:

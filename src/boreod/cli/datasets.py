@@ -20,7 +20,7 @@ def datasets(
         typer.Option(help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
     ] = None,
 ) -> None:
-    """List the data sets, or write one to a table with the columns `row` and `outlier`.
+    """List the data sets, or write one to a table with the columns `id` and `outlier`.
 
     Rows are in an order drawn at random, so the first ones are a fair sample.
 
@@ -29,18 +29,21 @@ def datasets(
     if name is None:
         _show_catalogue()
         return
-    if output is None:
-        raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
     import numpy as np
 
-    from boreod.datasets import load
+    from boreod.datasets import catalogue, load
     from boreod.tables import write_batches
     from boreod.tables.arrow import pa
 
+    known = [info.name for info in catalogue()]
+    if name not in known:
+        raise typer.BadParameter(f"data sets are {', '.join(known)}; got {name!r}.")
+    if output is None:
+        raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
     found = load(name, version, data)
     order = np.random.default_rng(0).permutation(len(found.y))
     columns = {
-        "row": np.arange(1, len(order) + 1),
+        "id": np.arange(1, len(order) + 1),
         **{key: found.X[order, place] for place, key in enumerate(found.feature_names)},
         "outlier": found.y[order],
     }

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from boreod.cli.app import plain_errors, split_names
+from boreod.cli.app import plain_errors, split_names, stop_with_journal
 from boreod.cli.options import (
     Decimal,
     Encoding,
@@ -100,12 +100,7 @@ def evaluate(
             verbose=not quiet,
         )
     except KeyboardInterrupt:
-        typer.echo(
-            f"Stopped. Finished runs are kept in {output / 'runs.jsonl'}; the same command goes on "
-            "from there.",
-            err=True,
-        )
-        raise typer.Exit(1) from None
+        stop_with_journal(output / "runs.jsonl")
     counts = [int((codes == code).sum()) for code in (1, 0, -1)]
     about = (
         f"{table}: {counts[0]} outliers, {counts[1]} inliers, {counts[2]} unlabelled rows, "

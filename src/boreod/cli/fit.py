@@ -19,6 +19,7 @@ from boreod.cli.options import (
     Text,
     all_names,
     read_amount,
+    read_time,
     reading_options,
 )
 
@@ -43,7 +44,9 @@ def fit(
     threshold: Annotated[
         str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
     ] = "0.5",
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of everything random; prices in time are measured anew.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
     separator: Separator = None,
     no_header: NoHeader = False,
@@ -78,7 +81,7 @@ def fit(
         drop=all_names(drop, known) or (),
         keep=all_names(keep, known),
         name="standard input" if table == "-" else Path(table).name,
-        budget=read_amount(budget),
+        budget=read_time(budget),
         threshold=read_amount(threshold),
         random_state=seed,
         n_jobs=jobs,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from boreod.cli.app import plain_errors, split_names
+from boreod.cli.app import plain_errors, split_names, stop_with_journal
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
 
@@ -67,12 +67,7 @@ def reproduce(
     try:
         sections = run(list(PARTS) if part == "all" else [part], settings)
     except KeyboardInterrupt:
-        typer.echo(
-            f"Stopped. Finished runs are kept in {output / 'runs.jsonl'}; the same command goes on "
-            "from there.",
-            err=True,
-        )
-        raise typer.Exit(1) from None
+        stop_with_journal(output / "runs.jsonl")
     if part == "all":
         typer.echo(f"Report: {output / 'report.html'} and {output / 'report.md'}")
     else:

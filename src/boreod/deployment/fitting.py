@@ -1,5 +1,6 @@
 """From a training table to a detector with everything that scoring will need."""
 
+import warnings
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 from boreod.deployment.model import TableModel, name_columns
 from boreod.detector import BORE
 from boreod.labels import INLIER, OUTLIER
+from boreod.neighbors.known_rows import distinct_rows
 from boreod.preparation import Preparation, as_arrow, read_label_column
 from boreod.preparation.roles import Names
 from boreod.selection import BudgetCurve
 from boreod.tables import TableError, read_table
 from boreod.tables.errors import shortened
+
+MANY_COPIES = 0.05  # share of rows
 
 
 def fit_table(
@@ -73,6 +77,7 @@ def fit_table(
     codes = read_label_column(table[label], outlier_label, name=label)
     _check_classes(codes, label)
     rows = preparation.transform(table)
+    _warn_of_oddities(rows, codes)
     detector = BORE(**parameters).fit(name_columns(rows, preparation.names_), codes)
     curve = _trace(detector)
     for part in (detector, detector.representation_):
@@ -87,8 +92,29 @@ def _check_classes(codes: NDArray, label: str) -> None:
     if n_outliers == 0 or n_inliers == 0:
         raise TableError(
             f"Column {shortened(label)} marks {n_outliers} outliers and {n_inliers} inliers in "
-            f"{len(codes)} rows, and at least one of each is needed. Label some, or say which "
-            "value marks an outlier: `outlier_label` (--outlier-label)."
+            f"{len(codes)} rows, and at least one of each is needed. Label some (0 for rows "
+            "that you take for normal), or say which value marks an outlier: `outlier_label` "
+            "(--outlier-label)."
+        )
+
+
+def _warn_of_oddities(rows: NDArray, codes: NDArray) -> None:
+    """Say what would make good figures of a bad detector."""
+    n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
+    if n_outliers > n_inliers:
+        warnings.warn(
+            f"More rows are labelled outliers ({n_outliers}) than inliers ({n_inliers}). If that "
+            "is the wrong way round, name the other value: `outlier_label` (--outlier-label).",
+            UserWarning,
+            stacklevel=3,
+        )
+    copies = len(rows) - len(distinct_rows(rows)[0])
+    if copies > MANY_COPIES * len(rows):
+        warnings.warn(
+            f"{copies} of {len(rows)} rows are copies of others. Out-of-bag figures look better "
+            "than they are, because a row may be judged by a copy of itself.",
+            UserWarning,
+            stacklevel=3,
         )
 
 

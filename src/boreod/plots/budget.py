@@ -175,9 +175,13 @@ class BudgetDisplay:
     def _of(cls, curve: Any, marked: float | None, mark: str) -> Self:
         """Return the display of a detector's budget curve."""
         in_time = curve.unit == "s"
+        order = np.argsort(curve.costs, kind="stable")  # a larger budget may buy a cheaper set
         return cls(
-            curve.costs * _scale(curve),
-            {"AUC": (curve.auc, None), "average precision": (curve.average_precision, None)},
+            curve.costs[order] * _scale(curve),
+            {
+                "AUC": (curve.auc[order], None),
+                "average precision": (curve.average_precision[order], None),
+            },
             marked=marked,
             mark=mark,
             xlabel="prediction time per row [µs]" if in_time else "cost [units]",

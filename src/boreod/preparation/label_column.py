@@ -1,7 +1,6 @@
 """Labels as people write them: 0 and 1, yes and no, a word for fraud; empty is unlabelled."""
 
 import shlex
-import warnings
 from typing import Any
 
 import numpy as np
@@ -41,14 +40,21 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
     encoded = pc.dictionary_encode(cells)
     found = encoded.dictionary.to_pylist()
     if outlier_label is None:
-        codes = _read_words(found, name)
+        codes = _read_words(found, name, _rarest(cells))
     else:
         codes = _read_outlier(found, outlier_label, name)
     indices = pc.fill_null(encoded.indices, len(codes)).to_numpy(zero_copy_only=False)
     return np.array([*codes, UNLABELLED], dtype=np.int64)[indices]
 
 
-def _read_words(found: list[str], name: str) -> list[int]:
+def _rarest(cells: Any) -> str:
+    """Return the value that fewest rows have: of unknown words the likeliest outlier."""
+    counted = [item for item in pc.value_counts(cells).to_pylist() if item["values"] is not None]
+    fewest = min((item["counts"] for item in counted), default=0)
+    return max((item["values"] for item in counted if item["counts"] == fewest), default="")
+
+
+def _read_words(found: list[str], name: str, rarest: str) -> list[int]:
     """Return the codes of the distinct values of a column that says itself what they mean."""
     codes = [_code(value) for value in found]
     unknown = [value for value, code in zip(found, codes, strict=True) if code is None]
@@ -56,17 +62,15 @@ def _read_words(found: list[str], name: str) -> list[int]:
         raise TableError(
             f"Column {shortened(name)} must hold 0 and 1, true and false or yes and no as labels "
             f"(empty for unlabelled rows); it holds {listed(found, 5)}. Say which value marks an "
-            f"outlier: `outlier_label` (--outlier-label {shlex.quote(max(unknown))})."
+            f"outlier: `outlier_label` (--outlier-label {shlex.quote(rarest)}, if the rarest)."
         )
     minus_one = [_canonical(value) == UNLABELLED for value in found]
     if any(minus_one) and OUTLIER in codes and INLIER not in codes:
-        warnings.warn(
-            f"Column {shortened(name)} holds 1 and -1 but no 0, so -1 is read as inlier here, not "
-            "as unlabelled. Use 0 for inliers and leave unlabelled rows empty.",
-            UserWarning,
-            stacklevel=3,
+        raise TableError(
+            f"Column {shortened(name)} holds 1 and -1 but no 0; some call -1 an outlier, others an "
+            f"inlier. Say which value marks an outlier: `outlier_label` (--outlier-label="
+            f"{shlex.quote(rarest)}, if the rarest)."
         )
-        codes = [INLIER if minus else code for minus, code in zip(minus_one, codes, strict=True)]
     return [code for code in codes if code is not None]
 
 

@@ -112,6 +112,8 @@ class TableWriter:
 
     def _open(self) -> Any:
         if self._target is None:
+            if sys.stdout is None:
+                raise TableError("There is no standard output to write to. Name a file.")
             sys.stdout.flush()
             return sys.stdout.buffer
         if _is_device(self._target):
