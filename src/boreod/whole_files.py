@@ -29,6 +29,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     target = path.resolve()
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
     if target.exists() and not target.is_file():  # a device would be gone after the renaming
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries, and of 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_runs_and_repeats(name, protocol):
     if not METHODS[name].is_installed:
-        pytest.skip(f"{METHODS[name].needs} is not installed")
+        pytest.skip(f"{' and '.join(METHODS[name].needs)} is not installed")
     found = run_method(WINE.X, WINE.y, name, 0, protocol)
     assert all(0.0 <= found[measure] <= 1.0 for measure in MEASURES)
     assert found["auc"] > 0.5
@@ -30,7 +30,7 @@ def test_every_method_runs_and_repeats(name, protocol):
 def test_labels_of_judged_rows_do_not_matter(name, monkeypatch):
     """Swapped labels in the test part change the verdict, not the scores."""
     if not METHODS[name].is_installed:
-        pytest.skip(f"{METHODS[name].needs} is not installed")
+        pytest.skip(f"{' and '.join(METHODS[name].needs)} is not installed")
     seen = []
     monkeypatch.setattr(
         "boreod.evaluation.judging.judge", lambda scores, outliers: seen.append(scores) or {}
