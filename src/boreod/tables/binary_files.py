@@ -65,10 +65,10 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Opened:
 
     def batches() -> Iterator[Any]:
         with reading(path, ARROW):
-            if is_stream:
-                yield from opened
-            else:
-                yield from map(opened.get_batch, range(opened.num_record_batches))
+            found = opened if is_stream else map(opened.get_batch, range(opened.num_record_batches))
+            for batch in found:
+                batch.validate(full=True)  # offsets of a damaged file lead anywhere
+                yield batch
 
     return Opened(schema, _plain(batches, schema), [])
 

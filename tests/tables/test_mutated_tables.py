@@ -1,0 +1,48 @@
+"""Damaged files: whatever is wrong with them, there is a table or one sentence."""
+
+import numpy as np
+import pytest
+
+from boreod.tables import TableError, read_table, write_batches
+
+from .test_round_trips import make_table
+
+SUFFIXES = ("csv", "jsonl", "parquet", "arrow", "csv.gz")
+PER_FORMAT = 40
+
+
+def damage(content: bytes, random: np.random.Generator) -> bytes:
+    """Return the content with flipped bits, a piece cut out, doubled, or replaced by odd bytes."""
+    data = bytearray(content)
+    start = int(random.integers(len(data)))
+    stop = min(len(data), start + int(random.integers(1, 40)))
+    kind = random.integers(5)
+    if kind == 0:
+        data[start] ^= 1 << int(random.integers(8))
+    elif kind == 1:
+        del data[start:]
+    elif kind == 2:
+        del data[start:stop]
+    elif kind == 3:
+        data[start:start] = data[start:stop]
+    else:
+        odd = (b'"', b"\x00", b"\xff\xfe", b"\n\n", b",,,", b"\r", b"1e999", b"{", b"nan")
+        data[start:stop] = odd[int(random.integers(len(odd)))]
+    return bytes(data)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_table_or_one_sentence(suffix, tmp_path):
+    path = tmp_path / f"whole.{suffix}"
+    write_batches(path, make_table().to_batches())
+    content, random = path.read_bytes(), np.random.default_rng(0)
+    sentences = []
+    for number in range(PER_FORMAT):
+        damaged = tmp_path / f"damaged_{number}.{suffix}"
+        damaged.write_bytes(damage(content, random))
+        try:
+            read_table(damaged)
+        except TableError as error:
+            sentences.append(str(error))
+    assert sentences  # some damage cannot be overlooked
+    assert not [text for text in sentences if "\n" in text or len(text) > 1000]
