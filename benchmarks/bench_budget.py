@@ -16,11 +16,11 @@ from sklearn.model_selection import train_test_split
 from timing import report
 
 from boreod import BORE
+from boreod.reproduce.budget import draw_costs
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import SETS, folder, load
 
-POOL = (10, 20, 50, 100, 200, 300, 1000, 2000)
 DRAWS = 20
 METHODS = ("budget", "omp", "random")
 BUDGETS = 10
@@ -33,10 +33,7 @@ def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float
     labels = y.copy()
     labels[test] = -1
     model = BORE(random_state=draw, costs="complexity:additive").fit(X, labels)
-    random = np.random.default_rng(draw)
-    scores = [name for name in model.columns_ if name in model.representation_.families_]
-    costs = dict(zip(scores, random.choice(POOL, len(scores)).tolist(), strict=True))
-    total = sum(costs.values()) + len(model.columns_) - len(scores)
+    costs, total = draw_costs(model, draw)
 
     def auc(budget: float, method: str) -> float:
         fast = model.within(budget, costs=costs, selection=method, fill=fill)

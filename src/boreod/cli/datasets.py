@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from boreod.cli.app import plain_errors
+from boreod.cli.options import check_dataset
 
 
 @plain_errors
@@ -31,13 +32,11 @@ def datasets(
         return
     import numpy as np
 
-    from boreod.datasets import catalogue, load
+    from boreod.datasets import load
     from boreod.tables import write_batches
     from boreod.tables.arrow import pa
 
-    known = [info.name for info in catalogue()]
-    if name not in known:
-        raise typer.BadParameter(f"data sets are {', '.join(known)}; got {name!r}.")
+    check_dataset(name)
     if output is None:
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
     found = load(name, version, data)

@@ -75,6 +75,16 @@ def all_names(values: list[str] | None, known: list[str] | None = None) -> list[
     return names
 
 
+def check_dataset(name: str) -> None:
+    """Refuse a name that is in no catalogue, as a mistake in the command."""
+    from boreod.datasets.entries import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def read_time(text: str | None) -> str | None:
     """Return a time per row as it was written; a plain number is refused.
 

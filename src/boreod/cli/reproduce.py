@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from boreod.cli.app import plain_errors, split_names, stop_with_journal
+from boreod.cli.options import check_dataset
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
 
@@ -48,7 +49,6 @@ def reproduce(
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
-    from boreod.datasets import catalogue
     from boreod.report import to_markdown
     from boreod.reproduce import PARTS, SETS, Settings, show_time
     from boreod.reproduce import reproduce as run
@@ -56,10 +56,8 @@ def reproduce(
     if part != "all" and part not in PARTS:
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
     names = tuple(split_names(datasets) or SETS)
-    known = [info.name for info in catalogue()]
     for name in names:
-        if name not in known:
-            raise typer.BadParameter(f"data sets are {', '.join(known)}; got {name!r}.")
+        check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
     settings = Settings(output, names, repetitions, quick, data, jobs, seed, verbose=not quiet)

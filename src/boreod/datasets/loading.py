@@ -119,7 +119,7 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
         background, signal = map(read_csv, paths)
         points, labels = draw_events(background, signal, info.n, info.outliers, seed=version)
     expected = info.files(version)[0].rows_sha256
-    got = _rows_digest(points, labels)
+    got = rows_digest(points, labels)
     if got != expected:
         raise ValueError(
             f"Reading {paths[0].name} must give rows with the SHA-256 {expected}; got {got} with "
@@ -140,7 +140,7 @@ def _is_cached(info: DatasetInfo, version: int, cache: Path) -> bool:
     return all(path.is_file() and path.stat().st_size == size for path, size in paths)
 
 
-def _rows_digest(points: NDArray, labels: NDArray) -> str:
+def rows_digest(points: NDArray, labels: NDArray) -> str:
     """Return the SHA-256 of the bytes of X, little-endian on every machine, and of y."""
     parts: list[Any] = [np.ascontiguousarray(points, dtype="<f8"), labels.astype(np.int8)]
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()

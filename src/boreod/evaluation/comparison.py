@@ -1,12 +1,12 @@
 """The paper's comparison on an own table: which method, which budget, with error bars."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boreod.datasets.loading import rows_digest
 from boreod.detector import BORE
 from boreod.evaluation.budgets import EVERYTHING, read_seconds, run_budgets
 from boreod.evaluation.journal import Journal
@@ -54,21 +54,22 @@ class Comparison:
         fair = [run for run in self.runs if not is_oracle(run)]
         order = Summary(fair).ranking(JUDGED_BY)
         if order:
-            best = order[0]
-            equal = [name for name in order[1:] if not self._is_worse(self.methods, name, best)]
+            best, methods = order[0], self.methods
+            equal = [name for name in order[1:] if not self._is_worse(methods, name, best)]
             text = f"Best by mean {MEASURES[JUDGED_BY]}: {METHODS[best].title}"
             names = ", ".join(METHODS[name].title for name in equal)
             sentences.append(text + (f"; not surely worse: {names}." if equal else "."))
+        budgets = self.budgets
         enough = [
             budget
-            for budget in self.budgets.methods
-            if budget != EVERYTHING and not self._is_worse(self.budgets, budget, EVERYTHING)
+            for budget in budgets.methods
+            if budget != EVERYTHING and not self._is_worse(budgets, budget, EVERYTHING)
         ]
         if enough:
             cheapest = min(enough, key=read_seconds)
             text = "Cheapest budget at which BORE is not surely worse than with all columns"
             sentences.append(f"{text}: {cheapest}.")
-        elif len(self.budgets.methods) > 1:
+        elif len(budgets.methods) > 1:
             sentences.append("Within every budget tried BORE is worse than with all columns.")
         return sentences
 
@@ -164,7 +165,7 @@ def compare_methods(
     for budget in times:
         read_seconds(budget)
     split_rows(codes, 0, protocol, seed)  # says at once if it cannot be done
-    digest = hashlib.sha256(rows.tobytes() + codes.tobytes()).hexdigest()[:16]
+    digest = rows_digest(rows, codes)[:16]
     plan = [(name, number) for name in chosen for number in range(repetitions)]
     tasks = {
         f"{digest}/{name}/{protocol}/{number}/{seed}": (rows, codes, name, number, protocol, seed)

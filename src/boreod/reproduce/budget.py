@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
-from boreod.evaluation import judge, split_rows
+from boreod.evaluation import MEASURES, judge, split_rows
 from boreod.labels import OUTLIER
 from boreod.plots import BudgetDisplay, new_panels, save_picture
 from boreod.report import Block, Figure, Paragraph, Section, Table
@@ -15,7 +15,7 @@ from boreod.reproduce.setup import Settings, load_repetition, write_csv
 
 POOL = (10, 20, 50, 100, 200, 300, 1000, 2000)  # the paper's costs of a score; raw columns cost 1
 SELECTIONS = {"budget": "BORE-Budget", "omp": "BORE-OMP", "random": "BORE-random"}
-SHOWN = {"auc": "AUC", "early_auc": "AUC 0.1"}
+SHOWN = {measure: MEASURES[measure] for measure in ("auc", "early_auc")}
 DRAWS, QUICK_DRAWS = 20, 2
 BUDGETS, QUICK_BUDGETS = 12, 6
 CHEAP = 0.01
@@ -23,7 +23,7 @@ CHEAP = 0.01
 
 def reproduce_budget(settings: Settings) -> Section:
     """Draw mean quality over budgets, costs drawn anew for every split."""
-    results = {name: _all_draws(settings, name) for name in settings.datasets}
+    results = _all_draws(settings)
     rows = [row for name, draws in results.items() for row in _tidy(name, draws)]
     write_csv(settings.folder / "budget.csv", rows)
     draws = len(next(iter(results.values())))
@@ -46,15 +46,21 @@ def count_draws(settings: Settings) -> int:
     return settings.repetitions or (QUICK_DRAWS if settings.quick else DRAWS)
 
 
-def _all_draws(settings: Settings, name: str) -> list[dict[str, Any]]:
-    budgets = QUICK_BUDGETS if settings.quick else BUDGETS
+def _all_draws(settings: Settings) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of all draws by data set."""
+    budgets, draws = QUICK_BUDGETS if settings.quick else BUDGETS, count_draws(settings)
     tasks = {
         f"budget/{settings.key(name, draw)}/{budgets}": (
             name, draw, budgets, settings.seed, settings.data,
         )
-        for draw in range(count_draws(settings))
+        for name in settings.datasets
+        for draw in range(draws)
     }  # fmt: skip
-    return settings.run(_one_draw, tasks, f"budgets, {name}")
+    results = settings.run(_one_draw, tasks, "budgets")
+    return {
+        name: results[place * draws : (place + 1) * draws]
+        for place, name in enumerate(settings.datasets)
+    }
 
 
 def _one_draw(name: str, draw: int, n_budgets: int, seed: int, data: Path | None) -> dict[str, Any]:

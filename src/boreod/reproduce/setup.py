@@ -3,8 +3,7 @@
 import csv
 import sys
 from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
+from functools import cache, cached_property
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod import datasets
+from boreod.datasets.loading import rows_digest
 from boreod.evaluation import Journal, run_method, run_tasks
 from boreod.report import write_text
 from boreod.representation import OutlierRepresentation
@@ -62,6 +62,11 @@ class Settings:
         """Number of repetitions."""
         return self.repetitions or (QUICK_REPETITIONS if self.quick else REPETITIONS)
 
+    @cached_property
+    def journal(self) -> Journal:
+        """Finished runs in the folder, read once."""
+        return Journal(self.folder / "runs.jsonl")
+
     def only(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of a figure's data sets that are wanted, or all that are wanted."""
         return tuple(name for name in names if name in self.datasets) or self.datasets
@@ -80,8 +85,7 @@ class Settings:
         some_may_fail: bool = False,
     ) -> list[dict[str, Any]]:
         """Return the results of tasks, those of earlier runs from the journal."""
-        journal = Journal(self.folder / "runs.jsonl")
-        results = run_tasks(work, tasks, journal, self.n_jobs, label, self.verbose)
+        results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
         failed = [result["error"] for result in results if "error" in result]
         if len(failed) > (len(results) - 1 if some_may_fail else 0):
             raise RuntimeError(
@@ -92,13 +96,14 @@ class Settings:
     def key(self, name: str, repetition: int) -> str:
         """Return what tells a split of a data set from all others, the rows themselves included."""
         version = _versions(name)[repetition % len(_versions(name))]
-        return f"{name}/{repetition}/{self.seed}/{_digest(name, version, self.data)}"
+        digest = _digest(name, version, self.data, self.verbose)
+        return f"{name}/{repetition}/{self.seed}/{digest}"
 
     def fetch(self, repetitions: int) -> None:
         """Make sure that all data are there, before processes ask for them all at once."""
         for name in self.datasets:
-            for version in _versions(name)[:repetitions]:
-                datasets.load(name, version, self.data, verbose=self.verbose)
+            for repetition in range(min(repetitions, len(_versions(name)))):
+                self.key(name, repetition)
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
@@ -113,9 +118,9 @@ def _versions(name: str) -> tuple[int, ...]:
 
 
 @cache
-def _digest(name: str, version: int, data: Path | None) -> str:
-    found = datasets.load(name, version, data, verbose=False)
-    return sha256(found.X.tobytes() + found.y.tobytes()).hexdigest()[:12]
+def _digest(name: str, version: int, data: Path | None, verbose: bool) -> str:
+    found = datasets.load(name, version, data, verbose=verbose)
+    return rows_digest(found.X, found.y)[:12]
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
