@@ -54,7 +54,7 @@ def early_auc(scores: NDArray, outliers: NDArray, most: float = 0.1) -> float:
     """
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
-    false, true = _roc(scores, outliers)
+    false, true = roc_rates(scores, outliers)
     end = int(
         np.searchsorted(false, most)
     )  # the first at or beyond: steps at the edge do not count
@@ -107,7 +107,7 @@ def average_precision(scores: NDArray, outliers: NDArray) -> float:
     5.0
     """
     n_outliers, n_inliers = _count(outliers)
-    false, true = _roc(scores, outliers)
+    false, true = roc_rates(scores, outliers)
     hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
     precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
     return float(np.sum(np.diff(true) * precision[1:]))
@@ -131,13 +131,27 @@ def true_positive_rates(scores: NDArray, outliers: NDArray, false_rates: NDArray
     >>> true_positive_rates(scores, np.array([True, False, True, False]), np.array([0, 0.5, 1]))
     array([0.5, 1. , 1. ])
     """
-    false, true = _roc(scores, outliers)
+    false, true = roc_rates(scores, outliers)
     top = np.append(np.diff(false) != 0, True)  # of several points above each other, the last
     return np.interp(false_rates, false[top], true[top])
 
 
-def _roc(scores: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
-    """Return false- and true-positive rates at every distinct score, from (0, 0) on."""
+def roc_rates(scores: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
+    """Return false- and true-positive rates at every distinct score, from (0, 0) on.
+
+    Parameters
+    ----------
+    scores
+        High for outliers.
+    outliers
+        Whether each row is an outlier.
+
+    Examples
+    --------
+    >>> false, true = roc_rates(np.array([0.9, 0.4, 0.4]), np.array([True, True, False]))
+    >>> false.tolist(), true.tolist()
+    ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
+    """
     n_outliers, n_inliers = _count(outliers)
     order = np.argsort(-scores, kind="stable")
     last_of_tie = np.append(np.diff(scores[order]) != 0, True)

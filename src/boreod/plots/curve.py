@@ -39,14 +39,6 @@ class Curve:
         return f"{self.quality:.3f}{separator}[{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
 
 
-def rates(ranks: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
-    """Return false- and true-positive rates at every distinct rank, from (0, 0) on."""
-    from sklearn.metrics import roc_curve
-
-    false, true, _ = roc_curve(outliers, ranks, drop_intermediate=False)
-    return false, true
-
-
 def resampled_rates(
     ranks: NDArray, outliers: NDArray, random_state: Any
 ) -> Iterator[tuple[NDArray, NDArray]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from boreod.metrics import roc_rates
 from boreod.plots.checks import (
     check_lengths,
     check_share,
@@ -16,7 +17,7 @@ from boreod.plots.checks import (
     read_rankings,
     refuse_inverted_scores,
 )
-from boreod.plots.curve import Curve, rates, resampled_rates
+from boreod.plots.curve import Curve, resampled_rates
 from boreod.plots.labels import add_key, size_in_points, size_of_key
 from boreod.plots.rooms import find_corner, find_rooms
 from boreod.plots.style import (
@@ -249,7 +250,7 @@ class RankingDisplay(ABC):
         cls, ranks: NDArray, outliers: NDArray, interval: float | None, random_state: Any
     ) -> Curve:
         share = float(outliers.mean())
-        false, true = rates(ranks, outliers)
+        false, true = roc_rates(ranks, outliers)
         x, y = cls._points(false, true, share)
         quality = cls._judge(ranks, outliers)
         if interval is None:
