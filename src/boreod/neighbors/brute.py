@@ -1,8 +1,8 @@
 """Exact search by brute force: a float32 pass over the table, then float64 for the few that matter.
 
 The first pass gives candidates and tells up to which distance they are complete. True distances of
-the candidates then show whether the k nearest lie below that; if not, the row is searched again in
-float64 throughout. The result is exact whatever the first pass found.
+the candidates then show that the k nearest lie below that; where ties left no room to note all
+candidates, the cells of the table that are near enough are searched again in float64.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled
 from boreod.neighbors.metrics import distances_to_tile, finish, length, reduced_distance
-from boreod.neighbors.ordering import bring_first, group_by_row, largest, sort_pairs
-from boreod.neighbors.rough import TILE, RoughTable
+from boreod.neighbors.ordering import bring_first, comes_before, group_by_row, last_of, sort_pairs
+from boreod.neighbors.rough import RoughTable, box_lengths
 
 NO_RADII = np.empty(0)
 
@@ -32,14 +32,15 @@ class BruteForce:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
         self.points = points
-        self.columns = np.ascontiguousarray(points.T)
         self.rough = RoughTable(points, metric)
+        cells = self.rough.cells
+        self._cells = (cells.order, cells.cuts, cells.low, cells.high)
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
         candidates, count, complete_to, _, _ = self.rough.find_candidates(rows, k, NO_RADII)
         return _nearest_of(
-            self.points, self.columns, rows, candidates, count, complete_to, k, self.metric
+            self.points, *self._cells, rows, candidates, count, complete_to, k, self.metric
         )
 
     def nearest_and_reverse(
@@ -53,7 +54,7 @@ class BruteForce:
             rows, k, radii
         )
         distances, indices = _nearest_of(
-            self.points, self.columns, rows, candidates, count, complete_to, k, self.metric
+            self.points, *self._cells, rows, candidates, count, complete_to, k, self.metric
         )
         reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
         return distances, indices, reverse
@@ -62,7 +63,10 @@ class BruteForce:
 @compiled
 def _nearest_of(
     points: NDArray,
-    columns: NDArray,
+    order: NDArray,
+    cuts: NDArray,
+    low: NDArray,
+    high: NDArray,
     rows: NDArray,
     candidates: NDArray,
     count: NDArray,
@@ -86,7 +90,19 @@ def _nearest_of(
             for place in range(size):
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:
-            size = _search_all(columns, rows[row], metric, kept, candidates[row], k)
+            size = _search_again(
+                points,
+                order,
+                cuts,
+                low,
+                high,
+                rows[row],
+                complete_to[row],
+                metric,
+                kept,
+                candidates[row],
+                k,
+            )
         bring_first(kept, candidates[row], k, size)
         sort_pairs(kept, candidates[row], k)
         for place in range(k):
@@ -96,24 +112,38 @@ def _nearest_of(
 
 
 @compiled
-def _search_all(
-    columns: NDArray, row: NDArray, metric: int, kept: NDArray, kept_index: NDArray, k: int
+def _search_again(
+    points: NDArray,
+    order: NDArray,
+    cuts: NDArray,
+    low: NDArray,
+    high: NDArray,
+    row: NDArray,
+    farthest: float,
+    metric: int,
+    kept: NDArray,
+    kept_index: NDArray,
+    k: int,
 ) -> int:
     """Search one row in float64; return how many are kept, the nearest ``k`` among them."""
-    count, limit = 0, np.inf
-    tile = np.empty(TILE)
-    for start in range(0, columns.shape[1], TILE):
-        stop = min(columns.shape[1], start + TILE)
-        distances_to_tile(columns, start, stop, row, metric, tile)
-        for place in range(stop - start):
-            if tile[place] < limit:
-                if count == kept.shape[0]:
-                    bring_first(kept, kept_index, k, count)
-                    count, limit = k, largest(kept, k)
-                    if tile[place] >= limit:
-                        continue
-                kept[count], kept_index[count] = tile[place], start + place
-                count += 1
+    count, limit, limit_index = 0, np.inf, np.int32(0)
+    bounds = np.empty(cuts.shape[0] - 1)
+    box_lengths(low, high, row, metric, bounds)
+    for cell in range(bounds.shape[0]):
+        if bounds[cell] > farthest:
+            continue
+        for index in order[cuts[cell] : cuts[cell + 1]]:
+            distance = reduced_distance(row, points[index], metric)
+            if count >= k and not comes_before(distance, index, limit, limit_index):
+                continue
+            if count == kept.shape[0]:
+                bring_first(kept, kept_index, k, count)
+                count = k
+                limit, limit_index = last_of(kept, kept_index, k)
+                if not comes_before(distance, index, limit, limit_index):
+                    continue
+            kept[count], kept_index[count] = distance, index
+            count += 1
     return count
 
 
@@ -135,4 +165,9 @@ def _truly_covering(
             source[found], covering[found], distances[found] = source[entry], index, distance
             found += 1
     offsets, order = group_by_row(source[:found], rows.shape[0])
-    return offsets, covering[order], distances[order]
+    covering, distances = covering[order], distances[order]
+    for row in range(rows.shape[0]):  # cells do not come in the order of indices
+        span = slice(offsets[row], offsets[row + 1])
+        by_index = np.argsort(covering[span])
+        covering[span], distances[span] = covering[span][by_index], distances[span][by_index]
+    return offsets, covering, distances

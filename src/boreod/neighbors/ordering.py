@@ -90,6 +90,16 @@ def largest(values: NDArray, size: int) -> float:
 
 
 @compiled
+def last_of(distances: NDArray, indices: NDArray, size: int) -> tuple[float, int]:
+    """Return the pair that comes last among the first ``size``."""
+    last = 0
+    for position in range(1, size):
+        if comes_before(distances[last], indices[last], distances[position], indices[position]):
+            last = position
+    return distances[last], indices[last]
+
+
+@compiled
 def group_by_row(rows: NDArray, n_rows: int) -> tuple[NDArray, NDArray]:
     """Return offsets and an order that put entries of the same row together, order kept."""
     offsets = np.zeros(n_rows + 1, np.int64)

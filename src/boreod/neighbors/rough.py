@@ -4,23 +4,32 @@ In float32 a processor compares twice as many rows at once, but distances are ro
 what rounding does: let the table be centered and u = 2^-24. Rounding moves a row x by at most
 u |x|, and the length of a difference is computed to a relative error below (d + 4) u. For rows q
 and x at distance D, |x| is at most |q| + D, so the float32 distance differs from D by at most
-2 u |q| + (d + 5) u D.
+2 u |q| + (d + 5) u D = e + c D.
+
+So if k rows have float32 distances up to f, the k-th distance is at most B = (f + e) / (1 - c), and
+every row that near has a float32 distance of at most B / (1 - c) + e: the limit that is safe.
+
+The table lies in cells of nearby rows; a cell whose box is too far away is not even looked at.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
+from boreod.neighbors.cells import Cells
 from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
+from boreod.neighbors.ordering import bring_first, largest
 
-TILE = 1024  # rows of the table that meet the rows of a block together
-SAMPLE = 1024  # rows of the table from which a limit is guessed
+TILE = 256  # rows of a cell, which meet the rows of a block together
+NEAR = 4  # cells that give a first limit
+SAMPLE = 1024  # rows that give the center of the table
 UNIT = 2.0**-24  # relative rounding error of float32
 UNDERFLOW = 1e-17  # of a float32 distance in a table scaled to 1
+ROUNDED = 1.0 + 2.0**-20  # more than a few float32 operations lose
 
 
 class RoughTable:
-    """A table in float32, centered and scaled to [-1, 1], one column after the other.
+    """A table in float32, centered and scaled to [-1, 1], one column after the other, in cells.
 
     Parameters
     ----------
@@ -32,13 +41,16 @@ class RoughTable:
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
+        self.cells = Cells.of(points, TILE)
         # Rows of a table are often sorted, so the sample is spread over all of it.
-        step = -(-points.shape[0] // SAMPLE)
-        self.center = np.median(points[::step], axis=0)
-        centered = points.T - self.center[:, np.newaxis]
-        self.scale = np.abs(centered).max() or 1.0
-        self.columns = np.ascontiguousarray(centered / self.scale, dtype=np.float32)
-        self.sample = np.ascontiguousarray(self.columns[:, ::step][:, :SAMPLE])
+        self.center = np.median(points[:: -(-len(points) // SAMPLE)], axis=0)
+        sides = np.maximum(points.max(axis=0) - self.center, self.center - points.min(axis=0))
+        self.scale = float(sides.max()) or 1.0
+        self.columns = np.empty(points.T.shape, np.float32)
+        for column, center in enumerate(self.center):  # one at a time: a whole copy is large
+            values = points[self.cells.order, column]
+            self.columns[column] = (values - center) / self.scale
+        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
     def find_candidates(
         self, rows: NDArray, k: int, radii: NDArray
@@ -50,59 +62,139 @@ class RoughTable:
         candidates, count
             Indices, and how many of them there are, for every row.
         complete_to
-            Length of difference up to which the candidates hold every reference row.
+            Length of difference up to which the candidates hold every reference row. If there are
+            more than noted, the k nearest are within it all the same.
         source, covering
             Rows and reference rows of which the one may lie within the radius of the other.
         """
+        if self._reach is None or self._reach[0] is not radii:  # the same for every block
+            lengths = as_lengths(radii, self.metric)[self.cells.order] if len(radii) else radii
+            self._reach = (radii, lengths, _largest_in(lengths, self.cells.cuts))
+        _, lengths, farthest = self._reach
         return _scan(
             self.columns,
-            self.sample,
+            self.cells.order,
+            self.cells.cuts,
+            self.cells.low,
+            self.cells.high,
             rows,
             self.center,
             self.scale,
             k,
-            as_lengths(radii, self.metric),
+            lengths,
+            farthest,
             self.metric,
         )
 
 
 @compiled
+def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
+    """Return the largest radius in every cell, negative if there are none."""
+    result = np.full(cuts.shape[0] - 1, -1.0)
+    for cell in range(result.shape[0] if lengths.shape[0] > 0 else 0):
+        result[cell] = lengths[cuts[cell] : cuts[cell + 1]].max()
+    return result
+
+
+@compiled
 def _scan(
     columns: NDArray,
-    sample: NDArray,
+    order: NDArray,
+    cuts: NDArray,
+    low: NDArray,
+    high: NDArray,
     rows: NDArray,
     center: NDArray,
     scale: float,
     k: int,
     radii: NDArray,
+    farthest: NDArray,
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-    """Meet the table tile by tile: a tile is read from memory once for the whole block."""
-    m, n = rows.shape[0], columns.shape[1]
+    """Meet the table cell by cell: a cell is read from memory once for the whole block."""
+    m, n_cells = rows.shape[0], cuts.shape[0] - 1
     growth = 1.0 / (1.0 - (rows.shape[1] + 5) * UNIT)
     rough, error = _round_rows(rows, center, scale, metric)
     reach = (radii * (growth / scale)).astype(np.float32)
-    limit, complete_to = np.empty(m, np.float32), np.empty(m)
-    tile = np.empty(max(TILE, SAMPLE), np.float32)
+    candidates = np.empty((m, 4 * k + 4 * TILE), np.int32)
+    kept = np.empty(candidates.shape, np.float32)
+    count, bounds = np.zeros(m, np.int64), np.empty((m, n_cells))
+    limit, complete_to = np.full(m, np.float32(np.inf)), np.full(m, np.inf)
+    tile, met = np.empty(TILE, np.float32), np.zeros((m, n_cells), np.bool_)
     for row in range(m):
-        limit[row] = _guess_limit(sample, rough[row], k, n, metric, tile)
-        complete_to[row] = (length(np.float64(limit[row]), metric) - error[row]) / growth * scale
-    candidates, count = np.empty((m, 8 * k + 64), np.int32), np.zeros(m, np.int64)
-    source, covering, found = np.empty(256, np.int32), np.empty(256, np.int32), 0
-    for start in range(0, n, TILE):
-        stop = min(n, start + TILE)
-        for row in range(m):
+        box_lengths(low, high, rows[row], metric, bounds[row])
+        for cell in _nearest_cells(bounds[row]):
+            start, stop = cuts[cell], cuts[cell + 1]
             distances_to_tile(columns, start, stop, rough[row], metric, tile)
-            count[row] = _keep_below(tile, start, stop, limit[row], candidates[row], count[row])
-            if reach.shape[0] > 0:
-                if found + TILE > source.shape[0]:
-                    source, covering = _lengthen(source), _lengthen(covering)
+            here = order[start:stop]
+            count[row] = _keep_below(tile, here, limit[row], kept[row], candidates[row], count[row])
+            met[row, cell] = True
+        count[row], limit[row], complete_to[row] = _tighten(
+            kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
+        )
+    source, covering, found = np.empty(TILE, np.int32), np.empty(TILE, np.int32), 0
+    for cell in range(n_cells):
+        start, stop = cuts[cell], cuts[cell + 1]
+        here = order[start:stop]
+        for row in range(m):
+            wanted = bounds[row, cell] <= complete_to[row] and not met[row, cell]
+            covers = bounds[row, cell] <= farthest[cell]
+            if wanted or covers:
+                distances_to_tile(columns, start, stop, rough[row], metric, tile)
+            if wanted:
+                if count[row] + TILE > kept.shape[1]:
+                    count[row], limit[row], complete_to[row] = _tighten(
+                        kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
+                    )
+                count[row] = _keep_below(
+                    tile, here, limit[row], kept[row], candidates[row], count[row]
+                )
+            if covers:
+                source, covering = _with_room(source, found), _with_room(covering, found)
                 before = found
                 found = _keep_covering(
-                    tile, start, stop, reach, np.float32(error[row]), metric, covering, found
+                    tile, here, reach[start:stop], error[row], metric, covering, found
                 )
                 source[before:found] = row
+    for row in range(m):
+        count[row], limit[row], complete_to[row] = _tighten(
+            kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
+        )
     return candidates, count, complete_to, source[:found], covering[:found]
+
+
+@compiled
+def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDArray) -> None:
+    """Fill ``out`` with the lengths of the differences between a row and the boxes of all cells."""
+    for cell in range(out.shape[0]):
+        out[cell] = 0.0
+    for column in range(row.shape[0]):
+        lowest, highest, value = low[column], high[column], row[column]
+        if metric == MANHATTAN:
+            for cell in range(out.shape[0]):
+                out[cell] += max(lowest[cell] - value, value - highest[cell], 0.0)
+        else:
+            for cell in range(out.shape[0]):
+                difference = max(lowest[cell] - value, value - highest[cell], 0.0)
+                out[cell] += difference * difference
+    if metric != MANHATTAN:
+        for cell in range(out.shape[0]):
+            out[cell] = np.sqrt(out[cell])
+
+
+@compiled
+def _nearest_cells(bounds: NDArray) -> NDArray:
+    """Return the few cells that are nearest to a row."""
+    size = min(NEAR, bounds.shape[0])
+    nearest, at = np.full(size, np.inf), np.zeros(size, np.int64)
+    for cell in range(bounds.shape[0]):
+        if bounds[cell] < nearest[-1]:
+            place = size - 1
+            while place > 0 and nearest[place - 1] > bounds[cell]:
+                nearest[place], at[place] = nearest[place - 1], at[place - 1]
+                place -= 1
+            nearest[place], at[place] = bounds[cell], cell
+    return at
 
 
 @compiled
@@ -122,36 +214,54 @@ def _round_rows(
 
 
 @compiled
-def _guess_limit(
-    sample: NDArray, row: NDArray, k: int, n: int, metric: int, tile: NDArray
-) -> float:
-    """Guess a reduced distance that a little more than ``k`` reference rows stay below."""
-    size = sample.shape[1]
-    expected = k * size / n
-    rank = int(expected + 2.5 * np.sqrt(expected) + 2.0)
-    if rank > size // 4:  # a large part of the table: nothing to be saved
-        return 0.0
-    distances_to_tile(sample, 0, size, row, metric, tile)
-    lowest = np.full(rank, np.float32(np.inf))
-    for value in tile[:size]:
-        if value < lowest[-1]:
-            place = rank - 1
-            while place > 0 and lowest[place - 1] > value:
-                lowest[place] = lowest[place - 1]
-                place -= 1
-            lowest[place] = value
-    return lowest[-1]
+def _tighten(
+    kept: NDArray,
+    candidates: NDArray,
+    count: int,
+    k: int,
+    error: float,
+    growth: float,
+    scale: float,
+    metric: int,
+) -> tuple[int, np.float32, float]:
+    """Drop candidates that are too far.
+
+    Returns how many stay, the reduced limit for others, and the length up to which it misses none.
+    If there are more than were noted, they are as many, and the limits are those of the noted ones.
+    """
+    noted = min(count, kept.shape[0])
+    if noted < k:
+        return count, np.float32(np.inf), np.inf
+    bring_first(kept, candidates, k, noted)
+    kth = length(np.float64(largest(kept, k)), metric)
+    safe = (kth + error) * growth * growth + error
+    limit = np.float32((safe if metric == MANHATTAN else safe * safe) * ROUNDED)
+    complete_to = (length(np.float64(limit), metric) - error) / growth * scale
+    if count > noted:
+        return count, limit, complete_to
+    stay = k
+    for place in range(k, count):
+        if kept[place] <= limit:
+            kept[stay], candidates[stay] = kept[place], candidates[place]
+            stay += 1
+    return stay, limit, complete_to
 
 
 @compiled
 def _keep_below(
-    tile: NDArray, start: int, stop: int, limit: np.float32, candidates: NDArray, count: int
+    tile: NDArray,
+    rows: NDArray,
+    limit: np.float32,
+    kept: NDArray,
+    candidates: NDArray,
+    count: int,
 ) -> int:
-    """Note the rows of a tile up to the limit; return how many there are, noted or not."""
-    for place in range(stop - start):
+    """Note the rows of a cell up to the limit; return how many, or more than there is room for."""
+    if count + rows.shape[0] > kept.shape[0]:  # ties fill it up
+        return kept.shape[0] + 1
+    for place in range(rows.shape[0]):
         if tile[place] <= limit:
-            if count < candidates.shape[0]:
-                candidates[count] = start + place
+            kept[count], candidates[count] = tile[place], rows[place]
             count += 1
     return count
 
@@ -159,26 +269,27 @@ def _keep_below(
 @compiled
 def _keep_covering(
     tile: NDArray,
-    start: int,
-    stop: int,
+    rows: NDArray,
     reach: NDArray,
-    error: np.float32,
+    error: float,
     metric: int,
     covering: NDArray,
     found: int,
 ) -> int:
-    """Note the rows of a tile whose radius may cover the row; return how many so far."""
-    for index in range(start, stop):
-        bound = reach[index] + error
-        if tile[index - start] <= (bound if metric == MANHATTAN else bound * bound):
-            covering[found] = index
+    """Note the rows of a cell whose radius may cover the row; return how many so far."""
+    for place in range(rows.shape[0]):
+        bound = reach[place] + np.float32(error)
+        if tile[place] <= (bound if metric == MANHATTAN else bound * bound):
+            covering[found] = rows[place]
             found += 1
     return found
 
 
 @compiled
-def _lengthen(values: NDArray) -> NDArray:
-    """Return a longer array that begins with the values and has room for another tile."""
+def _with_room(values: NDArray, used: int) -> NDArray:
+    """Return an array that begins with the used values and has room for another cell."""
+    if used + TILE <= values.shape[0]:
+        return values
     longer = np.empty(2 * values.shape[0] + TILE, values.dtype)
-    longer[: values.shape[0]] = values
+    longer[:used] = values[:used]
     return longer

@@ -1,10 +1,9 @@
 """Exact search in a k-d tree, for tables of few columns.
 
-Every node knows the box around its rows. Box distances add their terms in the order of the columns
-as row distances do; rounding is monotone, so a box distance never exceeds the computed distance of
-a row inside, and pruning loses nothing, not even ties. A box without extent (many copies of one
-row) is a leaf of any size, and its copies are taken in the order of their indices until one is
-refused: copies do not slow the search for neighbors down.
+Every node knows the box around its rows, and what a box excludes is excluded for certain
+(:mod:`boreod.neighbors.cells`): pruning loses nothing, not even ties. A box without extent (many
+copies of one row) is a leaf of any size, and its copies are taken in the order of their indices
+until one is refused: copies do not slow the search for neighbors down.
 
 Reverse neighbors are found in the same tree: a node whose box is farther away than the largest
 radius inside cannot hold one.
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
-from boreod.neighbors.metrics import MANHATTAN, finish, reduced_distance, reduced_reach
-from boreod.neighbors.ordering import bring_first, comes_before, replace_last, sort_pairs
+from boreod.neighbors.cells import box_distance, count_nodes, halve, is_leaf
+from boreod.neighbors.metrics import finish, reduced_distance, reduced_reach
+from boreod.neighbors.ordering import comes_before, replace_last, sort_pairs
 
 LEAF = 24
 
@@ -35,8 +35,7 @@ class KDTree:
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
-        levels = max(0, int(np.ceil(np.log2(max(1, points.shape[0] / LEAF)))))
-        self.order, self.spans, self.boxes = _build(points, 2 ** (levels + 1) - 1)
+        self.order, self.spans, self.boxes = halve(points, count_nodes(len(points), LEAF))
         self.points = points[self.order]
         self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
@@ -57,56 +56,6 @@ class KDTree:
             self.points, self.order, self.spans, self.boxes, rows, in_order, reach, self.metric
         )
         return distances, indices, reverse
-
-
-@compiled
-def _build(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Halve the rows along the widest side of their box until a leaf is small or without extent."""
-    n, d = points.shape
-    order = np.arange(n).astype(np.int32)
-    spans = np.zeros((n_nodes, 2), np.int64)  # a node that does not exist has an empty span
-    boxes = np.empty((n_nodes, 2, d))
-    values = np.empty(n)
-    spans[0, 1] = n
-    for node in range(n_nodes):
-        start, stop = spans[node]
-        if start == stop:
-            continue
-        widest, extent = 0, 0.0
-        for column in range(d):
-            low = high = points[order[start], column]
-            for place in range(start + 1, stop):
-                low = min(low, points[order[place], column])
-                high = max(high, points[order[place], column])
-            boxes[node, 0, column], boxes[node, 1, column] = low, high
-            if high - low > extent:
-                widest, extent = column, high - low
-        if extent == 0.0 or 2 * node + 2 >= n_nodes:
-            order[start:stop].sort()
-            continue
-        for place in range(start, stop):
-            values[place] = points[order[place], widest]
-        middle = (start + stop) // 2
-        bring_first(values[start:stop], order[start:stop], middle - start, stop - start)
-        spans[2 * node + 1] = start, middle
-        spans[2 * node + 2] = middle, stop
-    return order, spans, boxes
-
-
-@compiled
-def _box_distance(box: NDArray, row: NDArray, metric: int) -> float:
-    """Return the reduced distance of a row to the nearest corner, side or inside of a box."""
-    total = 0.0
-    for column in range(row.shape[0]):
-        difference = max(box[0, column] - row[column], row[column] - box[1, column], 0.0)
-        total += difference if metric == MANHATTAN else difference * difference
-    return total
-
-
-@compiled
-def _is_leaf(spans: NDArray, node: int) -> bool:
-    child = 2 * node + 1
-    return child >= spans.shape[0] or spans[child, 0] == spans[child, 1]
 
 
 @compiled
@@ -131,14 +80,14 @@ def _nearest(
             node = waiting[depth]
             if bound[depth] > best[0]:
                 continue
-            if _is_leaf(spans, node):
+            if is_leaf(spans, node):
                 _visit_leaf(
                     points, order, spans[node], boxes[node], rows[row], metric, best, best_index
                 )
                 continue
             near, far = 2 * node + 1, 2 * node + 2
-            to_near = _box_distance(boxes[near], rows[row], metric)
-            to_far = _box_distance(boxes[far], rows[row], metric)
+            to_near = box_distance(boxes[near], rows[row], metric)
+            to_far = box_distance(boxes[far], rows[row], metric)
             if to_far < to_near:
                 near, far, to_near, to_far = far, near, to_far, to_near
             waiting[depth], bound[depth] = far, to_far
@@ -176,7 +125,7 @@ def _largest_below(radii: NDArray, spans: NDArray) -> NDArray:
     """Return the largest radius below every node."""
     result = np.zeros(spans.shape[0])
     for node in range(spans.shape[0] - 1, -1, -1):
-        if _is_leaf(spans, node):
+        if is_leaf(spans, node):
             for place in range(spans[node, 0], spans[node, 1]):
                 result[node] = max(result[node], radii[place])
         else:
@@ -204,10 +153,10 @@ def _reverse(
         while depth > 0:
             depth -= 1
             node = waiting[depth]
-            bound = _box_distance(boxes[node], rows[row], metric)
+            bound = box_distance(boxes[node], rows[row], metric)
             if bound > reduced_reach(reach[node], metric):
                 continue
-            if not _is_leaf(spans, node):
+            if not is_leaf(spans, node):
                 waiting[depth], waiting[depth + 1] = 2 * node + 1, 2 * node + 2
                 depth += 2
                 continue

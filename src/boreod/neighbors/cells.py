@@ -1,0 +1,119 @@
+"""Cells: a table cut into groups of nearby rows, each with the box around them.
+
+Box distances add their terms in the order of the columns as row distances do; rounding is monotone,
+so the distance to a box never exceeds the computed distance to a row inside. What a box excludes is
+excluded for certain.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled
+from boreod.neighbors.metrics import MANHATTAN
+from boreod.neighbors.ordering import bring_first
+
+
+@compiled
+def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Halve the rows along the widest side of their box until a leaf is small or without extent.
+
+    Returns an order of the rows, the span of every node in it, and its box. The children of node
+    ``i`` are ``2 i + 1`` and ``2 i + 2``; a node that does not exist has an empty span.
+    """
+    n, d = points.shape
+    order = np.arange(n).astype(np.int32)
+    spans = np.zeros((n_nodes, 2), np.int64)
+    boxes = np.empty((n_nodes, 2, d))
+    values = np.empty(n)
+    spans[0, 1] = n
+    for node in range(n_nodes):
+        start, stop = spans[node]
+        if start == stop:
+            continue
+        widest, extent = 0, 0.0
+        for column in range(d):
+            low = high = points[order[start], column]
+            for place in range(start + 1, stop):
+                low = min(low, points[order[place], column])
+                high = max(high, points[order[place], column])
+            boxes[node, 0, column], boxes[node, 1, column] = low, high
+            if high - low > extent:
+                widest, extent = column, high - low
+        if extent == 0.0 or 2 * node + 2 >= n_nodes:
+            order[start:stop].sort()
+            continue
+        for place in range(start, stop):
+            values[place] = points[order[place], widest]
+        middle = (start + stop) // 2
+        bring_first(values[start:stop], order[start:stop], middle - start, stop - start)
+        spans[2 * node + 1] = start, middle
+        spans[2 * node + 2] = middle, stop
+    return order, spans, boxes
+
+
+def count_nodes(n_rows: int, leaf: int) -> int:
+    """Return how many nodes give leaves of at most so many rows."""
+    levels = max(0, int(np.ceil(np.log2(max(1, n_rows / leaf)))))
+    return 2 ** (levels + 1) - 1
+
+
+@compiled
+def is_leaf(spans: NDArray, node: int) -> bool:
+    """Tell whether a node has no children."""
+    child = 2 * node + 1
+    return child >= spans.shape[0] or spans[child, 0] == spans[child, 1]
+
+
+@compiled
+def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
+    """Return the reduced distance of a row to the nearest corner, side or inside of a box."""
+    total = 0.0
+    for column in range(row.shape[0]):
+        difference = max(box[0, column] - row[column], row[column] - box[1, column], 0.0)
+        total += difference if metric == MANHATTAN else difference * difference
+    return total
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of at most so many rows, for one pass over all of them.
+
+    Attributes
+    ----------
+    order
+        Rows, cell after cell.
+    cuts
+        Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order.
+    low, high
+        Corners of the boxes, one column of the table after the other: (columns, cells).
+    """
+
+    order: NDArray
+    cuts: NDArray
+    low: NDArray
+    high: NDArray
+
+    @classmethod
+    def of(cls, points: NDArray, most_rows: int) -> "Cells":
+        """Cut a table into cells."""
+        order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
+        cuts, nodes = _leaves(spans, most_rows)
+        low, high = (np.ascontiguousarray(boxes[nodes, side].T) for side in (0, 1))
+        return cls(order, cuts, low, high)
+
+
+@compiled
+def _leaves(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
+    """Return cuts and nodes of the leaves in order; large clumps of copies become several cells."""
+    starts, nodes = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    for node in range(spans.shape[0]):
+        if spans[node, 0] < spans[node, 1] and is_leaf(spans, node):
+            for start in range(spans[node, 0], spans[node, 1], most_rows):
+                starts.append(start)
+                nodes.append(np.int64(node))
+    by_start = np.argsort(np.array(starts))
+    cuts = np.empty(len(starts) + 1, np.int64)
+    cuts[:-1], cuts[-1] = np.array(starts)[by_start], spans[0, 1]
+    return cuts, np.array(nodes)[by_start]

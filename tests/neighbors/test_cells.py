@@ -1,0 +1,48 @@
+"""Cells hold every row once, inside its box; brute force over them survives masses of ties."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from boreod.neighbors.brute import BruteForce
+from boreod.neighbors.cells import Cells
+from boreod.neighbors.metrics import METRICS, embed
+from boreod.neighbors.rough import TILE
+from boreod.neighbors.tree import KDTree
+
+RANDOM = np.random.default_rng(5)
+TABLES = {
+    "scattered": RANDOM.normal(size=(3000, 4)),
+    "clumps": RANDOM.integers(0, 2, (6000, 2)).astype(float),
+    "two rows": np.array([[0.0, 1.0], [2.0, 3.0]]),
+    "far away": RANDOM.normal(1e6, 1e-3, size=(2000, 3)),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_cells_hold_every_row_in_its_box(name):
+    points = TABLES[name]
+    cells = Cells.of(points, TILE)
+    assert_array_equal(np.sort(cells.order), np.arange(len(points)))
+    assert cells.cuts[0] == 0
+    assert cells.cuts[-1] == len(points)
+    for number, (start, stop) in enumerate(zip(cells.cuts[:-1], cells.cuts[1:], strict=True)):
+        assert 0 < stop - start <= TILE
+        inside = points[cells.order[start:stop]]
+        assert_array_equal(inside.min(axis=0), cells.low[:, number])
+        assert_array_equal(inside.max(axis=0), cells.high[:, number])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", TABLES)
+def test_brute_force_equals_the_tree(name, metric):
+    """More than a thousand rows at one distance do not fit among the candidates."""
+    points = embed(TABLES[name], METRICS[metric])
+    radii = np.abs(RANDOM.normal(0.5, 0.5, len(points)))
+    k = min(70, len(points))
+    brute, tree = (
+        backend(points, METRICS[metric]).nearest_and_reverse(points[:40], k, radii)
+        for backend in (BruteForce, KDTree)
+    )
+    for mine, theirs in zip((*brute[:2], *brute[2]), (*tree[:2], *tree[2]), strict=True):
+        assert_array_equal(mine, theirs)
