@@ -137,7 +137,7 @@ def test_two_rows():
         ({"random_state": np.random.default_rng(0)}, "`random_state` must be None, an integer"),
         ({"random_state": -1}, "`random_state` must be None, an integer"),
         ({"ks": b"a"}, "list of positive integers"),
-        ({"backend": "ball"}, "got 'ball'"),
+        ({"neighbors": "ball"}, "got 'ball'"),
         ({"n_jobs": 0}, "n_jobs.*got 0"),
         ({"n_jobs": "two"}, "n_jobs.*got 'two'"),
     ],
@@ -227,7 +227,7 @@ def test_interrupt_stops_all_threads(rows):
         "import numpy as np, sys\n"
         "from boreod import OutlierRepresentation\n"
         "X = np.random.default_rng(0).normal(size=(60_000, 20))\n"
-        "OutlierRepresentation(['lof'], [5], backend='brute').fit(X[:2000])\n"
+        "OutlierRepresentation(['lof'], [5], neighbors='brute').fit(X[:2000])\n"
         "print('ready', flush=True)\n"
         "try:\n"
         "    OutlierRepresentation(n_jobs=2).fit(X)\n"

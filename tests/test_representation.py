@@ -41,7 +41,7 @@ def test_grid_equals_columns_one_by_one(rows, column):
 @pytest.mark.parametrize("backend", ["brute", "tree", "auto"])
 def test_threads_and_backends_change_nothing(threads, backend, rows):
     expected = OutlierRepresentation(n_jobs=1).fit(rows)
-    other = OutlierRepresentation(n_jobs=threads, backend=backend)
+    other = OutlierRepresentation(n_jobs=threads, neighbors=backend)
     assert_array_equal(other.fit_transform(rows), expected.transform(rows))
     assert_array_equal(other.transform(rows + 0.1), expected.transform(rows + 0.1))
 

@@ -8,16 +8,20 @@ __all__ = [
     "BORE",
     "ColumnsLeftOutWarning",
     "Costs",
+    "InvertedLists",
     "ModelFileError",
     "OutlierRepresentation",
     "View",
     "__version__",
+    "engine",
     "load_model",
     "save_model",
 ]
 
 if TYPE_CHECKING:
+    from boreod import engine
     from boreod.detector import BORE
+    from boreod.neighbors import InvertedLists
     from boreod.persistence import ModelFileError, load_model, save_model
     from boreod.plan import ColumnsLeftOutWarning
     from boreod.representation import OutlierRepresentation
@@ -28,6 +32,7 @@ _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.plan",
     "Costs": "boreod.selection.costs",
+    "InvertedLists": "boreod.neighbors",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation",
     "View": "boreod.views",
@@ -38,6 +43,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `import boreod` itself stays cheap."""
+    if name == "engine":
+        return import_module("boreod.engine")
     if name not in _HOMES:
         raise AttributeError(f"module 'boreod' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -123,7 +123,8 @@ class Budgeted(BaseEstimator):
     def choose_threshold(self, threshold: float | str) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores."""
         check_is_fitted(self)
-        return choose_threshold(threshold, self.oob_proba_, self._training.codes)
+        training = self._training
+        return choose_threshold(threshold, self.oob_proba_, training.codes, training.weights)
 
     def _learn(self, columns: list[str]) -> None:
         """Solve the bags on some of the columns, with the options of the fit."""

@@ -30,12 +30,17 @@ class Correction:
         return self.slope * log_odds + self.shift
 
 
-def correct_for_balance(bags: Bags) -> Correction:
-    """Return the correction for bags that overstate outliers."""
-    return Correction(float(np.log(bags.kept_inliers / bags.kept_outliers)))
+def correct_for_balance(bags: Bags, inlier_share: float) -> Correction:
+    """Return the correction for bags that overstate outliers.
+
+    ``inlier_share`` is that of the labelled inliers of which the bags were drawn at all.
+    """
+    return Correction(float(np.log(inlier_share * bags.kept_inliers / bags.kept_outliers)))
 
 
-def calibrate(log_odds: NDArray, codes: NDArray, otherwise: Correction) -> Correction:
+def calibrate(
+    log_odds: NDArray, codes: NDArray, inlier_share: float, otherwise: Correction
+) -> Correction:
     """Fit a line to out-of-bag log-odds; ``otherwise`` is used, aloud, if that makes no sense."""
     labelled = np.isfinite(log_odds) & (codes >= 0)
     targets = (codes[labelled] == OUTLIER).astype(np.float64)
@@ -43,12 +48,12 @@ def calibrate(log_odds: NDArray, codes: NDArray, otherwise: Correction) -> Corre
         columns = log_odds[labelled, np.newaxis]
         shift, slope = fit_logistic(columns, targets, TINY_PENALTY).coefficients.tolist()
         if slope > 0:
-            return Correction(shift, slope)
+            return Correction(shift + float(np.log(inlier_share)), slope)
     warnings.warn(
         "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
         "probabilities are corrected for the balance of the bags only.",
         UserWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
     return otherwise
 
@@ -61,5 +66,5 @@ def warn_without_score(log_odds: NDArray) -> None:
             f"{missing} labelled rows are in every bag, so they have no out-of-bag probability "
             "(NaN). More labelled outliers or more bags would help.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -25,6 +25,21 @@ class KnownView:
     known: KnownRows
 
 
+@dataclass(eq=False)
+class KnownViews:
+    """All views: what an engine sends to where new rows are scored."""
+
+    views: list[KnownView]
+
+    def score(self, rows: NDArray) -> list[NDArray]:
+        """Return the scores of some rows in every view."""
+        return [view.scored.score(rows, view.known.find(rows)) for view in self.views]
+
+
+def _score(views: KnownViews, item: tuple[slice, NDArray]) -> list[NDArray]:
+    return views.score(item[1])
+
+
 @dataclass
 class FittedColumns:
     """Everything that is needed to compute some columns for new rows.
@@ -52,6 +67,7 @@ class FittedColumns:
         taken = [name for name in self.raw if name in place]
         self._raw_from = [self.raw.index(name) for name in taken]
         self._raw_to = [place[name] for name in taken]
+        self._scored_views = KnownViews(self.views)
         self._view_to = [[place[n] for n in view.scored.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
 
@@ -76,16 +92,20 @@ class FittedColumns:
     def _compute(self, points: NDArray, engine: Engine) -> NDArray:
         result = np.empty((points.shape[0], len(self.names)))
 
-        def fill(rows: slice) -> None:
-            block, out = points[rows], result[rows]
-            for view, to in zip(self.views, self._view_to, strict=True):
-                out[:, to] = view.scored.score(block, view.known.find(block))
+        def take(item: tuple[slice, NDArray], scores: list[NDArray]) -> None:
+            self._put(scores, result[item[0]])
 
         if self.views and len(points) <= SEARCH_ROWS:
-            fill(slice(0, len(points)))  # one row must not wait for threads
+            self._put(self._scored_views.score(points), result)  # one row must not wait for threads
         elif self.views:
-            engine.map(fill, list(blocks(points.shape[0], SEARCH_ROWS)), "scores of new rows")
+            items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
+            engine.feed(_score, items, take, "scores of new rows", [self._scored_views])
         return self._fill_rest(result, points)
+
+    def _put(self, scores: list[NDArray], out: NDArray) -> None:
+        """Write the scores of all views where they belong."""
+        for to, of_view in zip(self._view_to, scores, strict=True):
+            out[:, to] = of_view
 
     def assemble(self, points: NDArray, scores: Sequence[Sequence[NDArray]]) -> NDArray:
         """Return the columns of the training rows, whose scores are there already."""

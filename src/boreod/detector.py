@@ -4,22 +4,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in
 
 from boreod.bagging import draw_bags
-from boreod.budgeting import Budgeted
 from boreod.calibration import warn_without_score
-from boreod.explanation import Explanation
+from boreod.engine import count_rows, gather_column, gather_rows, is_collection
 from boreod.labels import INLIER, OUTLIER, read_labels
+from boreod.lookahead import Bagging
 from boreod.parameters import check_parameters
+from boreod.prediction import Predicting
+from boreod.reference import Shares, draw_reference
 from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scaling import SCALERS, MinMax
 from boreod.training import Training, make_representation
 
 
-class BORE(ClassifierMixin, Budgeted):
+class BORE(ClassifierMixin, Predicting):
     """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
 
     Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
@@ -32,6 +33,14 @@ class BORE(ClassifierMixin, Budgeted):
         An :class:`OutlierRepresentation`, or None for its defaults; with a budget and more than
         10000 rows these include the views ``"sample:256"`` and ``"sample:1024"``, whose searches
         are cheap.
+    neighbors
+        How neighbors are searched, see :mod:`boreod.neighbors.backends`; ``"auto"`` leaves it to
+        the representation, which is exact as long as that is affordable.
+    reference_size
+        Learn from so many rows: all labelled outliers and a sample of the others. None for all.
+    reference_sampling
+        ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
+        places, ``"random"`` does not.
     input_scaling
         ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
         them.
@@ -80,8 +89,11 @@ class BORE(ClassifierMixin, Budgeted):
     ----------
     classes_
         The two labels, inlier first.
+    reference_rows_
+        Positions of the training rows that were learned from: all, unless ``reference_size`` says
+        otherwise.
     oob_proba_
-        Corrected probability of every training row from the bags that did not hold it.
+        Corrected probability of every one of these rows from the bags that did not hold it.
     threshold_
         Probability above which ``predict`` says outlier.
     columns_
@@ -106,6 +118,9 @@ class BORE(ClassifierMixin, Budgeted):
     def __init__(
         self,
         representation: Any = None,
+        neighbors: Any = "auto",
+        reference_size: int | None = None,
+        reference_sampling: str = "stratified",
         input_scaling: str | None = "minmax",
         scaling: str = "minmax",
         n_bags: int = 50,
@@ -125,6 +140,9 @@ class BORE(ClassifierMixin, Budgeted):
         verbose: bool = False,
     ) -> None:
         self.representation = representation
+        self.neighbors = neighbors
+        self.reference_size = reference_size
+        self.reference_sampling = reference_sampling
         self.input_scaling = input_scaling
         self.scaling = scaling
         self.n_bags = n_bags
@@ -162,28 +180,80 @@ class BORE(ClassifierMixin, Budgeted):
                 "neighbor graph, and bags are balanced already. Leave it out."
             )
         with all_or_nothing(self):
-            self._fit(X, y)
+            self._fit(X, y, None)
         return self
 
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
+    def fit_sample(self, X: ArrayLike, y: ArrayLike, shares: Shares) -> "BORE":
+        """Learn from a reference sample that was drawn already, of a table that is elsewhere.
+
+        Parameters
+        ----------
+        X, y
+            Rows of the sample, as in :meth:`fit`.
+        shares
+            What :meth:`draw_reference` returned with it.
+        """
+        with all_or_nothing(self):
+            self._fit(X, y, shares)
+        return self
+
+    def draw_reference(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
+        """Return the rows that a fit would learn from, None for all, and which part they are.
+
+        Parameters
+        ----------
+        codes
+            Labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
+        """
+        check_parameters(self)
+        return draw_reference(
+            codes, self.reference_size, self.reference_sampling, self._draw_seeds()[3]
+        )
+
+    def _draw_seeds(self) -> list[int]:
+        random = read_seed(self.random_state)
+        return random.randint(np.iinfo(np.int32).max, size=4).tolist()
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, shares: Shares | None) -> None:
         check_parameters(self)
         for stale in {"penalty_", "gradients_", "selection_", "cost_"} & set(vars(self)):
             delattr(self, stale)
-        rows = read_rows(self, X, fitting=True)
-        codes, classes = read_labels(y, len(rows), self.outlier_label)
-        random = read_seed(self.random_state)
-        seeds = random.randint(np.iinfo(np.int32).max, size=3).tolist()
+        seeds = self._draw_seeds()
+        lazy = is_collection(X)
+        rows: Any = X if lazy else read_rows(self, X, fitting=True)
+        n_rows = sum(count_rows(X)) if lazy else len(rows)
+        labels = gather_column(y) if lazy else y
+        codes, classes = read_labels(labels, n_rows, self.outlier_label)
+        chosen = None
+        if shares is None:
+            how = (self.reference_size, self.reference_sampling, seeds[3])
+            chosen, shares = draw_reference(codes, *how)
+        if lazy:
+            rows = read_rows(self, gather_rows(X, chosen), fitting=True)
+        elif chosen is not None:
+            rows = rows[chosen]
+        self.reference_rows_ = np.arange(n_rows) if chosen is None else chosen
+        self._learn_from(rows, codes[self.reference_rows_], classes, shares, seeds)
+
+    def _learn_from(
+        self, rows: NDArray, codes: NDArray, classes: NDArray, shares: Shares, seeds: list[int]
+    ) -> None:
+        """Go the way from rows to bags; everything is fitted here."""
         self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
         points = self._scale_input(rows)
         representation = make_representation(
             self.representation, len(rows), self.budget is not None, seeds[0]
-        ).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
-        table = representation.fit_compute(points, _check_feature_names_in(self))
-        scaler = SCALERS[self.scaling]().fit(table)
+        )
+        if not isinstance(self.neighbors, str) or self.neighbors != "auto":
+            representation.set_params(neighbors=self.neighbors)
+        representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
         bags = draw_bags(outliers, inliers, len(rows), self.n_bags, self.share, seeds[1])
+        bagging = Bagging(*bags.rows.shape)
+        table = representation.fit_compute(points, _check_feature_names_in(self), bagging)
+        scaler = SCALERS[self.scaling]().fit(table)
         self._training = Training(
-            representation, scaler, scaler.transform(table), codes, bags, seeds[2]
+            representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]
         )
         names = ("classifier", "penalty", "aggregation", "calibration", "threshold")
         self._options = {name: getattr(self, name) for name in names}  # `within` needs them later
@@ -195,70 +265,8 @@ class BORE(ClassifierMixin, Budgeted):
             self._narrow()
         self.threshold_ = self.choose_threshold(self.threshold)
 
-    def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
-        """Return probabilities of inlier and outlier.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        raw
-            Return the bags' mean, uncorrected for their balance.
-        """
-        outlier = expit(self._log_odds(X, corrected=not raw))
-        return np.column_stack([1.0 - outlier, outlier])
-
-    def decision_function(self, X: ArrayLike) -> NDArray:
-        """Return corrected log-odds of being an outlier.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
-        return self._log_odds(X)
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of every row, by ``threshold_``.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
-        odds = self._log_odds(X)
-        return self.classes_[(odds > logit(self.threshold_)).astype(int)]
-
-    def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
-        """Return what each column added to each row's log-odds.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        grouped
-            Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
-        """
-        table = self._represent(X)
-        result = self._ensemble.explain(table)
-        return result.grouped(self.representation_.families_) if grouped else result
-
-    @property
-    def columns_(self) -> list[str]:
-        """Names of the columns in use."""
-        check_is_fitted(self)
-        return self.representation_.columns_
-
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _represent(self, X: ArrayLike) -> NDArray:
-        check_is_fitted(self)
-        return self._ensemble.represent(self._scale_input(read_rows(self, X, fitting=False)))
-
-    def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
-        table = self._represent(X)
-        return self._ensemble.log_odds(table, corrected)

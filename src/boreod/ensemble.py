@@ -64,9 +64,10 @@ class Ensemble:
             self.head = LogisticHead(training.table, training.bags, float(penalty), engine)
         self.base = training.mean_inlier
         odds = combine(self.head.log_odds(training.table), aggregation, ~training.bags.holds)
-        self.correction = correct_for_balance(training.bags)
+        share = training.shares.inliers
+        self.correction = correct_for_balance(training.bags, share)
         if calibration == "oob":
-            self.correction = calibrate(odds, training.codes, self.correction)
+            self.correction = calibrate(odds, training.codes, share, self.correction)
         self.oob_log_odds = self.correction.apply(odds)
         self._n_bags = len(training.bags.rows)
 

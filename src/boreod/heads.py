@@ -62,7 +62,7 @@ class LogisticHead:
                 f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
                 f"{self.gradients.max():.1e}). Raise `penalty`.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     @classmethod

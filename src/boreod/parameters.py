@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from boreod.reference import check_reference
 from boreod.representation import OutlierRepresentation
 from boreod.rows import is_number
 from boreod.scaling import SCALERS
@@ -32,6 +33,7 @@ def check_parameters(model: Any) -> None:
     is_positive = is_number(model.penalty) and 0.0 < float(model.penalty) < np.inf
     if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
         raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
+    check_reference(model.reference_size, model.reference_sampling)
     read_threshold(model.threshold)
     check_costs(model.costs)
     if model.budget is not None:

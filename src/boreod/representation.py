@@ -14,13 +14,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.columns import FittedColumns, KnownView
-from boreod.engine import Engine, Threads
-from boreod.neighbors import BACKENDS, KnownRows
+from boreod.engine import Engine, current_engine
+from boreod.lookahead import Bagging, look_ahead
+from boreod.neighbors import KnownRows, RecallError, check_backend
 from boreod.plan import make_plan, read_ks, read_scorers, warn_left_out
 from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scored_view import ScoredView
 from boreod.scorers.foreign import ForeignDetector
 from boreod.views import resolve_views
+
+NO_BAGS = Bagging()
 
 
 class OutlierRepresentation(TransformerMixin, BaseEstimator):
@@ -43,8 +46,12 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         ``"manhattan"``, ``"cosine"``, or :class:`boreod.View` objects.
     passthrough
         Whether the raw columns come first.
-    backend
-        Exact search: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster on a pilot.
+    neighbors
+        How neighbors are searched: ``"auto"`` for the faster of the exact ``"brute"`` and
+        ``"tree"`` on a pilot, ``"faiss-flat"`` (exact), ``"faiss-ivf"`` or
+        :class:`boreod.InvertedLists` (approximate), or an object like scikit-learn's
+        ``KNeighborsTransformer``. An approximate search is refused if it misses too many neighbors
+        of isolated rows.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -76,7 +83,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         ks: Any = None,
         views: Any = ("full",),
         passthrough: bool = True,
-        backend: str = "auto",
+        neighbors: Any = "auto",
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool = False,
@@ -85,7 +92,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         self.ks = ks
         self.views = views
         self.passthrough = passthrough
-        self.backend = backend
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -135,7 +142,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         points
             Float64 rows in C order.
         """
-        return self.fitted_columns_.compute(points, Threads(self.n_jobs, self.verbose))
+        return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns.
@@ -183,7 +190,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             points = read_rows(self, X, fitting=True)
             return self.fit_compute(points, _check_feature_names_in(self))
 
-    def fit_compute(self, points: NDArray, names: Sequence[str]) -> NDArray:
+    def fit_compute(
+        self, points: NDArray, names: Sequence[str], bagging: Bagging = NO_BAGS
+    ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
         Parameters
@@ -192,32 +201,42 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             Float64 rows in C order, not to be changed afterwards.
         names
             Names of their columns.
+        bagging
+            What is learned afterwards, for the forecast of time and memory.
         """
         requests, detectors = read_scorers(self.scorers)
         ks = read_ks(self.ks)
-        if not isinstance(self.backend, str) or self.backend not in ("auto", *BACKENDS):
-            raise ValueError(
-                f"`backend` must be 'auto' or one of {list(BACKENDS)}; got {self.backend!r}."
-            )
+        check_backend(self.neighbors)
         if not isinstance(self.passthrough, bool | np.bool_):
             raise ValueError(f"`passthrough` must be True or False; got {self.passthrough!r}.")
-        engine = Threads(self.n_jobs, self.verbose)
+        engine = current_engine(self.n_jobs, self.verbose)
         random = read_seed(self.random_state)
         raw = [str(name) for name in names]
         self.n_features_in_ = points.shape[1]
 
+        self.left_out_: list[str] = []
+        planned = []
+        for space in resolve_views(self.views, points.shape[0], raw, random):
+            size = len(points) if space.rows is None else len(space.rows)
+            plan, left_out = make_plan(requests, ks, size, space.name)
+            self.left_out_ += left_out
+            planned += [(space, plan)] if plan else []
+        search = look_ahead(points, planned, self.neighbors, engine, bagging)
         views: list[KnownView] = []
         scores: list[list[NDArray]] = []
-        self.left_out_: list[str] = []
         everywhere = KnownRows(points)
-        for space in resolve_views(self.views, points.shape[0], raw, random):
+        for space, plan in planned:
             known = everywhere if space.rows is None else KnownRows(points[space.rows])
-            plan, left_out = make_plan(requests, ks, known.rows.shape[0], space.name)
-            self.left_out_ += left_out
-            if plan:
-                scored, of_reference = ScoredView.fit(known.rows, space, plan, self.backend, engine)
-                views.append(KnownView(scored, known))
-                scores.append(_spread(views[-1], of_reference, points, engine))
+            # samples are small: nothing is saved there by missing neighbors
+            how = search if space.rows is None else "auto"
+            try:
+                scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
+            except RecallError:
+                if how == self.neighbors:
+                    raise
+                scored, of_reference = ScoredView.fit(known.rows, space, plan, "brute", engine)
+            views.append(KnownView(scored, known))
+            scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
         fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
         raw = raw if self.passthrough else []

@@ -5,7 +5,9 @@ frozen descriptions of the reference rows. Nothing of a scorer is written twice.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +52,10 @@ class FittedScorer:
             own.append(self.describe(step, block, own))
         return self.scorer.finish(self.compare(block, own), self.summary)
 
+    def as_it_is(self) -> "FittedScorer":
+        """Return a copy that stays the same when further descriptions come."""
+        return replace(self, frozen=list(self.frozen))
+
     def keep(self, ks: Ks) -> "FittedScorer":
         """Return the same scorer for some of its ks."""
         columns = [self.ks.index(k) for k in ks]
@@ -84,14 +90,14 @@ class ScoredView:
         points: NDArray,
         space: Space,
         plan: list[PlannedScorer],
-        backend: str,
+        neighbors: Any,
         engine: Engine,
     ) -> tuple["ScoredView", list[NDArray]]:
         """Search, describe and compare all reference rows; return their scores too, by scorer."""
         scorers = [FittedScorer(p.label, p.scorer, p.ks) for p in plan]
         ks, reverse_k = _depths(scorers)
         graph = NeighborGraph(
-            points.take(space.columns, axis=1), ks, reverse_k, space.metric, backend, engine
+            points.take(space.columns, axis=1), ks, reverse_k, space.metric, neighbors, engine
         )
         view = cls(space, graph, scorers)
         scores = view._score_reference(engine)
@@ -140,47 +146,56 @@ class ScoredView:
         One scorer at a time goes over all rows, because what it remembers fits into the cache and
         what all remember does not. Only scorers that share geometry describe together.
         """
-        sharing = self._sharing_geometry
+        graph, sharing = self.graph.of_training_rows(), self._sharing_geometry
         if sharing:
-            self._describe_reference(sharing, 0, self.geometry_rows, engine)
+            self._describe_reference(graph, sharing, 0, self.geometry_rows, engine)
         scores = []
         for s in self.scorers:
             for step in range(len(s.frozen), len(s.scorer.descriptions)):
-                self._describe_reference([s], step, BLOCK_ROWS, engine)
-            scores.append(self._compare_reference(s, engine))
+                self._describe_reference(graph, [s], step, BLOCK_ROWS, engine)
+            scores.append(self._compare_reference(graph, s, engine))
         return scores
 
     def _describe_reference(
-        self, scorers: list[FittedScorer], step: int, block_rows: int, engine: Engine
+        self,
+        graph: NeighborGraph,
+        scorers: list[FittedScorer],
+        step: int,
+        block_rows: int,
+        engine: Engine,
     ) -> None:
         """Compute one description of all reference rows for some scorers."""
-        n = self.graph.n_distinct
-        results = [np.empty((n, len(s.ks))) for s in scorers]
+        results = [np.empty((graph.n_distinct, len(s.ks))) for s in scorers]
 
-        def describe(rows: slice) -> None:
-            block = self.graph.training_block(rows)
-            for s, result in zip(scorers, results, strict=True):
-                result[rows] = s.describe(step, block, [array[block.own] for array in s.frozen])
+        def take(rows: slice, described: list[NDArray]) -> None:
+            for result, block in zip(results, described, strict=True):
+                result[rows] = block
 
-        engine.map(describe, list(blocks(n, block_rows)), self._label(scorers))
+        engine.feed(
+            partial(_describe, step=step),
+            list(blocks(graph.n_distinct, block_rows)),
+            take,
+            self._label(scorers),
+            [graph, [s.as_it_is() for s in scorers]],
+        )
         for s, result in zip(scorers, results, strict=True):
-            s.frozen.append(self.graph.spread(result))
+            s.frozen.append(graph.spread(result))
 
-    def _compare_reference(self, s: FittedScorer, engine: Engine) -> NDArray:
+    def _compare_reference(self, graph: NeighborGraph, s: FittedScorer, engine: Engine) -> NDArray:
         """Return the scores of all reference rows and remember their summary."""
         if not s.scorer.compares():
             scores = s.frozen[-1]
             s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
         else:
-            n = self.graph.n_distinct
-            of_distinct = np.empty((n, len(s.ks)))
-
-            def compare(rows: slice) -> None:
-                block = self.graph.training_block(rows)
-                of_distinct[rows] = s.compare(block, [array[block.own] for array in s.frozen])
-
-            engine.map(compare, list(blocks(n, BLOCK_ROWS)), self._label([s]))
-            scores = self.graph.spread(of_distinct)
+            of_distinct = np.empty((graph.n_distinct, len(s.ks)))
+            engine.feed(
+                _compare,
+                list(blocks(graph.n_distinct, BLOCK_ROWS)),
+                of_distinct.__setitem__,
+                self._label([s]),
+                [graph, s.as_it_is()],
+            )
+            scores = graph.spread(of_distinct)
         s.summary = s.scorer.summarize(scores)
         return s.scorer.finish(scores, s.summary)
 
@@ -197,6 +212,20 @@ class ScoredView:
         """Number of rows whose geometry fits into the cache."""
         depth = max((s.ks[-1] for s in self._sharing_geometry), default=1)
         return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
+
+
+def _describe(
+    graph: NeighborGraph, scorers: list[FittedScorer], rows: slice, step: int
+) -> list[NDArray]:
+    """Return one description of some reference rows for every scorer."""
+    block = graph.training_block(rows)
+    return [s.describe(step, block, [array[block.own] for array in s.frozen]) for s in scorers]
+
+
+def _compare(graph: NeighborGraph, s: FittedScorer, rows: slice) -> NDArray:
+    """Return unfinished scores of some reference rows."""
+    block = graph.training_block(rows)
+    return s.compare(block, [array[block.own] for array in s.frozen])
 
 
 def _depths(scorers: list[FittedScorer]) -> tuple[Ks, int]:

@@ -20,8 +20,12 @@ from boreod.rows import is_number
 ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>'"
 
 
-def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> float:
+def choose_threshold(
+    spelling: Any, probabilities: NDArray, codes: NDArray, weights: NDArray | None = None
+) -> float:
     """Return the threshold for out-of-bag probabilities of the training rows.
+
+    ``weights`` tell for how many rows of a larger table each one stands.
 
     Examples
     --------
@@ -34,6 +38,7 @@ def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> f
     kind, number = read_threshold(spelling)
     judged = np.isfinite(probabilities)
     scores, codes = probabilities[judged], codes[judged]
+    weights = np.ones(len(scores)) if weights is None else weights[judged]
     if kind == "probability":
         return number
     needed = {"alerts": codes >= -1, "fpr": codes == 0, "precision": codes == 1}[kind]
@@ -43,12 +48,13 @@ def choose_threshold(spelling: Any, probabilities: NDArray, codes: NDArray) -> f
             "every bag. Pass a probability, or label more rows."
         )
     if kind == "alerts":
-        return _below(np.sort(scores)[::-1], int(number))
+        return _for_alerts(int(number), scores, weights)
     if kind == "fpr":
         inliers = np.sort(scores[codes == 0])[::-1]
         allowed = int(number * len(inliers))
         return float(inliers[allowed]) if allowed < len(inliers) else 0.0
-    return _for_precision(number, scores[codes >= 0], codes[codes >= 0])
+    labelled = codes >= 0
+    return _for_precision(number, scores[labelled], codes[labelled], weights[labelled])
 
 
 def read_threshold(spelling: Any) -> tuple[str, float]:
@@ -69,11 +75,21 @@ def read_threshold(spelling: Any) -> tuple[str, float]:
     raise ValueError(f"`threshold` must be {ALLOWED}; got {spelling!r}.")
 
 
-def _for_precision(wanted: float, scores: NDArray, codes: NDArray) -> float:
+def _for_alerts(wanted: int, scores: NDArray, weights: NDArray) -> float:
+    """Return a threshold that rows of about this weight are above."""
+    order = np.argsort(-scores, kind="stable")
+    alerts = np.cumsum(weights[order])
+    count = int(np.searchsorted(alerts, wanted)) + 1
+    if 1 < count <= len(alerts) and alerts[count - 1] - wanted > wanted - alerts[count - 2]:
+        count -= 1
+    return _below(scores[order], count)
+
+
+def _for_precision(wanted: float, scores: NDArray, codes: NDArray, weights: NDArray) -> float:
     """Return the lowest threshold at which enough of the alerts are outliers."""
     order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    precision = np.cumsum(codes[order] == 1) / np.arange(1, len(ranked) + 1)
+    ranked, weights = scores[order], weights[order]
+    precision = np.cumsum(weights * (codes[order] == 1)) / np.cumsum(weights)
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
     if len(good) == 0:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from boreod.bagging import Bags
 from boreod.labels import INLIER, OUTLIER
+from boreod.reference import Shares
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import Scaler
 
@@ -32,6 +33,8 @@ class Training:
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
     bags
         Rows of the bags.
+    shares
+        Which part of a larger table the rows are.
     seed
         Of classifiers and random choices.
     """
@@ -41,6 +44,7 @@ class Training:
     table: NDArray
     codes: NDArray
     bags: Bags
+    shares: Shares
     seed: int
 
     def keep(self, columns: list[str]) -> "Training":
@@ -56,6 +60,11 @@ class Training:
             scaler=self.scaler.keep(places),
             table=self.table[:, places],
         )
+
+    @property
+    def weights(self) -> NDArray:
+        """For how many rows of the table each training row stands."""
+        return self.shares.weigh(self.codes)
 
     @property
     def mean_inlier(self) -> NDArray:

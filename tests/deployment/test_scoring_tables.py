@@ -162,7 +162,7 @@ def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, m
     owner, method = {
         "score": (TableModel, "log_odds"),
         "spool": (Spool, "write"),
-        "write": (writing_module, "_with_ranks"),
+        "write": (writing_module, "with_ranks"),
     }[place]
     original = getattr(owner, method)
     monkeypatch.setattr(owner, method, fail_later)

@@ -44,7 +44,7 @@ def test_advice_names_what_cannot_be_told_apart():
         }.items()
         for number, value in enumerate(values)
     ]  # fmt: skip
-    advice = Comparison(runs, []).advice()
+    advice = Comparison(runs, [], []).advice()
     assert advice == ["Best by mean average precision: BORE; not surely worse: BE."]
 
 

@@ -36,7 +36,7 @@ CONFIGURATIONS = {
             ["lof", "odin"], [4], views=["sample:40", "sample:60"]
         )
     },
-    "tree": {"representation": OutlierRepresentation(["lof", "kdeos"], [5], backend="tree")},
+    "tree": {"representation": OutlierRepresentation(["lof", "kdeos"], [5], neighbors="tree")},
     "scores only": {"representation": clone(FEW).set_params(passthrough=False)},
     "parameters of scores": {
         "representation": OutlierRepresentation(
@@ -129,7 +129,7 @@ def test_every_configuration(name, data, tmp_path):
 @pytest.mark.parametrize("backend", ["brute", "tree"])
 def test_every_score_alone(scorer, backend, data, tmp_path):
     X, y, new = data
-    grid = OutlierRepresentation([scorer], [4, 12], passthrough=False, backend=backend)
+    grid = OutlierRepresentation([scorer], [4, 12], passthrough=False, neighbors=backend)
     model = fit({"representation": grid}, X, y)
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
@@ -235,7 +235,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     save_model(loaded, tmp_path / "b.boreod")
     for stored in (loaded.stored_, load_model(tmp_path / "b.boreod").stored_):
         assert stored.extra == extra
-        assert stored.format == 1
+        assert stored.format == 2
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         facts = stored.training
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)

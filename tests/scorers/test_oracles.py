@@ -44,7 +44,7 @@ def test_training_rows(table, name, k, column, request):
 def test_new_rows(table, backend, name, k, request):
     points = request.getfixturevalue(table)
     new = np.vstack([points[::20] + 0.375, [[50.0] * points.shape[1]]])
-    model = OutlierRepresentation([name], [k], passthrough=False, backend=backend).fit(points)
+    model = OutlierRepresentation([name], [k], passthrough=False, neighbors=backend).fit(points)
     expected = oracle(name).new_rows(points, new, k)
     in_sample = oracle(name).in_sample(points, k)
     assert_allclose(

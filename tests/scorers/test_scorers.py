@@ -57,7 +57,7 @@ def test_far_row_is_outlying(name, rows):
 def test_training_rows_again(name, table, backend, request):
     """Also with copies: identical rows have identical neighborhoods."""
     points = request.getfixturevalue(table)
-    model = OutlierRepresentation([name], KS, passthrough=False, backend=backend)
+    model = OutlierRepresentation([name], KS, passthrough=False, neighbors=backend)
     before, again = model.fit_transform(points), model.transform(points)
     if name == "kdeos" and table == "grid":  # sums over copies, which may come in another order
         assert_allclose(again, before, rtol=1e-12)

@@ -1,7 +1,7 @@
 """``boreod evaluate``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ from boreod.cli.options import (
     all_names,
     reading_options,
 )
+
+if TYPE_CHECKING:
+    from boreod.evaluation import Comparison
 
 
 @plain_errors
@@ -42,6 +45,10 @@ def evaluate(
     ] = None,
     budgets: Annotated[
         str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
+    ] = None,
+    reference_sizes: Annotated[
+        str | None,
+        typer.Option(help="Rows that BORE learns from, such as 1000,5000: what does that lose?"),
     ] = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
@@ -72,6 +79,7 @@ def evaluate(
     from boreod.report import to_markdown, to_page, write_text
     from boreod.tables import read_table
 
+    sizes = _read_numbers(reference_sizes)
     reading = reading_options(separator, no_header, encoding, decimal, format, text)
     reading["types"] = {label: "text", **reading["types"]}
     rows = read_table(table, **reading)
@@ -92,6 +100,7 @@ def evaluate(
             codes,
             split_names(methods),
             [] if budgets == "none" else split_names(budgets),
+            reference_sizes=sizes,
             repetitions=repetitions,
             protocol="transductive" if transductive else "unseen",
             n_jobs=jobs,
@@ -112,8 +121,35 @@ def evaluate(
     if json:
         import json as encoder
 
-        runs = {"methods": found.runs, "budgets": found.budget_runs, "advice": found.advice()}
-        typer.echo(encoder.dumps(runs))
+        typer.echo(encoder.dumps(_all_results(found)))
         return
     typer.echo(to_markdown(section, level=1))
     typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")
+
+
+def _read_numbers(text: str | None) -> list[int]:
+    """Return the numbers in a comma-separated list."""
+    try:
+        numbers = [int(name) for name in split_names(text) or []]
+    except ValueError:
+        numbers = []
+    if text is not None and not numbers:
+        raise typer.BadParameter(
+            f"--reference-sizes are numbers of rows such as 1000,5000; got {text!r}."
+        )
+    return numbers
+
+
+def _all_results(found: "Comparison") -> dict[str, Any]:
+    """Return results as JSON can hold them; one split has no error."""
+    losses = {
+        size: {"mean": loss.mean, "error_of_mean": loss.error if loss.count > 1 else None}
+        for size, loss in found.reference_losses.items()
+    }
+    return {
+        "methods": found.runs,
+        "budgets": found.budget_runs,
+        "references": found.reference_runs,
+        "reference_losses": losses,
+        "advice": found.advice(),
+    }

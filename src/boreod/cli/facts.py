@@ -68,6 +68,17 @@ def print_training(facts: dict[str, Any]) -> None:
         f"Trained on {source}: {training['rows']} rows, {training['outliers']} outliers, "
         f"{training['inliers']} inliers, {training['unlabelled']} unlabelled."
     )
+    if training["table_rows"] > training["rows"]:
+        typer.echo(
+            f"They are all labelled outliers and a sample of the other rows of a table of "
+            f"{training['table_rows']} rows."
+        )
+    for search in facts["searches"]:
+        where = f" in the view {cell(search['view'])}" if search["view"] else ""
+        typer.echo(
+            f"Approximate search ({search['backend']}){where}: it finds {search['random']:.2%} of "
+            f"the neighbors, {search['isolated']:.2%} of those of the most isolated rows."
+        )
     if training["auc"] is None:
         typer.echo("Out of bag: too few labelled rows to judge.")
     else:

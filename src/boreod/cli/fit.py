@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +44,13 @@ def fit(
     threshold: Annotated[
         str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
     ] = "0.5",
+    reference_size: Annotated[
+        int | None,
+        typer.Option(min=2, help="Learn from so many rows: all outliers and a sample of others."),
+    ] = None,
+    neighbors: Annotated[
+        str, typer.Option(help="Search: auto, brute, tree, faiss-flat or faiss-ivf.")
+    ] = "auto",
     seed: Annotated[
         int, typer.Option(min=0, help="Of everything random; prices in time are measured anew.")
     ] = 0,
@@ -66,21 +73,29 @@ def fit(
     from boreod.cli.facts import print_fit
     from boreod.deployment import TableModel, fit_table
     from boreod.deployment.model import check_model_path
-    from boreod.tables import read_table
+    from boreod.tables import open_table, read_table
 
     check_model_path(output, [] if table == "-" else [table])
     reading = reading_options(separator, no_header, encoding, decimal, format, text)
     reading["types"] = {label: "text", **reading["types"]}
-    rows = read_table(table, **reading)
-    known = rows.column_names
+    source: Any = table
+    if table == "-":
+        source = read_table(table, **reading)
+        known = source.column_names
+    else:
+        with open_table(table, **reading) as reader:
+            known = reader.schema.names
     model = fit_table(
-        rows,
+        source,
         label=label,
         outlier_label=outlier_label,
         ids=all_names(ids, known) or (),
         drop=all_names(drop, known) or (),
         keep=all_names(keep, known),
         name="standard input" if table == "-" else Path(table).name,
+        reading=reading,
+        neighbors=neighbors,
+        reference_size=reference_size,
         budget=read_time(budget),
         threshold=read_amount(threshold),
         random_state=seed,

@@ -8,7 +8,11 @@ import typer
 from boreod.cli.app import split_names
 
 Table = Annotated[
-    str, typer.Argument(help="CSV, Parquet, Arrow or JSON lines; - for standard input.")
+    str,
+    typer.Argument(
+        help="CSV, Parquet, Arrow or JSON lines, a folder of Parquet files, or an address "
+        "(s3://...) of Parquet; - for standard input."
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="What `boreod fit` wrote.", metavar="MODEL")]
 Separator = Annotated[
@@ -23,6 +27,15 @@ Format = Annotated[
 ]
 Text = Annotated[list[str] | None, typer.Option(help="Columns to read as text, not as numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="threads, or dask: Parquet in pieces, on a cluster.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Of dask, one core each; all cores if not given.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask cluster that is running, such as tcp://...")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")]
 

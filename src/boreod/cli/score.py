@@ -1,23 +1,27 @@
 """``boreod score``."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from boreod.cli.app import note, plain_errors
+from boreod.cli.engines import chosen_engine
 from boreod.cli.options import (
     Decimal,
     Encoding,
+    EngineName,
     Format,
     Jobs,
     Json,
     ModelFile,
     NoHeader,
     Quiet,
+    Scheduler,
     Separator,
     Table,
     Text,
+    Workers,
     all_names,
     read_amount,
     reading_options,
@@ -30,7 +34,12 @@ def score(
     table: Table,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="The name tells the format; - for CSV on the screen."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The name tells the format; a name without suffix is a new folder of Parquet "
+            "files; - for CSV on the screen.",
+        ),
     ] = "-",
     reasons: Annotated[int, typer.Option(min=0, max=100, help="Number of reasons a row.")] = 0,
     top: Annotated[
@@ -49,6 +58,9 @@ def score(
     all_columns: Annotated[
         bool, typer.Option("--all-columns", help="Carry all columns through.")
     ] = False,
+    engine: EngineName = "threads",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     jobs: Jobs = None,
     separator: Separator = None,
     no_header: NoHeader = False,
@@ -62,28 +74,30 @@ def score(
     """Give every row of a table of any size a probability, a rank and a decision.
 
     The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
-    suspicious row), `outlier`, and `reason_1` and so on: what moved the log-odds most.
+    suspicious row), `outlier`, and `reason_1` and so on: what moved the log-odds most. A folder of
+    Parquet files can be scored into a folder with the same files: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
     if sum([bool(ids), no_ids, all_columns]) > 1:
         raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
-    from boreod.deployment import TableModel, score_table
+    from boreod.deployment import TableModel, score_folder, score_table
+    from boreod.deployment.unfinished import is_folder_name
 
     started = time.perf_counter()
-    carry = () if no_ids else None if ids is None else tuple(all_names(ids) or ())
-    found = score_table(
-        TableModel.load(model, jobs),
-        table,
-        output,
-        carry=carry,
-        all_columns=all_columns,
-        reasons=reasons,
-        top=top,
-        threshold=read_amount(threshold),
-        reading=reading_options(separator, no_header, encoding, decimal, format, text),
-        verbose=not quiet,
-    )
+    wanted: dict[str, Any] = {
+        "carry": () if no_ids else None if ids is None else tuple(all_names(ids) or ()),
+        "all_columns": all_columns,
+        "reasons": reasons,
+        "top": top,
+        "threshold": read_amount(threshold),
+        "reading": reading_options(separator, no_header, encoding, decimal, format, text),
+        "verbose": not quiet,
+    }
+    loaded = TableModel.load(model, jobs)
+    with chosen_engine(engine, workers, scheduler, jobs):
+        in_pieces = engine != "threads" or is_folder_name(output)
+        found = (score_folder if in_pieces else score_table)(loaded, table, output, **wanted)
     for remark in () if quiet else found.notes:
         note(remark)
     to_screen = output == "-"  # there the table itself is
@@ -101,4 +115,5 @@ def score(
             err=to_screen,
         )
         if not to_screen:
-            typer.echo(f"Scores: {output} ({found.written} rows)")
+            files = f" in {found.files} files" if found.files > 1 else ""
+            typer.echo(f"Scores: {output} ({found.written} rows{files})")

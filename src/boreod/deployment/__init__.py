@@ -1,15 +1,18 @@
 """From a table to a deployed detector: fit, score and explain tables, with one model file between.
 
 A ``TableModel`` is a detector together with what makes numbers of a table's columns. It scores
-files of any size in batches and data frames at once. Importing this package needs pyarrow, as
+files of any size in batches, folders of files on all cores or a cluster, batches inside Spark, and
+data frames at once. Importing this package needs pyarrow, as
 ``boreod.tables`` does.
 """
 
 from boreod.deployment.explaining import ExplainedRow, explain_rows, explain_top
 from boreod.deployment.facts import describe
 from boreod.deployment.fitting import fit_table
+from boreod.deployment.folders import score_folder
 from boreod.deployment.model import TableModel
 from boreod.deployment.scoring import Scoring, score_batches
+from boreod.deployment.spark import map_in_arrow
 from boreod.deployment.writing import ScoreSummary, score_frame, score_table
 
 __all__ = [
@@ -21,7 +24,9 @@ __all__ = [
     "explain_rows",
     "explain_top",
     "fit_table",
+    "map_in_arrow",
     "score_batches",
+    "score_folder",
     "score_frame",
     "score_table",
 ]

@@ -27,6 +27,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "label": model.label,
         "ids": list(model.ids),
         "training": asdict(stored.training),
+        "searches": _searches(detector),
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(detector),
@@ -39,6 +40,22 @@ def describe(model: TableModel) -> dict[str, Any]:
         "budget_curve": None if model.curve is None else curve_to_dict(model.curve),
         "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
     }
+
+
+def _searches(detector: Any) -> list[dict[str, Any]]:
+    """Return name and recall of every approximate search."""
+    graphs = {
+        v.scored.space.name: v.scored.graph for v in detector.representation_.fitted_columns_.views
+    }
+    return [
+        {
+            "view": name,
+            "backend": graph.backend.name,
+            **asdict(graph.recall),
+        }
+        for name, graph in graphs.items()
+        if graph.recall is not None
+    ]
 
 
 def _columns(detector: Any) -> list[dict[str, Any]]:

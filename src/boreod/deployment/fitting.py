@@ -1,5 +1,6 @@
 """From a training table to a detector with everything that scoring will need."""
 
+import os
 import warnings
 from os import PathLike
 from pathlib import Path
@@ -9,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.deployment.model import TableModel, name_columns
+from boreod.deployment.sampling import pick_reference, read_reference
 from boreod.detector import BORE
 from boreod.labels import INLIER, OUTLIER
 from boreod.neighbors.known_rows import distinct_rows
-from boreod.preparation import Preparation, as_arrow, read_label_column
+from boreod.preparation import Preparation, as_arrow
 from boreod.preparation.roles import Names
 from boreod.selection import BudgetCurve
-from boreod.tables import TableError, read_table
+from boreod.tables import TableError
 from boreod.tables.errors import shortened
 
 MANY_COPIES = 0.05  # share of rows
@@ -34,6 +36,8 @@ def fit_table(
     **parameters: Any,
 ) -> TableModel:
     """Learn a preparation and a detector from a table, and trace what budgets would buy.
+
+    With ``reference_size`` a file or a folder of Parquet files may be larger than memory.
 
     Parameters
     ----------
@@ -54,7 +58,7 @@ def fit_table(
     reading
         Options of ``boreod.tables.read_table``.
     **parameters
-        Of :class:`boreod.BORE`, such as ``budget`` and ``threshold``.
+        Of :class:`boreod.BORE`, such as ``budget``, ``threshold`` and ``reference_size``.
 
     Examples
     --------
@@ -68,17 +72,19 @@ def fit_table(
     >>> model.detector.columns_
     ['amount', 'knn_5']
     """
+    detector = BORE(**parameters)
     if isinstance(source, str | PathLike):
         name = name or ("standard input" if source == "-" else Path(source).name)
-        table = read_table(source, **(reading or {}))
+        table, codes, shares = read_reference(
+            os.fspath(source), detector, label, outlier_label, reading or {}
+        )
     else:
-        table = as_arrow(source)
+        table, codes, shares = pick_reference(as_arrow(source), detector, label, outlier_label)
     preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
-    codes = read_label_column(table[label], outlier_label, name=label)
     _check_classes(codes, label)
     rows = preparation.transform(table)
     _warn_of_oddities(rows, codes)
-    detector = BORE(**parameters).fit(name_columns(rows, preparation.names_), codes)
+    detector.fit_sample(name_columns(rows, preparation.names_), codes, shares)
     curve = _trace(detector)
     for part in (detector, detector.representation_):
         part.set_params(verbose=False)  # what is shown now is not to be shown at every scoring

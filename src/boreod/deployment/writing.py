@@ -1,6 +1,6 @@
 """A table of scores from a table of any size: read, score, rank, write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from boreod.deployment.model import TableModel
 from boreod.deployment.row_counts import count_batches
-from boreod.deployment.scoring import Scoring
+from boreod.deployment.scoring import Scoring, plan_scoring, with_ranks
 from boreod.deployment.spool import Spool, rank
 from boreod.engine import Progress
 from boreod.preparation import as_arrow, like_input
@@ -36,6 +36,8 @@ class ScoreSummary:
         Number of rows in the output.
     notes
         Remarks for the user.
+    files
+        Number of files in the output.
     """
 
     rows: int
@@ -43,6 +45,7 @@ class ScoreSummary:
     threshold: float
     written: int
     notes: tuple[str, ...] = ()
+    files: int = 1
 
 
 def score_table(
@@ -88,16 +91,13 @@ def score_table(
         Show a progress bar if it takes long.
     """
     name = fspath(source)
-    carried = None if all_columns else model.ids if carry is None else carry
-    scoring = Scoring(model, carried, reasons, model.threshold(threshold))
-    options = {**(reading or {})}
-    options["types"] = {**dict.fromkeys(carried or (), "text"), **options.get("types", {})}
-    options["types"] |= model.types
+    scoring = plan_scoring(model, carry, all_columns, reasons, threshold)
+    options = scoring.reading(reading)
     inputs = [] if name == STANDARD else [name]
     outliers = 0
     with (
         TableWriter(output, inputs=inputs) as writer,
-        open_table(name, columns=scoring.columns, batch_rows=batch_rows, **options) as reader,
+        open_table(name, batch_rows=batch_rows, **options) as reader,
         Spool(fspath(output)) as spool,
     ):
         scoring.check(reader.schema.names)
@@ -110,33 +110,34 @@ def score_table(
                 progress.advance()
         notes = tuple(reader.notes)
         with Progress("writing", spool.batches, verbose) as progress:
-            for batch in _most(spool, top) if top is not None else _all(spool):
+            for batch in ranked_rows(spool.ranked(), top):
                 writer.write(batch)
                 progress.advance()
     return ScoreSummary(spool.rows, outliers, scoring.threshold, writer.rows, notes)
 
 
-def _all(spool: Spool) -> Iterator[Any]:
-    for batch, ranks in spool.ranked():
-        yield _with_ranks(batch, ranks)
+def ranked_rows(ranked: Iterable[tuple[Any, Any]], top: int | None) -> Iterator[Any]:
+    """Give all rows with their ranks as they come, or the most suspicious ones by rank.
 
-
-def _most(spool: Spool, number: int) -> Iterator[Any]:
-    """Give the most suspicious rows, the first of equal ones, in order of their ranks."""
+    Parameters
+    ----------
+    ranked
+        Scored batches and their ranks.
+    top
+        So many rows, the first of equal ones; None for all.
+    """
+    if top is None:
+        yield from (with_ranks(batch, ranks) for batch, ranks in ranked)
+        return
     table = None
-    for batch, ranks in spool.ranked():
-        chosen = np.flatnonzero(ranks <= number)
-        part = pa.Table.from_batches([_with_ranks(batch, ranks).take(pa.array(chosen))])
+    for batch, ranks in ranked:
+        chosen = np.flatnonzero(ranks <= top)
+        part = pa.Table.from_batches([with_ranks(batch, ranks).take(pa.array(chosen))])
         table = part if table is None else pa.concat_tables([table, part])
-        order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:number]
+        order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
         table = table.take(pa.array(order))  # at once: rows of one rank may be many
     if table is not None:
         yield from table.combine_chunks().to_batches()
-
-
-def _with_ranks(batch: Any, ranks: Any) -> Any:
-    place = batch.schema.names.index("probability") + 1
-    return batch.add_column(place, "rank", pa.array(ranks, pa.int64()))
 
 
 def score_frame(
@@ -167,5 +168,5 @@ def score_frame(
     if not batches:
         raise TableError("The table has no rows to score.")
     scored, odds = scoring.score(batches[0])
-    result = _with_ranks(scored, rank(odds, np.sort(odds)))
+    result = with_ranks(scored, rank(odds, np.sort(odds)))
     return like_input(pa.Table.from_batches([result]), frame)

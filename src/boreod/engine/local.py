@@ -8,27 +8,45 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from boreod.engine.progress import Progress
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Engine(Protocol):
-    """What the library needs of an engine."""
+    """What the library needs of an engine, which is made as ``Threads(n_jobs, verbose)`` is.
+
+    Functions and shared objects must survive pickling, so that an engine may send them elsewhere;
+    shared objects must not change as long as they live.
+    """
 
     def map(
-        self, function: Callable[[Item], Result], items: Sequence[Item], label: str
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        label: str,
+        shared: Sequence[Any] = (),
     ) -> list[Result]:
-        """Return the results in the order of the items."""
+        """Return ``function(*shared, item)`` of all items, in their order."""
+
+    def feed(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        take: Callable[[Item, Result], None],
+        label: str,
+        shared: Sequence[Any] = (),
+    ) -> None:
+        """Call ``take(item, function(*shared, item))`` for all items, in any order.
+
+        ``take`` is called in this process, perhaps by several threads at once.
+        """
 
 
 class Threads:
@@ -53,29 +71,54 @@ class Threads:
         self.verbose = verbose
 
     def map(
-        self, function: Callable[[Item], Result], items: Sequence[Item], label: str
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        label: str,
+        shared: Sequence[Any] = (),
     ) -> list[Result]:
-        """Return the results in the order of the items."""
-        with Progress(label, len(items), self.verbose) as progress, plain_interrupts():
-            return _Run(function, items, progress).finish(min(self.n_threads, len(items)))
+        """Return ``function(*shared, item)`` of all items, in their order."""
+        results: dict[int, Result] = {}
+
+        def step(place: int) -> None:
+            results[place] = function(*shared, items[place])
+
+        self._run(step, len(items), label)
+        return [results[place] for place in range(len(items))]
+
+    def feed(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        take: Callable[[Item, Result], None],
+        label: str,
+        shared: Sequence[Any] = (),
+    ) -> None:
+        """Call ``take(item, function(*shared, item))`` for all items, in any order."""
+
+        def step(place: int) -> None:
+            take(items[place], function(*shared, items[place]))
+
+        self._run(step, len(items), label)
+
+    def _run(self, step: Callable[[int], None], n_steps: int, label: str) -> None:
+        with Progress(label, n_steps, self.verbose) as progress, plain_interrupts():
+            _Run(step, n_steps, progress).finish(min(self.n_threads, n_steps))
 
 
-class _Run(Generic[Item, Result]):
-    """One function over many items: every thread takes the next item until none is left.
+class _Run:
+    """One step after the other: every thread takes the next until none is left.
 
-    The calling thread works too. After a failure or an interrupt nobody takes another item.
+    The calling thread works too. After a failure or an interrupt nobody takes another step.
     """
 
-    def __init__(
-        self, function: Callable[[Item], Result], items: Sequence[Item], progress: Progress
-    ) -> None:
-        self._function, self._items, self._progress = function, items, progress
+    def __init__(self, step: Callable[[int], None], n_steps: int, progress: Progress) -> None:
+        self._step, self._n_steps, self._progress = step, n_steps, progress
         self._next = itertools.count()
-        self._results: dict[int, Result] = {}
         self._failures: dict[int, BaseException] = {}
 
-    def finish(self, n_threads: int) -> list[Result]:
-        """Return the results in order, or raise the first failure."""
+    def finish(self, n_threads: int) -> None:
+        """Make all steps, or raise the first failure."""
         helpers = [threading.Thread(target=self._work) for _ in range(n_threads - 1)]
         for helper in helpers:
             helper.start()
@@ -88,14 +131,13 @@ class _Run(Generic[Item, Result]):
             raise
         if self._failures:
             raise self._failures[min(self._failures)]
-        return [self._results[place] for place in range(len(self._items))]
 
     def _work(self) -> None:
         for place in self._next:
-            if place >= len(self._items) or self._failures:
+            if place >= self._n_steps or self._failures:
                 return
             try:
-                self._results[place] = self._function(self._items[place])
+                self._step(place)
                 self._progress.advance()
             except BaseException as failure:  # raised again by the calling thread
                 self._failures[place] = failure
@@ -120,15 +162,35 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
     They would also change the last bits of results.
     """
-    return _blas().limit(limits=1)
+    return _one_blas_thread()
+
+
+class _OneBlasThread:
+    """The limit holds for the whole process: the first to enter sets it, the last lifts it."""
+
+    def __init__(self) -> None:
+        import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
+        from threadpoolctl import ThreadpoolController
+
+        self._controller = ThreadpoolController()
+        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit.enter_context(self._controller.limit(limits=1))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.close()
 
 
 @cache
-def _blas() -> "ThreadpoolController":
-    import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded by now)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+def _one_blas_thread() -> _OneBlasThread:
+    return _OneBlasThread()
 
 
 def count_threads(n_jobs: int | None) -> int:

@@ -7,9 +7,32 @@ from numpy.typing import NDArray
 from boreod.detector import BORE
 from boreod.evaluation.judging import judge
 from boreod.evaluation.splits import split_rows
+from boreod.evaluation.summary import Run
+from boreod.evaluation.trials import Trials
 from boreod.labels import OUTLIER
 
 EVERYTHING = "all columns"
+
+
+def try_budgets(trials: Trials, budgets: list[str]) -> list[Run]:
+    """Return results of BORE with all columns and within every budget; nothing without budgets.
+
+    Parameters
+    ----------
+    trials
+        The table and its splits.
+    budgets
+        Times per row, as BORE takes them.
+    """
+    variants = {" ".join(budgets): budgets} if budgets else {}  # one fit serves all
+    single = []
+    for run in trials.run(run_budgets, variants, "budgets"):
+        facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
+        found = {name: run[name] for name in (EVERYTHING, *budgets) if name in run}
+        if "error" in run:
+            found = {EVERYTHING: {"error": run["error"]}}
+        single += [{**facts, "method": name, **result} for name, result in found.items()]
+    return single
 
 
 def run_budgets(

@@ -1,26 +1,26 @@
-"""The paper's comparison on an own table: which method, which budget, with error bars."""
+"""The paper's comparison on an own table: which method, budget and reference, with error bars."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from boreod.datasets.loading import rows_digest
 from boreod.detector import BORE
-from boreod.evaluation.budgets import EVERYTHING, read_seconds, run_budgets
+from boreod.evaluation.budgets import EVERYTHING, read_seconds, try_budgets
 from boreod.evaluation.journal import Journal
 from boreod.evaluation.judging import MEASURES, run_method
+from boreod.evaluation.losses import Loss, find_losses
 from boreod.evaluation.methods import METHODS, find_methods
-from boreod.evaluation.runner import run_tasks
-from boreod.evaluation.splits import TEST_SHARE, split_rows
+from boreod.evaluation.references import ALL_ROWS, read_sizes, try_references
+from boreod.evaluation.splits import split_rows
 from boreod.evaluation.summary import Run, Summary
+from boreod.evaluation.trials import Trials
 from boreod.labels import read_labels
 from boreod.rows import read_rows
 
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
 JUDGED_BY = "average_precision"  # what counts for those who look at the top of a list
-TABLE = "table"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,14 @@ class Comparison:
         One result for every method and repetition.
     budget_runs
         One result for every budget and repetition of BORE, that of all columns first.
+    reference_runs
+        One result for every size of the reference sample and repetition of BORE, those of all rows
+        first.
     """
 
     runs: list[Run]
     budget_runs: list[Run]
+    reference_runs: list[Run]
 
     @property
     def methods(self) -> Summary:
@@ -48,63 +52,63 @@ class Comparison:
         """Means by budget."""
         return Summary(self.budget_runs)
 
+    @property
+    def references(self) -> Summary:
+        """Means by size of the reference sample."""
+        return Summary(self.reference_runs)
+
+    @property
+    def reference_losses(self) -> dict[str, Loss]:
+        """Loss in AUC against all rows by size of the reference sample."""
+        return find_losses(self.reference_runs, ALL_ROWS, "auc")
+
     def advice(self) -> list[str]:
         """Return what the figures say, in sentences."""
-        sentences = []
+        budget_losses = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY)
+        return [
+            *self._best_methods(),
+            *_advise(
+                budget_losses,
+                read_seconds,
+                "Cheapest budget at which BORE is not surely worse than with all columns: {}.",
+                "Within every budget tried BORE is worse than with all columns.",
+            ),
+            *_advise(
+                self.reference_losses,
+                int,
+                "Smallest reference at which BORE is not surely worse than with all rows: {} "
+                "(by AUC).",
+                "With every reference tried BORE is worse than with all rows (by AUC).",
+            ),
+        ]
+
+    def _best_methods(self) -> list[str]:
+        """Name the best method that is no oracle, and its equals."""
         fair = [run for run in self.runs if not is_oracle(run)]
         order = Summary(fair).ranking(JUDGED_BY)
-        if order:
-            best, methods = order[0], self.methods
-            equal = [name for name in order[1:] if not self._is_worse(methods, name, best)]
-            text = f"Best by mean {MEASURES[JUDGED_BY]}: {METHODS[best].title}"
-            names = ", ".join(METHODS[name].title for name in equal)
-            sentences.append(text + (f"; not surely worse: {names}." if equal else "."))
-        budgets = self.budgets
-        enough = [
-            budget
-            for budget in budgets.methods
-            if budget != EVERYTHING and not self._is_worse(budgets, budget, EVERYTHING)
-        ]
-        if enough:
-            cheapest = min(enough, key=read_seconds)
-            text = "Cheapest budget at which BORE is not surely worse than with all columns"
-            sentences.append(f"{text}: {cheapest}.")
-        elif len(budgets.methods) > 1:
-            sentences.append("Within every budget tried BORE is worse than with all columns.")
-        return sentences
+        if not order:
+            return []
+        losses = find_losses(fair, order[0], JUDGED_BY)
+        worse = {name for name, loss in losses.items() if loss.is_sure}
+        equal = [name for name in order[1:] if name not in worse]
+        names = ", ".join(METHODS[name].title for name in equal)
+        text = f"Best by mean {MEASURES[JUDGED_BY]}: {METHODS[order[0]].title}"
+        return [text + (f"; not surely worse: {names}." if equal else ".")]
 
-    @staticmethod
-    def _is_worse(summary: Summary, name: str, other: str) -> bool:
-        """Tell whether a mean is lower by more than the error of the difference."""
-        values = [
-            {run["repetition"]: run[JUDGED_BY] for run in summary.runs(TABLE, which)}
-            for which in (name, other)
-        ]
-        both = sorted(set(values[0]) & set(values[1]))
-        differences = np.array([values[0][which] - values[1][which] for which in both])
-        return bool(differences.mean() < -error_of_mean(differences)) if both else False
+
+def _advise(
+    losses: dict[str, Loss], amount: Callable[[str], float], enough: str, too_little: str
+) -> list[str]:
+    """Name the least of several amounts without a sure loss, or say that there is none."""
+    fine = [name for name, loss in losses.items() if not loss.is_sure]
+    if fine:
+        return [enough.format(min(fine, key=amount))]
+    return [too_little] if losses else []
 
 
 def is_oracle(run: Run) -> bool:
     """Tell whether a method knew the labels of the rows it was judged on."""
     return METHODS[run["method"]].labels == "hindsight" and run["protocol"] == "transductive"
-
-
-def error_of_mean(differences: NDArray) -> float:
-    """Return the standard error of a mean over splits that share rows.
-
-    The splits are not independent; the variance is raised as Nadeau and Bengio (Machine Learning
-    52, 2003) propose.
-
-    Examples
-    --------
-    >>> round(error_of_mean(np.array([1.0, 2.0, 3.0])), 3)
-    1.0
-    """
-    if len(differences) < 2:
-        return np.inf  # one split tells nothing about others
-    factor = 1.0 / len(differences) + TEST_SHARE / (1.0 - TEST_SHARE)
-    return float(np.sqrt(factor * np.var(differences, ddof=1)))
 
 
 def compare_methods(
@@ -113,6 +117,7 @@ def compare_methods(
     methods: list[str] | None = None,
     budgets: list[str] | None = None,
     *,
+    reference_sizes: Sequence[int] | None = None,
     repetitions: int = 10,
     protocol: str = "unseen",
     outlier_label: Any = None,
@@ -121,7 +126,7 @@ def compare_methods(
     journal: Journal | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare methods, and BORE within budgets, on the same splits of a table.
+    """Compare methods, BORE within budgets and with reference samples, on the same splits.
 
     Parameters
     ----------
@@ -134,6 +139,9 @@ def compare_methods(
         Names in ``METHODS``; None for all that are installed.
     budgets
         Times per row; None for a range from 5us to 1ms.
+    reference_sizes
+        Numbers of rows that BORE learns from in the place of all, see ``reference_size`` there;
+        None for no such runs.
     repetitions
         Number of splits, 60 % to learn from and 40 % to judge.
     protocol
@@ -165,30 +173,8 @@ def compare_methods(
     for budget in times:
         read_seconds(budget)
     split_rows(codes, 0, protocol, seed)  # says at once if it cannot be done
-    digest = rows_digest(rows, codes)[:16]
-    plan = [(name, number) for name in chosen for number in range(repetitions)]
-    tasks = {
-        f"{digest}/{name}/{protocol}/{number}/{seed}": (rows, codes, name, number, protocol, seed)
-        for name, number in plan
-    }
-    within = {
-        f"{digest}/{' '.join(times)}/{protocol}/{number}/{seed}": (
-            rows, codes, times, number, protocol, seed,
-        )
-        for number in range(repetitions if times else 0)
-    }  # fmt: skip
-    journal = journal or Journal(None)
-    results = run_tasks(run_method, tasks, journal, n_jobs, "methods", verbose)
-    curves = run_tasks(run_budgets, within, journal, n_jobs, "budgets", verbose)
-    fact = {"dataset": TABLE, "protocol": protocol}
-    runs = [
-        {**fact, "method": name, "repetition": number, **result}
-        for (name, number), result in zip(plan, results, strict=True)
-    ]
-    budget_runs = [
-        {**fact, "method": budget, "repetition": number, **(result.get(budget) or result)}
-        for number, result in enumerate(curves)
-        for budget in ([EVERYTHING] if "error" in result else [EVERYTHING, *times])
-        if "error" in result or budget in result
-    ]
-    return Comparison(runs, budget_runs)
+    sizes = read_sizes(reference_sizes, codes, repetitions, protocol, seed)
+    kept = journal or Journal(None)
+    trials = Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
+    runs = trials.run(run_method, {name: name for name in chosen}, "methods")
+    return Comparison(runs, try_budgets(trials, times), try_references(trials, sizes))

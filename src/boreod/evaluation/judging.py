@@ -44,6 +44,7 @@ def run_method(
     protocol: str,
     seed: int = 0,
     representation: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Return measures, ROC curve and times of one method on one split.
 
@@ -57,12 +58,16 @@ def run_method(
         As in :func:`boreod.evaluation.splits.split_rows`.
     representation
         Of methods that use outlier scores; None for the default one.
+    **options
+        Parameters of the estimator that differ from those of the method.
     """
     method = METHODS[name]
     split = split_rows(codes, repetition, protocol, seed)
     hindsight = method.labels == "hindsight"
     labels = split.in_hindsight(codes) if hindsight else split.labels
     model = method.make(representation, seed + repetition)
+    if options:
+        model.set_params(**options)
     started = time.perf_counter()
     model.fit(rows[split.fitted], labels)
     fitted = time.perf_counter()

@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from boreod.evaluation.budgets import EVERYTHING, read_seconds
-from boreod.evaluation.comparison import TABLE, Comparison, is_oracle
+from boreod.evaluation.comparison import Comparison, is_oracle
 from boreod.evaluation.judging import MEASURES
+from boreod.evaluation.losses import Loss
 from boreod.evaluation.methods import METHODS
-from boreod.evaluation.summary import Summary
+from boreod.evaluation.references import ALL_ROWS
+from boreod.evaluation.summary import Run, Summary
+from boreod.evaluation.trials import TABLE
 from boreod.report import Block, Figure, Paragraph, Section, Table
 
 MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
@@ -26,7 +29,8 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
     folder
         Where the picture goes, None for no picture.
     """
-    count = len({run["repetition"] for run in comparison.runs + comparison.budget_runs})
+    everything = comparison.runs + comparison.budget_runs + comparison.reference_runs
+    count = len({run["repetition"] for run in everything})
     text = (
         f"{about} Percent on judged rows, mean ± standard deviation over {count} splits; the "
         "splits share rows, so differences are judged with a corrected error."
@@ -38,6 +42,8 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
         blocks.append(_budgets(comparison.budgets))
         if folder is not None and len(comparison.budgets.methods) > 2:
             blocks.append(_draw(comparison.budgets, folder))
+    if comparison.reference_runs:
+        blocks.append(_references(comparison.references, comparison.reference_losses))
     blocks += [Paragraph(sentence) for sentence in [*comparison.advice(), *_notes(comparison)]]
     return Section("Comparison", blocks)
 
@@ -46,15 +52,9 @@ def _methods(summary: Summary) -> Table:
     header = ["method", *MEASURES.values(), "fit, s", "a row, us"]
     rows, bold = [], set()
     for number, name in enumerate(summary.methods):
-        method = METHODS[name]
-        cells = [str(summary.cell(TABLE, name, measure) or "-") for measure in MEASURES]
-        runs = summary.runs(TABLE, name)
-        times = [
-            f"{np.median([run['fit_seconds'] for run in runs]):.2f}" if runs else "-",
-            f"{1e6 * np.median([run['row_seconds'] for run in runs]):.0f}" if runs else "-",
-        ]
+        method, runs = METHODS[name], summary.runs(TABLE, name)
         mark = " (in hindsight)" if any(map(is_oracle, runs)) else MARKS.get(method.labels, "")
-        rows.append([method.title + mark, *cells, *times])
+        rows.append([method.title + mark, *_quality(summary, name), *_times(runs)])
         bold |= {
             (number, place)
             for place, measure in enumerate(MEASURES, 1)
@@ -69,12 +69,40 @@ def _budgets(summary: Summary) -> Table:
         runs = summary.runs(TABLE, budget)
         if not runs:
             continue
-        cells = [str(summary.cell(TABLE, budget, measure) or "-") for measure in MEASURES]
-        columns = f"{np.median([run['columns'] for run in runs]):.0f}"
-        cost = f"{1e6 * np.median([run['cost'] for run in runs]):.3g}"
-        rows.append([budget, *cells, columns, cost])
+        columns = f"{_median(runs, 'columns'):.0f}"
+        cost = f"{1e6 * _median(runs, 'cost'):.3g}"
+        rows.append([budget, *_quality(summary, budget), columns, cost])
     header = ["budget", *MEASURES.values(), "columns", "us a row"]
     return Table(header, rows, caption="BORE within budgets; time as priced, of one core")
+
+
+def _references(summary: Summary, losses: dict[str, Loss]) -> Table:
+    rows = [
+        [size, *_quality(summary, size), str(losses.get(size, "-")), *_times(runs)]
+        for size in summary.methods
+        if (runs := summary.runs(TABLE, size))
+    ]
+    header = ["reference", *MEASURES.values(), "loss in AUC", "fit, s", "a row, us"]
+    caption = (
+        "BORE with reference samples; loss against all rows as mean of paired differences ± its "
+        "corrected error; times are medians, of one core"
+    )
+    return Table(header, rows, caption=caption)
+
+
+def _quality(summary: Summary, name: str) -> list[str]:
+    return [str(summary.cell(TABLE, name, measure) or "-") for measure in MEASURES]
+
+
+def _times(runs: list[Run]) -> list[str]:
+    if not runs:
+        return ["-", "-"]
+    fit, row = _median(runs, "fit_seconds"), _median(runs, "row_seconds")
+    return [f"{fit:.2f}", f"{1e6 * row:.0f}"]
+
+
+def _median(runs: list[Run], key: str) -> float:
+    return float(np.median([run[key] for run in runs]))
 
 
 def _draw(summary: Summary, folder: Path) -> Figure:
@@ -101,15 +129,18 @@ def _draw(summary: Summary, folder: Path) -> Figure:
 
 def _notes(comparison: Comparison) -> list[str]:
     """Return what failed, and what BORE had to say."""
-    failed = {
-        f"{METHODS[run['method']].title} failed: {run['error']}"
-        for run in comparison.runs
-        if "error" in run
-    } | {f"Budgets failed: {run['error']}" for run in comparison.budget_runs if "error" in run}
+    named = [(METHODS[run["method"]].title, run) for run in comparison.runs]
+    named += [("Budgets", run) for run in comparison.budget_runs]
+    named += [(_with_reference(run["method"]), run) for run in comparison.reference_runs]
+    failed = {f"{who} failed: {run['error']}" for who, run in named if "error" in run}
     said = {
-        f"BORE says: {text}"
-        for run in comparison.runs
-        if run["method"] == "bore"
+        f"{who} says: {text}"
+        for who, run in named
+        if who.startswith("BORE")  # methods of others say much about themselves
         for text in run.get("warnings", [])
     }
     return sorted(failed) + sorted(said)
+
+
+def _with_reference(size: str) -> str:
+    return "BORE" if size == ALL_ROWS else f"BORE with reference {size}"

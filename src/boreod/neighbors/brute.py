@@ -5,6 +5,8 @@ the candidates then show that the k nearest lie below that; where ties left no r
 candidates, the cells of the table that are near enough are searched again in float64.
 """
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,12 +30,14 @@ class BruteForce:
     """
 
     name = "brute"
+    exact: ClassVar[bool] = True
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
         self.points = points
         self.rough = RoughTable(points, metric)
         cells = self.rough.cells
+        self.order = cells.order  # brings near rows together
         self._cells = (cells.order, cells.cuts, cells.low, cells.high)
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
@@ -126,7 +130,7 @@ def _search_again(
     k: int,
 ) -> int:
     """Search one row in float64; return how many are kept, the nearest ``k`` among them."""
-    count, limit, limit_index = 0, np.inf, np.int32(0)
+    count, limit, limit_index = 0, np.inf, 0
     bounds = np.empty(cuts.shape[0] - 1)
     box_lengths(low, high, row, metric, bounds)
     for cell in range(bounds.shape[0]):

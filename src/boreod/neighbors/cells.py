@@ -111,7 +111,7 @@ def _leaves(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
     for node in range(spans.shape[0]):
         if spans[node, 0] < spans[node, 1] and is_leaf(spans, node):
             for start in range(spans[node, 0], spans[node, 1], most_rows):
-                starts.append(start)
+                starts.append(np.int64(start))
                 nodes.append(np.int64(node))
     by_start = np.argsort(np.array(starts))
     cuts = np.empty(len(starts) + 1, np.int64)

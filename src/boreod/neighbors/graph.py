@@ -9,18 +9,22 @@ table of many copies costs what its distinct rows cost.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.engine import Engine
-from boreod.neighbors.backends import BACKENDS, choose_backend
+from boreod.neighbors.backends import Backend, is_exact, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
 from boreod.neighbors.metrics import METRICS, embed
+from boreod.neighbors.recall import Recall, check_recall, measure_recall
 
+LARGE_TABLE = 20_000  # rows whose descriptions do not fit into the cache
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
@@ -38,10 +42,15 @@ class NeighborGraph:
         Largest k for which reverse neighbors are needed, 0 for none.
     metric
         ``"euclidean"``, ``"manhattan"`` or ``"cosine"``.
-    backend
-        ``"brute"``, ``"tree"``, or ``"auto"`` for the faster on a pilot.
+    neighbors
+        How to search, see :func:`boreod.neighbors.backends.make_backend`.
     engine
         Runs the search over blocks of rows.
+
+    Attributes
+    ----------
+    recall
+        What an approximate search found of the true neighbors; None for an exact one.
     """
 
     def __init__(
@@ -50,7 +59,7 @@ class NeighborGraph:
         ks: Ks,
         reverse_k: int,
         metric: str,
-        backend: str,
+        neighbors: Any,
         engine: Engine,
     ) -> None:
         self.metric = METRICS[metric]
@@ -58,15 +67,13 @@ class NeighborGraph:
         self.reference = embed(points, self.metric)
         self.k, self.reverse_k, self.ks = ks[-1], reverse_k, ks
         self._distinct, self._place = distinct_rows(self.reference)
-        self.backend = (
-            choose_backend(self.reference, self.metric, self.k)
-            if backend == "auto"
-            else BACKENDS[backend](self.reference, self.metric)
-        )
+        self.backend = make_backend(neighbors, self.reference, self.metric, self.k)
+        self._bring_near_rows_together()
         self.lists: tuple[NDArray, NDArray] | None = self._search_all(engine)
         distances = self.lists[0]
         self._radii = {ks: np.ascontiguousarray(distances[:, [k - 1 for k in ks]])}
-        self._inverse = self._invert()
+        self._inverse = self._turn_around()
+        self.recall = None if is_exact(self.backend) else self._prove(self.backend)
 
     @classmethod
     def restore(
@@ -75,16 +82,21 @@ class NeighborGraph:
         ks: Ks,
         reverse_k: int,
         metric: str,
-        backend: str,
+        neighbors: Any,
+        search_k: int,
+        recall: Recall | None,
         radii: dict[Ks, NDArray],
     ) -> "NeighborGraph":
-        """Return a graph that finds neighbors of new rows, from some k-distances of its own."""
+        """Return a graph that finds neighbors of new rows, from some k-distances of its own.
+
+        ``search_k`` is the largest k that it was built for, which may not be in use any more.
+        """
         graph = object.__new__(cls)
         graph.metric, graph.dimension = METRICS[metric], points.shape[1]
         graph.reference = embed(points, graph.metric)
         graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
-        graph.backend = BACKENDS[backend](graph.reference, graph.metric)
-        graph.lists, graph._radii = None, radii
+        graph.backend = make_backend(neighbors, graph.reference, graph.metric, search_k)
+        graph.lists, graph._radii, graph.recall = None, radii, recall
         return graph
 
     def radii(self, ks: Ks) -> NDArray:
@@ -105,29 +117,55 @@ class NeighborGraph:
         graph.forget_lists()
         return graph
 
+    def of_training_rows(self) -> "NeighborGraph":
+        """Return the part of the graph that blocks of training rows need: a smaller parcel."""
+        graph = object.__new__(NeighborGraph)
+        graph.__dict__.update(self.__dict__)
+        if not self._lists_miss_some:  # otherwise reverse neighbors are still to be searched
+            del graph.backend
+        return graph
+
     def forget_lists(self) -> None:
         """Drop what only the training rows need."""
         self.lists = None
         vars(self).pop("_inverse", None)
+
+    def _bring_near_rows_together(self) -> None:
+        """Let blocks of training rows be near each other: they then look up the same neighbors.
+
+        What does not fit into the cache is so read from memory less often.
+        """
+        order = getattr(self.backend, "order", None)
+        self._in_order = order is None or len(order) < LARGE_TABLE
+        if not self._in_order:
+            rank = np.empty(len(self.reference), np.int64)
+            rank[order] = np.arange(len(rank))
+            by_rank = np.argsort(rank[self._distinct])
+            self._distinct = self._distinct[by_rank]
+            self._place = np.argsort(by_rank)[self._place]
 
     @property
     def n_distinct(self) -> int:
         """Number of distinct reference rows."""
         return len(self._distinct)
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether distinct rows are simply all rows."""
+        return self._in_order and self.n_distinct == len(self._place)
+
     def spread(self, values: NDArray) -> NDArray:
         """Give values of the distinct reference rows to all reference rows."""
-        return values if self.n_distinct == len(self._place) else values[self._place]
+        return values if self._is_plain else values[self._place]
 
     def training_block(self, rows: slice) -> Block:
         """Return some distinct reference rows with their neighbors, themselves left out."""
         assert self.lists is not None
         own = self._distinct[rows]
-        # without copies a slice does, which copies nothing
-        chosen = rows if self.n_distinct == len(self._place) else own
+        chosen = rows if self._is_plain else own  # a slice copies nothing
         distances, indices = self.lists[0][chosen], self.lists[1][chosen]
         return self._block(
-            self.reference[chosen], distances, indices, own, lambda: self._inverse(own)
+            self.reference[chosen], distances, indices, own, lambda: self._reverse_of(own)
         )
 
     def new_block(self, points: NDArray, own: NDArray) -> Block:
@@ -166,47 +204,84 @@ class NeighborGraph:
         )
 
     def _search_all(self, engine: Engine) -> tuple[NDArray, NDArray]:
-        """Search every distinct row; one neighbor more than k tells ties at the end of a list."""
+        """Search every distinct row."""
         n = self.reference.shape[0]
         distances, indices = np.empty((n, self.k)), np.empty((n, self.k), np.int32)
-        one_more = min(self.k + 1, n - 1)
+        ties: list[bool] = []
 
-        def search(rows: slice) -> bool:
+        def take(rows: slice, found: tuple[NDArray, NDArray, bool]) -> None:
             own = self._distinct[rows]
-            found = self.backend.nearest(self.reference[own], one_more + 1)
-            nearest, which = leave_out(*found, own, one_more)
-            distances[own], indices[own] = nearest[:, : self.k], which[:, : self.k]
-            if self.reverse_k == 0 or one_more == self.k:
-                return False  # nobody asks, or the lists hold everything there is
-            return bool((nearest[:, self.k] == nearest[:, self.reverse_k - 1]).any())
+            distances[own], indices[own] = found[:2]
+            ties.append(found[2])
 
-        ties = engine.map(search, list(blocks(self.n_distinct, SEARCH_ROWS)), "neighbor search")
-        self._lists_end_in_ties = any(ties)
+        engine.feed(
+            _search,
+            list(blocks(self.n_distinct, SEARCH_ROWS)),
+            take,
+            "neighbor search",
+            [_Search(self.backend, self.reference, self._distinct, self.k, self.reverse_k)],
+        )
+        self._lists_miss_some = any(ties) or not is_exact(self.backend)
         copy_lists(distances, indices, self._distinct[self._place])
         return distances, indices
 
-    def _invert(self) -> Callable[[NDArray], Reverse]:
-        """Return what gives the reverse neighbors of training rows.
+    def _prove(self, backend: Any) -> Recall:
+        """Measure what an approximate search found, and refuse it if that is too little."""
+        radii = self.radii((self.k,))[:, 0]
+        recall = measure_recall(backend, self.reference, self.metric, self.k, radii, seed=0)
+        check_recall(recall, backend.min_recall, backend.name)
+        return recall
 
-        Lists are turned around, unless some end in ties and so miss reverse neighbors; these are
-        then searched, when they are asked for, because ties can make them as many as all pairs.
+    def _turn_around(self) -> tuple[NDArray, NDArray, NDArray] | None:
+        """Return the reverse neighbors of all rows, None if some lists end in ties.
+
+        Such lists miss reverse neighbors, and so do those of an approximate search. These are then
+        searched, when they are asked for, because ties can make them as many as all pairs.
         """
-        if self.reverse_k == 0:
-            return lambda _: NO_REVERSE
-        if self._lists_end_in_ties:
-            return self._search_reverse
+        if self.reverse_k == 0 or self._lists_miss_some:
+            return None
         assert self.lists is not None
-        inverse = turn_around(*self.lists, self._reverse_radii)
-        return lambda own: Reverse(*pick(*inverse, own))
+        return turn_around(*self.lists, self._reverse_radii)
+
+    def _reverse_of(self, own: NDArray) -> Reverse:
+        """Return the reverse neighbors of training rows."""
+        if self.reverse_k == 0:
+            return NO_REVERSE
+        if self._inverse is not None:
+            return Reverse(*pick(*self._inverse, own))
+        points = self.reference[own]
+        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii)
+        return Reverse(*without_own(*entries, own))
 
     @cached_property
     def _reverse_radii(self) -> NDArray:
         return self.radii((self.reverse_k,))[:, 0]
 
-    def _search_reverse(self, own: NDArray) -> Reverse:
-        points = self.reference[own]
-        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii)
-        return Reverse(*without_own(*entries, own))
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the search of training rows needs of their graph."""
+
+    backend: Backend
+    reference: NDArray
+    distinct: NDArray
+    k: int
+    reverse_k: int
+
+
+def _search(of: _Search, rows: slice) -> tuple[NDArray, NDArray, bool]:
+    """Return lists of some distinct rows, and whether a reverse neighbor may be missing.
+
+    One neighbor more than k tells ties at the end of a list.
+    """
+    one_more = min(of.k + 1, of.reference.shape[0] - 1)
+    own = of.distinct[rows]
+    found = of.backend.nearest(of.reference[own], one_more + 1)
+    distances, indices = leave_out(*found, own, one_more)
+    # nobody asks, or the lists hold everything there is
+    complete = of.reverse_k == 0 or one_more == of.k
+    ties = not complete and bool((distances[:, of.k] == distances[:, of.reverse_k - 1]).any())
+    return distances[:, : of.k], indices[:, : of.k], ties
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from boreod.neighbors import BACKENDS, METRICS
+from boreod.neighbors import BACKENDS, METRICS, is_exact
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.layout import expected_tensors, n_bytes, scorer_of
 from boreod.persistence.manifest import Manifest, StoredScorer, StoredView, TrainingSummary
@@ -59,6 +59,9 @@ def _check_training(summary: TrainingSummary) -> None:
     right = summary.outliers >= 1 and summary.inliers >= 1 and summary.unlabelled >= 0
     _require(right and labelled + summary.unlabelled == summary.rows, "training.rows")
     _require(0 <= summary.judged <= labelled, "training.judged")
+    shares = (summary.inlier_share, summary.unlabelled_share)
+    _require(summary.table_rows >= summary.rows, "training.table_rows")
+    _require(all(0.0 < share <= 1.0 for share in shares), "training")
     for quality in (summary.auc, summary.average_precision):
         _require(quality is None or 0.0 <= quality <= 1.0, "training")
 
@@ -71,6 +74,7 @@ def _check_views(manifest: Manifest) -> None:
         where = f"representation.views.{number}"
         _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
         _require(view.metric in METRICS and view.backend in BACKENDS, where)
+        _check_lists(view, view.rows or rows, f"{where}.lists")
         distinct = sorted(set(view.columns))
         _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
         inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
@@ -78,6 +82,17 @@ def _check_views(manifest: Manifest) -> None:
         _require(len(view.scorers) > 0, f"{where}.scorers")
         for stored in view.scorers:
             _check_scorer(stored, view.rows or rows, f"{where}.scorers")
+
+
+def _check_lists(view: StoredView, rows: int, where: str) -> None:
+    lists, exact = view.lists, is_exact(BACKENDS[view.backend])
+    _require((lists is None) == exact, where)
+    if lists is None:
+        return
+    _require(view.metric != "manhattan", where)
+    _require(1 <= lists.n_probe <= lists.n_lists <= rows and 1 <= lists.k < rows, where)
+    shares = (lists.min_recall, lists.recall.random, lists.recall.isolated)
+    _require(all(0.0 <= share <= 1.0 for share in shares), where)
 
 
 def _check_scorer(stored: StoredScorer, rows: int, where: str) -> None:

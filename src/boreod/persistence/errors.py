@@ -40,7 +40,9 @@ class LabelsOnly(NotStored):
     ----------
     codes
         1 outlier, 0 inlier, -1 unlabelled.
+    weights
+        For how many rows of the training table each one stands.
     """
 
-    def __init__(self, codes: NDArray) -> None:
-        self.codes = codes
+    def __init__(self, codes: NDArray, weights: NDArray) -> None:
+        self.codes, self.weights = codes, weights

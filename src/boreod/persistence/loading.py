@@ -12,13 +12,14 @@ from boreod.detector import BORE
 from boreod.engine import Threads
 from boreod.ensemble import Ensemble
 from boreod.heads import LogisticHead
-from boreod.neighbors import KnownRows, NeighborGraph
+from boreod.neighbors import InvertedLists, KnownRows, NeighborGraph
 from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
 from boreod.persistence.errors import LabelsOnly, NotStored
 from boreod.persistence.layout import LABELS, PROBABILITIES, Arrays, depths, scorer_of
 from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
 from boreod.persistence.values import make_estimator
+from boreod.reference import Shares
 from boreod.representation import OutlierRepresentation
 from boreod.scaling import MinMax, Rank, Scaler
 from boreod.scored_view import FittedScorer, ScoredView
@@ -82,10 +83,16 @@ def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         fitted.selection_ = _selection(manifest, fitted.costs_)
         fitted.cost_ = fitted.selection_.cost
     fitted.oob_proba_ = arrays[PROBABILITIES]
-    fitted._training = LabelsOnly(arrays[LABELS].astype(np.int64))
+    fitted._training = _labels(manifest.training, arrays[LABELS].astype(np.int64))
+    fitted.reference_rows_ = np.arange(manifest.training.rows)
     fitted._selector = NotStored()
     fitted.stored_ = Stored(manifest.format, manifest.versions, manifest.training, manifest.extra)
     return model
+
+
+def _labels(summary: TrainingSummary, codes: NDArray) -> LabelsOnly:
+    shares = Shares(summary.table_rows, summary.inlier_share, summary.unlabelled_share)
+    return LabelsOnly(codes, shares.weigh(codes))
 
 
 def _representation(manifest: Manifest, arrays: Arrays) -> OutlierRepresentation:
@@ -119,8 +126,14 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
+    search: Any = stored.backend
+    k, recall = ks[-1], None
+    if stored.lists is not None:
+        lists = stored.lists
+        search = InvertedLists(lists.n_lists, lists.n_probe, lists.min_recall)
+        k, recall = lists.k, lists.recall
     graph = NeighborGraph.restore(
-        points, ks, reverse_k, space.metric, stored.backend, {with_radii: radii}
+        points, ks, reverse_k, space.metric, search, k, recall, {with_radii: radii}
     )
     scorers = [
         _scorer(stored, number, arrays, f"{prefix}.{number}")

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 from boreod import __version__
+from boreod.neighbors import Recall
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.schema import read
 from boreod.rows import shorten
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,29 @@ class StoredScorer:
 
 
 @dataclass(frozen=True)
+class StoredLists:
+    """Inverted lists of an approximate search, the k they were made for, and how good they are."""
+
+    n_lists: int
+    n_probe: int
+    min_recall: float
+    k: int
+    recall: Recall
+
+
+@dataclass(frozen=True)
 class StoredView:
-    """A neighbor space in use; ``rows`` is None if all reference rows are its own."""
+    """A neighbor space in use.
+
+    ``rows`` is None if all reference rows are its own, ``lists`` is None if its search is exact.
+    """
 
     name: str
     columns: list[int]
     metric: str
     rows: int | None
     backend: str
+    lists: StoredLists | None
     scorers: list[StoredScorer]
 
 
@@ -93,6 +109,8 @@ class TrainingSummary:
     ----------
     rows, outliers, inliers, unlabelled
         Numbers of training rows.
+    table_rows, inlier_share, unlabelled_share
+        Rows of the table that they were drawn from, and which part of it they are.
     judged
         Number of labelled rows with an out-of-bag probability.
     auc, average_precision
@@ -103,6 +121,9 @@ class TrainingSummary:
     outliers: int
     inliers: int
     unlabelled: int
+    table_rows: int
+    inlier_share: float
+    unlabelled_share: float
     judged: int
     auc: float | None
     average_precision: float | None
@@ -165,14 +186,47 @@ def read_manifest(text: bytes) -> Manifest:
         raise ModelFileError(f"its manifest is no JSON ({error})") from None
     content = read(dict[str, Any], content, "manifest")
     number = read(int, content.get("format"), "manifest.format")
-    if number != FORMAT:
+    if number == 1:
+        content = _from_first_format(content)
+    elif number != FORMAT:
         versions = content.get("versions")
         writer = versions.get("boreod") if isinstance(versions, dict) else None
         raise ModelFileError(
             f"it has format {shorten(number)} and was written by boreod {shorten(writer)}, while "
-            f"this boreod {__version__} reads format {FORMAT}, so install that version"
+            f"this boreod {__version__} reads formats 1 and {FORMAT}, so install that version"
         )
     return read(Manifest, content, "manifest")
+
+
+def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of format 1, which knew neither samples nor approximate search, as of 2."""
+    training, representation, parameters = (
+        read(dict[str, Any], content.get(part), f"manifest.{part}")
+        for part in ("training", "representation", "parameters")
+    )
+    views = read(list[dict[str, Any]], representation.get("views"), "manifest.representation.views")
+    return {
+        **content,
+        "parameters": _renamed(parameters),
+        "training": {
+            **training,
+            "table_rows": training.get("rows"),
+            "inlier_share": 1.0,
+            "unlabelled_share": 1.0,
+        },
+        "representation": {
+            **representation,
+            "parameters": _renamed(representation.get("parameters")),
+            "views": [{**view, "lists": None} for view in views],
+        },
+    }
+
+
+def _renamed(parameters: Any) -> Any:
+    """Call a search what it is called since format 2, also within a representation."""
+    if not isinstance(parameters, dict):
+        return parameters
+    return {("neighbors" if k == "backend" else k): _renamed(v) for k, v in parameters.items()}
 
 
 def _refuse_constant(name: str) -> NoReturn:

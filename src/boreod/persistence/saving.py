@@ -16,6 +16,7 @@ from boreod.detector import BORE
 from boreod.heads import LogisticHead
 from boreod.labels import INLIER, OUTLIER, UNLABELLED
 from boreod.metrics import auc, average_precision
+from boreod.neighbors import InvertedLists, NeighborGraph
 from boreod.persistence.errors import ModelFileError, NotStored
 from boreod.persistence.layout import (
     LABELS,
@@ -32,6 +33,7 @@ from boreod.persistence.manifest import (
     StoredBags,
     StoredClasses,
     StoredCosts,
+    StoredLists,
     StoredRepresentation,
     StoredScorer,
     StoredSelection,
@@ -163,10 +165,27 @@ def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
         metric=scored.space.metric,
         rows=None if rows is None else len(rows),
         backend=scored.graph.backend.name,
+        lists=_describe_lists(scored.graph),
         scorers=[
             StoredScorer(s.label, s.scorer.name, s.scorer.parameters(), list(s.ks))
             for s in scored.scorers
         ],
+    )
+
+
+def _describe_lists(graph: NeighborGraph) -> StoredLists | None:
+    """Return what gives the same approximate search again; None for an exact one."""
+    if graph.recall is None:
+        return None
+    backend: Any = graph.backend
+    if not isinstance(backend.settings, InvertedLists):
+        raise ModelFileError(
+            f"Neighbors are searched by {shorten(backend.settings.search)}, an object of another "
+            "library, which a model file cannot store without pickle. Fit with neighbors='auto' or "
+            "'faiss-ivf'."
+        )
+    return StoredLists(
+        backend.n_lists, backend.n_probe, float(backend.min_recall), graph.recall.k, graph.recall
     )
 
 
@@ -237,6 +256,9 @@ def _summarize(model: BORE) -> TrainingSummary:
         outliers=int((codes == OUTLIER).sum()),
         inliers=int((codes == INLIER).sum()),
         unlabelled=int((codes == UNLABELLED).sum()),
+        table_rows=training.shares.n_rows,
+        inlier_share=training.shares.inliers,
+        unlabelled_share=training.shares.unlabelled,
         judged=len(outliers),
         auc=float(auc(scores, outliers)) if both else None,
         average_precision=float(average_precision(scores, outliers)) if both else None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from boreod.neighbors import InvertedLists
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.schema import read
 from boreod.representation import OutlierRepresentation
@@ -47,6 +48,8 @@ def _encode_object(name: str, value: Any) -> Any:
         return {"scorer class": value.name}
     if isinstance(value, Scorer) and is_registered(value):
         return {"scorer": [value.name, value.parameters()]}
+    if isinstance(value, InvertedLists):
+        return {"inverted lists": {part: encode(name, item) for part, item in vars(value).items()}}
     if isinstance(value, View):
         parts = vars(value)
         return {"view": {part: encode(name, item) for part, item in parts.items()}}
@@ -134,6 +137,7 @@ _KINDS: dict[str, Any] = {
     "dict": _pairs,
     "scorer class": _scorer_class,
     "scorer": _scorer,
+    "inverted lists": lambda content: InvertedLists(**_decode_all(content)),
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
     "representation": lambda content: make_estimator(OutlierRepresentation, _object(content)),

@@ -7,10 +7,10 @@ try:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.compute as pc  # type: ignore[import-untyped]
     import pyarrow.csv as arrow_csv  # type: ignore[import-untyped]
-    from pyarrow import parquet
+    from pyarrow import fs, parquet
 except ImportError:
     raise ImportError(
         "Tables need pyarrow, which is not installed: pip install boreod[data]"
     ) from None
 
-__all__ = ["arrow_csv", "pa", "parquet", "pc"]
+__all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]

@@ -8,10 +8,13 @@ from itertools import chain
 from typing import Any
 
 from boreod.tables.arrow import pa
-from boreod.tables.binary_files import open_arrow, open_parquet
+from boreod.tables.batches import rebatch
+from boreod.tables.binary_files import open_arrow
 from boreod.tables.errors import TableError
 from boreod.tables.formats import STANDARD, TEXT_FORMATS, find_format, refuse_name
 from boreod.tables.json_lines import open_json_lines
+from boreod.tables.locations import is_address, show_place
+from boreod.tables.parquet_files import open_parquet
 from boreod.tables.plain_types import Column, kind_of
 from boreod.tables.separated import open_separated
 from boreod.tables.sources import TextSource
@@ -42,7 +45,7 @@ class TableReader:
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in opened.schema)
         self.notes = opened.notes
         self._stack = stack
-        self._batches = _rebatch(opened.batches, batch_rows)
+        self._batches = rebatch(opened.batches, batch_rows)
         first = next(self._batches, None)
         if first is None:
             raise TableError(f"{path} has columns but no rows. A table needs rows.")
@@ -85,8 +88,9 @@ def open_table(
     Parameters
     ----------
     path
-        A file, a folder of Parquet files, or ``-`` for standard input (text only). Text may be
-        packed with gzip.
+        A file, a folder of Parquet files, also in folders of its own, or ``-`` for standard input
+        (text only). Text may be packed with gzip. Parquet files and folders may have an address
+        such as ``s3://bucket/folder``.
     format
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name.
     separator
@@ -132,7 +136,7 @@ def open_table(
     stack = ExitStack()
     try:
         opened = _open(name, format, options, batch_rows, stack)
-        return TableReader(name, opened, batch_rows, stack)
+        return TableReader(show_place(name), opened, batch_rows, stack)
     except BaseException:
         stack.close()
         raise
@@ -164,6 +168,13 @@ def _open(
     stack: ExitStack,
 ) -> Opened:
     found = find_format(path, asked)
+    if is_address(path):
+        if found not in (None, "parquet"):
+            raise TableError(
+                f"From an address, only Parquet files and folders of them can be read; "
+                f"{show_place(path)} is {found}. Copy it to a disk first."
+            )
+        return open_parquet(path, options, batch_rows)
     is_pipe = path == STANDARD or (os.path.exists(path) and not _is_file_or_folder(path))
     if os.path.isdir(path):
         if found not in (None, "parquet"):
@@ -198,26 +209,3 @@ def _open_text(path: str, found: str | None, options: Options, stack: ExitStack)
 
 def _is_file_or_folder(path: str) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)
-
-
-def _rebatch(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """Give batches of so many rows, whatever the format reads at once."""
-    held: list[Any] = []
-    count = 0
-    for batch in batches:
-        start = 0
-        while start < batch.num_rows:
-            part = batch.slice(start, rows - count)
-            held.append(part)
-            start, count = start + part.num_rows, count + part.num_rows
-            if count == rows:
-                yield _joined(held)
-                held, count = [], 0
-    if held:
-        yield _joined(held)
-
-
-def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]

@@ -14,7 +14,15 @@ from typing import Any
 from boreod.tables.arrow import pa
 from boreod.tables.encoders import Encoder, make_encoder
 from boreod.tables.errors import TableError, listed, writing
-from boreod.tables.formats import STANDARD, TEXT_FORMATS, find_format, is_gzipped, refuse_name
+from boreod.tables.formats import (
+    STANDARD,
+    SUFFIXES,
+    TEXT_FORMATS,
+    find_format,
+    is_gzipped,
+    refuse_name,
+)
+from boreod.tables.locations import local_path, refuse_address
 from boreod.tables.reader import FilePath
 from boreod.tables.sniffing import read_separator
 
@@ -58,6 +66,7 @@ class TableWriter:
         inputs: Iterable[FilePath] = (),
     ) -> None:
         self.path = os.fspath(path)
+        refuse_address(self.path)
         self.rows = 0
         self._shown = "Standard output" if self.path == STANDARD else self.path
         self._format = _output_format(self.path, format)
@@ -210,7 +219,7 @@ def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
     shown
         Its name as the user wrote it.
     inputs
-        Files and folders that are being read.
+        Files and folders that are being read, or addresses of them.
     """
     folder = os.path.dirname(target)
     if os.path.isdir(target):
@@ -219,16 +228,24 @@ def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
         raise TableError(f"There is no folder {Path(shown).parent} to write to. Make it first.")
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
-    for source in map(os.path.realpath, inputs):
+    paths = (local_path(os.fspath(source)) for source in inputs)
+    for source in [os.path.realpath(path) for path in paths if path is not None]:
         if target == source or (os.path.exists(target) and _is_same(target, source)):
             raise TableError(
                 f"{shown} is being read, so it is not overwritten. Choose another name."
             )
-        if os.path.isdir(source) and folder == source:
+        if os.path.isdir(source) and _is_read_with(target, source):
             raise TableError(
                 f"{shown} is in the folder that is being read, and would be part of the table the "
                 "next time. Choose another folder."
             )
+
+
+def _is_read_with(target: str, folder: str) -> bool:
+    """Tell whether a file is in a folder, or a Parquet file in a folder of it."""
+    parent = os.path.dirname(target)
+    deep = SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
+    return parent == folder or (deep and Path(folder) in Path(target).parents)
 
 
 def _is_same(target: str, source: str) -> bool:

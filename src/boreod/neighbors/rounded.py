@@ -1,0 +1,34 @@
+"""A table in float32 for searches by others: centered and scaled, so that rounding loses little."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE = 1024  # rows that give the center of the table
+FARTHEST = 1e6  # coordinate of a scaled row; squares of larger ones say nothing in float32
+
+
+class RoundedTable:
+    """Rows in float32, one after the other, centered and scaled to [-1, 1].
+
+    Parameters
+    ----------
+    points
+        Reference rows.
+    """
+
+    def __init__(self, points: NDArray) -> None:
+        # Rows of a table are often sorted, so the sample is spread over all of it.
+        self.center = np.median(points[:: -(-len(points) // SAMPLE)], axis=0)
+        sides = np.maximum(points.max(axis=0) - self.center, self.center - points.min(axis=0))
+        self.scale = float(sides.max()) or 1.0
+        self.rows = np.empty(points.shape, np.float32)
+        for column, center in enumerate(self.center):  # one at a time: a whole copy is large
+            self.rows[:, column] = (points[:, column] - center) / self.scale
+
+    def round(self, rows: NDArray) -> tuple[NDArray, NDArray]:
+        """Return rows in float32 and their lengths; of those too far away, zeros and infinity."""
+        moved = rows - self.center
+        too_far = np.abs(moved).max(axis=1) > FARTHEST * self.scale
+        scaled = np.where(too_far[:, np.newaxis], 0.0, moved) / self.scale
+        lengths = np.sqrt((scaled * scaled).sum(axis=1))
+        return scaled.astype(np.float32), np.where(too_far, np.inf, lengths)

@@ -1,0 +1,82 @@
+"""Files of the first format, and what the second one added: samples and approximate search."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from boreod import BORE, InvertedLists, OutlierRepresentation
+from boreod.persistence import ModelFileError, load_model, save_model
+
+FIRST = Path(__file__).parent / "first_format.boreod"
+
+
+def clusters(n, d=4, seed=0):
+    random = np.random.default_rng(seed)
+    centers = random.normal(0, 5, (6, d))
+    X = centers[random.integers(6, size=n)] + random.normal(size=(n, d))
+    y = np.where(np.arange(n) < n // 50, 1, 0)
+    X[y == 1] += random.normal(0, 4, (y.sum(), d))
+    return X, y
+
+
+def test_a_file_of_the_first_format_predicts_as_it_did(tmp_path):
+    model = load_model(FIRST)
+    rows = np.array(model.stored_.extra["rows"])
+    expected = model.stored_.extra["probabilities"]
+    np.testing.assert_allclose(model.predict_proba(rows)[:, 1], expected, rtol=1e-12)
+    assert model.representation_.neighbors == "tree"
+    assert model.representation.neighbors == "tree"
+    assert model.stored_.training.table_rows == model.stored_.training.rows == 66
+    save_model(model, tmp_path / "again.boreod")
+    again = load_model(tmp_path / "again.boreod")
+    assert again.stored_.format == 2
+    assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_a_sample_is_remembered(tmp_path):
+    X, y = clusters(1200)
+    y[600:] = -1
+    few = OutlierRepresentation(["knn"], [5])
+    model = BORE(few, reference_size=300, n_bags=20, random_state=0).fit(X, y)
+    save_model(model, tmp_path / "sample.boreod")
+    loaded = load_model(tmp_path / "sample.boreod")
+    said = loaded.stored_.training
+    assert (said.rows, said.table_rows, said.outliers) == (300, 1200, 24)
+    assert loaded.reference_size == 300
+    for threshold in ("alerts:30", "precision:0.5", "fpr:0.05"):
+        assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
+
+
+def test_inverted_lists_come_back_with_their_recall(tmp_path):
+    pytest.importorskip("faiss")
+    X, y = clusters(3000)
+    few = OutlierRepresentation(["knn", "lof", "odin"], [5, 20])
+    settings = InvertedLists(n_lists=40, n_probe=16, min_recall=0.9)
+    model = BORE(few, neighbors=settings, n_bags=20, random_state=0).fit(X, y)
+    graph = model.representation_.fitted_columns_.views[0].scored.graph
+    assert graph.recall.isolated >= 0.99
+    save_model(model, tmp_path / "lists.boreod")
+    loaded = load_model(tmp_path / "lists.boreod")
+    same = loaded.representation_.fitted_columns_.views[0].scored.graph
+    assert same.recall == graph.recall
+    assert same.backend.settings == graph.backend.settings
+    assert loaded.neighbors == settings
+    new, _ = clusters(200, seed=1)
+    for rows in (new, X[:200]):
+        assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    narrow = model.within("20us", costs="measured:shared")
+    save_model(narrow, tmp_path / "narrow.boreod")
+    loaded = load_model(tmp_path / "narrow.boreod")
+    assert_array_equal(loaded.predict_proba(new), narrow.predict_proba(new))
+
+
+def test_a_search_of_another_library_cannot_be_stored(tmp_path):
+    from sklearn.neighbors import KNeighborsTransformer
+
+    X, y = clusters(400)
+    few = OutlierRepresentation(["knn"], [5])
+    model = BORE(few, neighbors=KNeighborsTransformer(), n_bags=20, random_state=0).fit(X, y)
+    with pytest.raises(ModelFileError, match="KNeighborsTransformer"):
+        save_model(model, tmp_path / "foreign.boreod")
