@@ -32,9 +32,8 @@ def main() -> None:
         taken, before, peak = map(float, done.stdout.split())
         seconds.append(taken)
         memory.append(peak - before)
-        print(
-            f"{n:9} {taken:9.1f} {1e6 * taken / n:10.0f} {peak:9.2f} {memory[-1]:9.2f}", flush=True
-        )
+        print(f"{n:9} {taken:9.1f} {1e6 * taken / n:10.0f} {peak:9.2f} {memory[-1]:9.2f}")
+        print(f"          forecast: {done.stderr.strip() or 'none'}", flush=True)
     for what, values in (("time", seconds), ("memory", memory)):
         exponent = np.polyfit(np.log(SIZES), np.log(values), 1)[0]
         last = np.log(values[-1] / values[-2]) / np.log(SIZES[-1] / SIZES[-2])

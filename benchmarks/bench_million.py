@@ -29,8 +29,9 @@ def main() -> None:
     print(f"AUC of all {len(model.columns_)} columns: {100 * auc(scores, of_new[:NEW] == 1):.2f}")
     report("new rows a second, all columns", rate, "at least 2000", rate >= 2000)
     started = time.perf_counter()
-    fast = model.within("20us")
-    print(f"within 20us: {', '.join(fast.columns_)} ({time.perf_counter() - started:.1f} s)")
+    fast = BORE(reference_size=REFERENCE, budget="20us", random_state=0).fit(rows, labels)
+    minutes = (time.perf_counter() - started) / 60
+    print(f"fit with a budget of 20us: {minutes:.1f} min; it bought {', '.join(fast.columns_)}")
     started = time.perf_counter()
     scores = fast.decision_function(new)
     rate = ROWS / (time.perf_counter() - started)

@@ -87,8 +87,8 @@ def test_lists_that_were_told_to_be_used_are_used(rows, large):
 def test_exact_search_that_nobody_can_wait_for(rows, large):
     pytest.importorskip("faiss")
     large.setattr(room, "ALWAYS_FROM", 1000)
-    forecasts(large, exact=20_000.0, lists=4000.0)
-    with pytest.warns(SearchWarning, match=r"approximately, in inverted lists: 1\.1 h in place of"):
+    forecasts(large, exact=20_000.0, lists=400.0)
+    with pytest.warns(SearchWarning, match=r"approximately, in inverted lists: 7 min in place of"):
         representation = OutlierRepresentation(["knn"], [5]).fit(rows)
     assert search_of(representation) == "faiss-ivf"
 
@@ -96,18 +96,47 @@ def test_exact_search_that_nobody_can_wait_for(rows, large):
 def test_lists_that_nobody_asked_for_must_prove_themselves(rows, large):
     pytest.importorskip("faiss")
     large.setattr(room, "ALWAYS_FROM", 1000)
-    forecasts(large, exact=20_000.0, lists=4000.0)
+    forecasts(large, exact=20_000.0, lists=400.0)
 
     def refuse(recall, least, name):
         raise RecallError("too little")
 
     large.setattr("boreod.neighbors.graph.check_recall", refuse)
-    with pytest.warns(SearchWarning):
+    with pytest.warns(SearchWarning, match="It is searched exactly now"):
         representation = OutlierRepresentation(["knn"], [5]).fit(rows)
     assert search_of(representation) == "brute"
     large.setattr(room, "ALWAYS_FROM", 10_000)
     with pytest.raises(RecallError):
         OutlierRepresentation(["knn"], [5], neighbors=InvertedLists()).fit(rows)
+
+
+def test_small_tables_need_no_lists(rows):
+    with pytest.warns(SearchWarning, match="for tables of 20000 rows and more"):
+        representation = OutlierRepresentation(["knn"], [5], neighbors="faiss-ivf").fit(rows)
+    assert search_of(representation) in ("brute", "tree")
+
+
+def test_lists_cannot_do_manhattan(rows, large):
+    large.setattr(room, "ALWAYS_FROM", 1000)
+    forecasts(large, exact=20_000.0, lists=400.0)
+    with pytest.warns(SearchWarning, match="will take about"):
+        representation = OutlierRepresentation(["knn"], [5], views="manhattan").fit(rows)
+    assert search_of(representation) in ("brute", "tree")
+
+
+def test_recall_is_told_and_kept(rows, capsys):
+    pytest.importorskip("faiss")
+    representation = OutlierRepresentation(["knn"], [5], neighbors=InvertedLists()).fit(rows)
+    assert representation.recall_[""].isolated >= 0.99
+    assert "faiss-ivf: found" in capsys.readouterr().err
+    assert OutlierRepresentation(["knn"], [5]).fit(rows).recall_ == {}
+
+
+def test_a_minute_is_worth_a_sentence(rows, large, capsys):
+    large.setattr(room, "ALWAYS_FROM", 1000)
+    forecasts(large, exact=70.0, lists=70.0)
+    FEW.fit(rows)
+    assert "About 1 min" in capsys.readouterr().err
 
 
 def test_long_work_comes_with_advice(rows, large):

@@ -10,8 +10,10 @@ from sklearn.utils.validation import _check_feature_names_in
 from boreod.bagging import draw_bags
 from boreod.calibration import warn_without_score
 from boreod.engine import count_rows, gather_column, gather_rows, is_collection
+from boreod.forecast import check_reading
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.lookahead import Bagging
+from boreod.memory import available_memory
 from boreod.parameters import check_parameters
 from boreod.prediction import Predicting
 from boreod.reference import Shares, draw_reference
@@ -91,11 +93,13 @@ class BORE(ClassifierMixin, Predicting):
         The two labels, inlier first.
     reference_rows_
         Positions of the training rows that were learned from: all, unless ``reference_size`` says
-        otherwise.
+        otherwise. Model files do not keep those of a sample.
     oob_proba_
         Corrected probability of every one of these rows from the bags that did not hold it.
     threshold_
         Probability above which ``predict`` says outlier.
+    recall_
+        What approximate searches found of the true neighbors, by view; empty if all are exact.
     columns_
         Names of the columns in use.
     costs_
@@ -183,18 +187,22 @@ class BORE(ClassifierMixin, Predicting):
             self._fit(X, y, None)
         return self
 
-    def fit_sample(self, X: ArrayLike, y: ArrayLike, shares: Shares) -> "BORE":
+    def fit_sample(
+        self, X: ArrayLike, y: ArrayLike, shares: Shares, rows: NDArray | None = None
+    ) -> "BORE":
         """Learn from a reference sample that was drawn already, of a table that is elsewhere.
 
         Parameters
         ----------
         X, y
             Rows of the sample, as in :meth:`fit`.
-        shares
+        shares, rows
             What :meth:`draw_reference` returned with it.
         """
         with all_or_nothing(self):
             self._fit(X, y, shares)
+            if rows is not None:
+                self.reference_rows_ = np.asarray(rows)
         return self
 
     def draw_reference(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
@@ -221,7 +229,8 @@ class BORE(ClassifierMixin, Predicting):
         seeds = self._draw_seeds()
         lazy = is_collection(X)
         rows: Any = X if lazy else read_rows(self, X, fitting=True)
-        n_rows = sum(count_rows(X)) if lazy else len(rows)
+        sizes = count_rows(X) if lazy else [len(rows)]
+        n_rows = sum(sizes)
         labels = gather_column(y) if lazy else y
         codes, classes = read_labels(labels, n_rows, self.outlier_label)
         chosen = None
@@ -229,7 +238,9 @@ class BORE(ClassifierMixin, Predicting):
             how = (self.reference_size, self.reference_sampling, seeds[3])
             chosen, shares = draw_reference(codes, *how)
         if lazy:
-            rows = read_rows(self, gather_rows(X, chosen), fitting=True)
+            n_taken = n_rows if chosen is None else len(chosen)
+            check_reading(n_taken, 8 * n_taken * rows.shape[1], available_memory())
+            rows = read_rows(self, gather_rows(X, chosen, sizes), fitting=True)
         elif chosen is not None:
             rows = rows[chosen]
         self.reference_rows_ = np.arange(n_rows) if chosen is None else chosen

@@ -25,6 +25,7 @@ PILOT_FROM = 20_000  # rows; the pilot of smaller tables would be a large part o
 # "auto" chooses one of these two later; others hold the most.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
 GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
+COPIES = 3  # of a table: as it is read, as columns, as rows of numbers
 THREAD_BYTES = 6_000_000  # of one thread: blocks of rows, buffers of linear algebra
 LONG = 600.0  # seconds; worth a sentence of advice
 SHORT = 120.0  # seconds; what the advice aims at
@@ -210,6 +211,29 @@ def check_memory(forecast: Forecast, available: int) -> None:
         f"A fit of {forecast.n_rows} rows with {forecast.n_columns} columns takes about "
         f"{show_bytes(forecast.bytes)}, and {show_bytes(available)} are left, so it would not fit "
         f"into memory. {remedy}; a budget does not help, because it is chosen after the fit."
+    )
+
+
+def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
+    """Raise if a table that is elsewhere cannot even be brought here.
+
+    Parameters
+    ----------
+    n_rows, n_bytes
+        Rows, and bytes of their values, known or seen so far.
+    available
+        As in :func:`check_memory`.
+    """
+    needed = COPIES * n_bytes
+    if needed <= available:
+        return
+    fits = ROOM * available / needed * n_rows / COPIES  # the fit itself needs room, too
+    sizes = [size for size in _sizes_below(n_rows) if size <= fits]
+    remedy = f"reference_size={sizes[-1]}" if sizes else "reference_size, a small one"
+    raise MemoryForecastError(
+        f"The table does not fit into memory: {n_rows} rows take about {show_bytes(needed)} to be "
+        f"read, and {show_bytes(available)} are left. Learn from a sample: {remedy} "
+        "(--reference-size)."
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boreod.engine import Engine, Threads
+from boreod.engine import Engine, Threads, count_threads
 from boreod.forecast import (
     PILOT_FROM,
     Forecast,
@@ -25,12 +25,14 @@ from boreod.forecast import (
     show_seconds,
 )
 from boreod.memory import available_memory
+from boreod.neighbors import NeighborGraph
 
 LISTS = "faiss-ivf"
 LARGE_TABLE = 5_000_000  # values; few rows may have very many columns
 ALWAYS_FROM = 100_000  # rows; from here on a pilot is a small part of the fit
 AFFORDABLE = 3600.0  # seconds of an exact fit, beyond which "auto" looks for something else
 WORTH_IT = 2.0  # times as fast
+WORTH_SAYING = 60.0  # seconds
 
 
 class SearchWarning(UserWarning):
@@ -59,7 +61,7 @@ def look_ahead(
     neighbors
         The search that was asked for.
     engine
-        Runs the fit; it says what is forecast if it is verbose.
+        Runs the fit.
     bagging
         What is learned afterwards.
 
@@ -69,15 +71,19 @@ def look_ahead(
         If the fit would not fit into memory.
     """
     n_rows, n_raw = points.shape
+    asked = isinstance(neighbors, str) and neighbors == LISTS
+    if asked and n_rows < PILOT_FROM:
+        _stay_exact(f"Inverted lists are for tables of {PILOT_FROM} rows and more")
+        return "auto"
     if (n_rows < PILOT_FROM and points.size < LARGE_TABLE) or not views:
         return neighbors
-    n_threads = engine.n_threads if isinstance(engine, Threads) else 1
+    n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
     memory = forecast_memory(n_rows, n_raw, views, neighbors, n_threads, bagging.n_bags)
     check_memory(memory, available_memory())
-    asked = isinstance(neighbors, str) and neighbors == LISTS
-    if not isinstance(engine, Threads):  # a cluster keeps its own time
-        return neighbors
-    if n_rows < PILOT_FROM or not (asked or engine.verbose or n_rows >= ALWAYS_FROM):
+    local = isinstance(engine, Threads)  # a cluster keeps its own time
+    verbose = isinstance(engine, Threads) and engine.verbose
+    tells = local and (verbose or n_rows >= ALWAYS_FROM)
+    if n_rows < PILOT_FROM or not (asked or tells):
         return neighbors
     forecast = partial(
         forecast_fit,
@@ -87,25 +93,43 @@ def look_ahead(
         n_bags=bagging.n_bags,
         bag_rows=bagging.bag_rows,
     )
-    if asked:
-        return _weigh(forecast("auto"), forecast(LISTS), engine)
-    found = forecast(neighbors)
-    if neighbors == "auto" and _seconds(found) > AFFORDABLE and find_spec("faiss") is not None:
-        return _weigh(found, forecast(LISTS), engine, unasked=True)
-    _say(found, engine)
-    advice = advise(found)
-    if advice is not None:
-        warnings.warn(advice, SearchWarning, stacklevel=6)
+    found = forecast("auto" if asked else neighbors)
+    if asked or (neighbors == "auto" and _seconds(found) > AFFORDABLE and _can_list(views)):
+        lists = forecast(LISTS)
+        neighbors = _weigh(found, lists, asked)
+        found = lists if neighbors == LISTS else found
+    if local:
+        _say(found, verbose)
     return neighbors
 
 
-def _weigh(exact: Forecast, lists: Forecast, engine: Threads, unasked: bool = False) -> str:
+def tell_recall(graph: NeighborGraph, view: str) -> None:
+    """Print what an approximate search found.
+
+    Parameters
+    ----------
+    graph
+        Whose search it is.
+    view
+        Name of the view.
+    """
+    if graph.recall is not None:
+        where = f" in the view {view}" if view else ""
+        print(f"{graph.backend.name}{where}: {graph.recall}.", file=sys.stderr)  # noqa: T201
+
+
+def _can_list(views: Views) -> bool:
+    """Whether inverted lists could be used at all."""
+    manhattan = any(space.metric == "manhattan" and space.rows is None for space, _ in views)
+    return find_spec("faiss") is not None and not manhattan
+
+
+def _weigh(exact: Forecast, lists: Forecast, asked: bool) -> str:
     """Return the exact search unless inverted lists make the whole fit twice as fast."""
     ratio = _seconds(exact) / _seconds(lists)
     times = f"{show_seconds(_seconds(lists))} in place of {show_seconds(_seconds(exact))}"
     if ratio >= WORTH_IT:
-        _say(lists, engine)
-        if unasked:
+        if not asked:
             warnings.warn(
                 f"Neighbors are searched approximately, in inverted lists: {times}. Their recall "
                 "is measured. Pass neighbors='brute' for exact search, or a `reference_size`.",
@@ -113,22 +137,28 @@ def _weigh(exact: Forecast, lists: Forecast, engine: Threads, unasked: bool = Fa
                 stacklevel=7,
             )
         return LISTS
-    _say(exact, engine)
-    if not unasked:
-        warnings.warn(
-            f"Inverted lists would make this fit {ratio:.1f} times as fast ({times}), which is not "
-            f"worth missing neighbors, so search stays exact. Pass InvertedLists() to use them all "
-            "the same.",
-            SearchWarning,
-            stacklevel=7,
-        )
+    if asked:
+        _stay_exact(f"Inverted lists would make this fit {ratio:.1f} times as fast ({times})")
     return "auto"
+
+
+def _stay_exact(reason: str) -> None:
+    warnings.warn(
+        f"{reason}, which is not worth missing neighbors, so search stays exact. Pass "
+        "InvertedLists() to use them all the same.",
+        SearchWarning,
+        stacklevel=7,
+    )
 
 
 def _seconds(forecast: Forecast) -> float:
     return max(forecast.seconds or 0.0, 1e-9)
 
 
-def _say(forecast: Forecast, engine: Threads) -> None:
-    if engine.verbose:
+def _say(forecast: Forecast, verbose: bool) -> None:
+    """Say what a fit will take if that is long, or if somebody wants to know."""
+    if verbose or _seconds(forecast) > WORTH_SAYING:
         print(forecast, file=sys.stderr)  # noqa: T201
+    advice = advise(forecast)
+    if advice is not None:
+        warnings.warn(advice, SearchWarning, stacklevel=7)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from boreod.budgeting import Budgeted
 from boreod.engine import is_collection, map_rows
 from boreod.explanation import Explanation
-from boreod.neighbors import blocks, distinct_rows
+from boreod.neighbors import Recall, blocks, distinct_rows
 from boreod.rows import read_rows
 
 MANY_ROWS = 65_536  # whose representation is held at once
@@ -98,6 +98,12 @@ class Predicting(Budgeted):
         check_is_fitted(self)
         return self.representation_.columns_
 
+    @property
+    def recall_(self) -> dict[str, Recall]:
+        """What approximate searches found of the true neighbors, by view."""
+        check_is_fitted(self)
+        return self.representation_.recall_
+
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
@@ -111,10 +117,12 @@ class Predicting(Budgeted):
         It is what travels to other processes.
         """
         light = copy.copy(self)
-        for part in {"_training", "_selector"} & set(vars(light)):
+        of_training = {"_training", "_selector", "oob_proba_", "reference_rows_"}
+        for part in of_training & set(vars(light)):
             delattr(light, part)
         light.representation_ = copy.copy(self.representation_)
         light._ensemble = copy.copy(self._ensemble)
+        vars(light._ensemble).pop("oob_log_odds", None)
         light._ensemble.representation = light.representation_
         for one in (light, light.representation_):
             one.set_params(n_jobs=1, verbose=False)

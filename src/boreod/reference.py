@@ -103,4 +103,4 @@ def draw_reference(
 
 
 def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
-    return random.permutation(rows)[:number]
+    return random.choice(rows, min(number, len(rows)), replace=False, shuffle=False)

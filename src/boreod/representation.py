@@ -4,6 +4,7 @@ After Micenková, McWilliams, Assent: Learning representations for outlier detec
 """
 
 import copy
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,8 +16,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.columns import FittedColumns, KnownView
 from boreod.engine import Engine, current_engine
-from boreod.lookahead import Bagging, look_ahead
-from boreod.neighbors import KnownRows, RecallError, check_backend
+from boreod.lookahead import Bagging, SearchWarning, look_ahead, tell_recall
+from boreod.neighbors import KnownRows, Recall, RecallError, check_backend
 from boreod.plan import make_plan, read_ks, read_scorers, warn_left_out
 from boreod.rows import all_or_nothing, read_rows, read_seed
 from boreod.scored_view import ScoredView
@@ -185,6 +186,13 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.fitted_columns_.families
 
+    @property
+    def recall_(self) -> dict[str, Recall]:
+        """What approximate searches found of the true neighbors, by view."""
+        check_is_fitted(self)
+        graphs = {v.scored.space.name: v.scored.graph for v in self.fitted_columns_.views}
+        return {name: g.recall for name, g in graphs.items() if g.recall is not None}
+
     def _fit(self, X: ArrayLike) -> NDArray:
         with all_or_nothing(self):
             points = read_rows(self, X, fitting=True)
@@ -231,10 +239,12 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             how = search if space.rows is None else "auto"
             try:
                 scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
-            except RecallError:
+            except RecallError as error:
                 if how == self.neighbors:
                     raise
+                warnings.warn(f"{error} It is searched exactly now.", SearchWarning, stacklevel=4)
                 scored, of_reference = ScoredView.fit(known.rows, space, plan, "brute", engine)
+            tell_recall(scored.graph, space.name)
             views.append(KnownView(scored, known))
             scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])

@@ -56,8 +56,7 @@ def _own(workers: int | None) -> Any:
     return load("distributed").LocalCluster(
         n_workers=workers or count_threads(-1),
         threads_per_worker=1,
-        dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port: others may have theirs
+        dashboard_address="127.0.0.1:0",  # any port: others may have theirs
         preload=[DEAF],
         silence_logs=logging.ERROR,
     )

@@ -76,7 +76,7 @@ def print_training(facts: dict[str, Any]) -> None:
     for search in facts["searches"]:
         where = f" in the view {cell(search['view'])}" if search["view"] else ""
         typer.echo(
-            f"Approximate search ({search['backend']}){where}: it finds {search['random']:.2%} of "
+            f"Approximate search{where}: it finds {search['random']:.2%} of "
             f"the neighbors, {search['isolated']:.2%} of those of the most isolated rows."
         )
     if training["auc"] is None:

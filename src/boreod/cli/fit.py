@@ -28,7 +28,10 @@ from boreod.cli.options import (
 def fit(
     table: Table,
     label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The model file; TABLE.boreod here if not given."),
+    ] = None,
     outlier_label: Annotated[
         str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
     ] = None,
@@ -72,9 +75,14 @@ def fit(
     """
     from boreod.cli.facts import print_fit
     from boreod.deployment import TableModel, fit_table
+    from boreod.deployment.fitting import name_source
     from boreod.deployment.model import check_model_path
     from boreod.tables import open_table, read_table
 
+    if output is None:
+        if table == "-":
+            raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
+        output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_model_path(output, [] if table == "-" else [table])
     reading = reading_options(separator, no_header, encoding, decimal, format, text)
     reading["types"] = {label: "text", **reading["types"]}
@@ -92,7 +100,7 @@ def fit(
         ids=all_names(ids, known) or (),
         drop=all_names(drop, known) or (),
         keep=all_names(keep, known),
-        name="standard input" if table == "-" else Path(table).name,
+        name=name_source(table),
         reading=reading,
         neighbors=neighbors,
         reference_size=reference_size,

@@ -43,19 +43,8 @@ def describe(model: TableModel) -> dict[str, Any]:
 
 
 def _searches(detector: Any) -> list[dict[str, Any]]:
-    """Return name and recall of every approximate search."""
-    graphs = {
-        v.scored.space.name: v.scored.graph for v in detector.representation_.fitted_columns_.views
-    }
-    return [
-        {
-            "view": name,
-            "backend": graph.backend.name,
-            **asdict(graph.recall),
-        }
-        for name, graph in graphs.items()
-        if graph.recall is not None
-    ]
+    """Return view and recall of every approximate search."""
+    return [{"view": name, **asdict(recall)} for name, recall in detector.recall_.items()]
 
 
 def _columns(detector: Any) -> list[dict[str, Any]]:

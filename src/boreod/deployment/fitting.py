@@ -19,6 +19,7 @@ from boreod.preparation.roles import Names
 from boreod.selection import BudgetCurve
 from boreod.tables import TableError
 from boreod.tables.errors import shortened
+from boreod.tables.locations import show_place
 
 MANY_COPIES = 0.05  # share of rows
 
@@ -74,23 +75,39 @@ def fit_table(
     """
     detector = BORE(**parameters)
     if isinstance(source, str | PathLike):
-        name = name or ("standard input" if source == "-" else Path(source).name)
-        table, codes, shares = read_reference(
-            os.fspath(source), detector, label, outlier_label, reading or {}
-        )
+        name = name or name_source(os.fspath(source))
+        found = read_reference(os.fspath(source), detector, label, outlier_label, reading or {})
     else:
-        table, codes, shares = pick_reference(as_arrow(source), detector, label, outlier_label)
+        found = pick_reference(as_arrow(source), detector, label, outlier_label)
+    table, codes = found.table, found.codes
     preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
     _check_classes(codes, label)
     rows = preparation.transform(table)
     _warn_of_oddities(rows, codes)
-    detector.fit_sample(name_columns(rows, preparation.names_), codes, shares)
+    named = name_columns(rows, preparation.names_)
+    detector.fit_sample(named, codes, found.shares, found.rows)
     curve = _trace(detector)
     for part in (detector, detector.representation_):
         part.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
     if isinstance(outlier_label, np.generic):
         outlier_label = outlier_label.item()
     return TableModel(detector, preparation, name, curve, outlier_label)
+
+
+def name_source(path: str) -> str:
+    """Return what a model remembers of where its table was: no folders, and no secrets.
+
+    Parameters
+    ----------
+    path
+        Name of a file or folder, an address, or ``-``.
+
+    Examples
+    --------
+    >>> name_source("s3://key:secret@bucket/payments?region=eu"), name_source("-")
+    ('payments', 'standard input')
+    """
+    return "standard input" if path == "-" else Path(show_place(path)).name
 
 
 def _check_classes(codes: NDArray, label: str) -> None:

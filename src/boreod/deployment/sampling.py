@@ -5,6 +5,7 @@ keeps those. The rows are the same as if the table had been read at once.
 """
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,39 @@ from numpy.typing import NDArray
 
 from boreod.detector import BORE
 from boreod.engine import Progress
+from boreod.forecast import check_reading
+from boreod.memory import available_memory
 from boreod.preparation import read_label_column
 from boreod.reference import Shares
-from boreod.tables import TableError, open_table, read_table
+from boreod.tables import TableError, open_table
 from boreod.tables.arrow import pa, pc
 from boreod.tables.errors import shortened, suggest
 from boreod.tables.locations import is_address
 
+MOST_LABELS = 10_000  # different ones; an id column is not labels
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    table, codes
+        A pyarrow table, and what the labels of its rows mean.
+    shares, rows
+        Which part of the whole table it is, and which rows of it; None for all.
+    """
+
+    table: Any
+    codes: NDArray
+    shares: Shares
+    rows: NDArray | None
+
 
 def read_reference(
     path: str, detector: BORE, label: str, outlier_label: Any, reading: dict[str, Any]
-) -> tuple[Any, NDArray, Shares]:
+) -> Reference:
     """Return the rows of a file or folder that a detector wants to learn from.
 
     Parameters
@@ -35,25 +58,19 @@ def read_reference(
         As in ``fit_table``.
     reading
         Options of ``open_table``.
-
-    Returns
-    -------
-    tuple
-        A pyarrow table, the codes of its rows, and which part of the file they are.
     """
     once = not (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
     if detector.reference_size is None or once:  # a pipe cannot be read twice
-        return pick_reference(read_table(path, **reading), detector, label, outlier_label)
+        return pick_reference(_read_whole(path, reading), detector, label, outlier_label)
     codes = _read_codes(path, label, outlier_label, reading, detector.verbose)
     rows, shares = detector.draw_reference(codes)
     if rows is None:
-        return read_table(path, **reading), codes, shares
-    return _read_rows(path, rows, len(codes), reading, detector.verbose), codes[rows], shares
+        return Reference(_read_whole(path, reading), codes, shares, rows)
+    table = _read_rows(path, rows, len(codes), reading, detector.verbose)
+    return Reference(table, codes[rows], shares, rows)
 
 
-def pick_reference(
-    table: Any, detector: BORE, label: str, outlier_label: Any
-) -> tuple[Any, NDArray, Shares]:
+def pick_reference(table: Any, detector: BORE, label: str, outlier_label: Any) -> Reference:
     """Return the rows of an Arrow table that a detector wants to learn from.
 
     Parameters
@@ -67,8 +84,19 @@ def pick_reference(
     codes = read_label_column(table[label], outlier_label, name=label)
     rows, shares = detector.draw_reference(codes)
     if rows is None:
-        return table, codes, shares
-    return table.take(pa.array(rows)), codes[rows], shares
+        return Reference(table, codes, shares, rows)
+    return Reference(table.take(pa.array(rows)), codes[rows], shares, rows)
+
+
+def _read_whole(path: str, reading: dict[str, Any]) -> Any:
+    """Read a table that must fit into memory, and stop as soon as it is seen that it does not."""
+    room, held, batches = available_memory(), 0, []
+    with open_table(path, **reading) as reader:
+        for batch in reader:
+            batches.append(batch)
+            held += batch.nbytes
+            check_reading(sum(some.num_rows for some in batches), held, room)
+        return pa.Table.from_batches(batches, schema=reader.schema)
 
 
 def _read_codes(
@@ -87,11 +115,16 @@ def _read_codes(
         for batch in reader:
             encoded = pc.dictionary_encode(batch.column(0), null_encoding="encode")
             new = [known.setdefault(v, len(known)) for v in encoded.dictionary.to_pylist()]
-            numbers.append(np.array(new, np.int32)[encoded.indices.to_numpy()])
+            if len(known) > MOST_LABELS:
+                raise TableError(
+                    f"Column {shortened(label)} holds more than {MOST_LABELS} different values, "
+                    "which cannot be labels. Name the column of labels (--label)."
+                )
+            small = np.uint8 if len(known) <= 256 else np.uint16
+            numbers.append(np.array(new, small)[encoded.indices.to_numpy()])
             progress.advance()
     codes = read_label_column(pa.array(list(known), kind), outlier_label, name=label)
-    small = codes.astype(np.int8)
-    return np.concatenate([small[some] for some in numbers])
+    return np.concatenate([codes.astype(np.int8)[some] for some in numbers])
 
 
 def _read_rows(

@@ -25,6 +25,7 @@ BUNDLES_PER_THREAD = 16  # so many that no worker waits long for the last one
 MOST_ITEMS = 64  # in a bundle, so that it stays a parcel of some megabytes
 UNDER_WAY = 4  # bundles per thread that the scheduler knows of
 ROUNDS = 3
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 @contextmanager
@@ -41,6 +42,8 @@ def dask(client: Any = None) -> Iterator["DaskEngine"]:
     with ExitStack() as stack:
         connected = _connect(client, stack)
         stack.enter_context(connected.as_current())
+        # bundles of many columns are large, and so are models: nothing to be warned of
+        stack.enter_context(load("dask").config.set({LARGE_GRAPH: "1 PB"}))
         parcels = stack.enter_context(Parcels(connected))
         stack.enter_context(use_engine(partial(DaskEngine, parcels)))
         yield DaskEngine(parcels)
@@ -179,10 +182,7 @@ class _Errand:
     def _submit(self, bundle: range) -> Any:
         task = _Task(self._function, [self._items[place] for place in bundle])
         key = f"{self._label}-{uuid.uuid4().hex}"
-        # a bundle of many columns is large; there is nothing to be warned of
-        quiet = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
-        with load("dask").config.set(quiet):
-            return self._client.submit(task, *self._sent, key=key)
+        return self._client.submit(task, *self._sent, key=key)
 
     def _count_threads(self) -> int:
         """Return the number of threads of the cluster now; workers come and go."""

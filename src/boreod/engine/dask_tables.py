@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.engine.current import current_engine
-from boreod.engine.dask_cluster import DaskEngine, alone
+from boreod.engine.dask_cluster import alone
 from boreod.engine.dask_door import load
 from boreod.engine.parcels import Envelope
 
@@ -32,7 +31,9 @@ def count_rows(table: Any) -> list[int]:
     return list(dask.compute(*[dask.delayed(len)(part) for part in _partitions(table)]))
 
 
-def gather_rows(table: Any, positions: ArrayLike | None = None) -> Any:
+def gather_rows(
+    table: Any, positions: ArrayLike | None = None, sizes: list[int] | None = None
+) -> Any:
     """Return rows as a local frame or array.
 
     Parameters
@@ -42,12 +43,14 @@ def gather_rows(table: Any, positions: ArrayLike | None = None) -> Any:
     positions
         Positions of the rows in the whole table, ascending; None for all rows. Only these rows
         leave their partitions.
+    sizes
+        What :func:`count_rows` gave; None to count again.
     """
     dask = load("dask")
     if positions is None:
         return table.compute()
     places = np.asarray(positions, dtype=np.int64)
-    ends = list(accumulate(count_rows(table)))
+    ends = list(accumulate(count_rows(table) if sizes is None else sizes))
     cuts = np.searchsorted(places, [0, *ends])
     if cuts[0] != 0 or cuts[-1] != len(places) or (np.diff(places) <= 0).any():
         raise ValueError(
@@ -86,19 +89,15 @@ def map_rows(
     table
         A Dask frame or array.
     model
-        Travels once to every worker. Inside ``with boreod.engine.dask(...)`` it is sent at once and
-        the result must be computed before the end of the ``with``.
+        Travels once to every worker.
     width
         Number of columns of the result, None for a result with one dimension.
     dtype
         Type of the result.
     """
     delayed, da = load("dask").delayed, load("dask.array")
-    engine = current_engine(None, False)
-    if isinstance(engine, DaskEngine):
-        carried = engine.parcels.send(model)
-    else:
-        carried = delayed(Envelope(model), traverse=False)
+    # Part of the graph, so that it can be had again whichever workers die.
+    carried = delayed(Envelope(model), traverse=False)
     columns = () if width is None else (width,)
     sizes = table.chunks[0] if _is_array(table) else [np.nan] * table.npartitions
     apply = delayed(_apply, pure=False)

@@ -69,9 +69,9 @@ def check_backend(wanted: object) -> None:
     elif isinstance(wanted, InvertedLists | ForeignNeighbors) or is_foreign_search(wanted):
         return
     raise ValueError(
-        f"`neighbors` must be 'auto', one of {list(BACKENDS)}, an InvertedLists, or an object like "
-        "scikit-learn's KNeighborsTransformer (`fit`, and `kneighbors` or `transform` with a "
-        f"parameter `n_neighbors`); got {wanted!r}."
+        f"`neighbors` must be 'auto', one of {list(BACKENDS)}, an InvertedLists, a "
+        "ForeignNeighbors, or an object like scikit-learn's KNeighborsTransformer (`fit`, and "
+        f"`kneighbors` or `transform` with a parameter `n_neighbors`); got {wanted!r}."
     )
 
 

@@ -51,6 +51,14 @@ class Recall:
     n_isolated: int
     k: int
 
+    def __str__(self) -> str:
+        """Say it in a sentence, rounded down."""
+        random, isolated = (np.floor(1e4 * x) / 1e4 for x in (self.random, self.isolated))
+        return (
+            f"found {random:.4f} of the {self.k} nearest neighbors of random rows and "
+            f"{isolated:.4f} of those of the most isolated rows"
+        )
+
 
 def measure_recall(
     backend: Searching, points: NDArray, metric: int, k: int, radii: NDArray, seed: int
@@ -82,7 +90,7 @@ def measure_recall(
     Recall(random=1.0, isolated=1.0, n_random=20, n_isolated=10, k=2)
     """
     n = len(points)
-    brute = BruteForce(points, metric)
+    brute = getattr(backend, "brute", None) or BruteForce(points, metric)
     random = np.sort(np.random.default_rng(seed).choice(n, min(MOST_ROWS, n), replace=False))
     isolated = most_isolated(radii)
     shares = [
@@ -108,12 +116,11 @@ def check_recall(recall: Recall, least: float, name: str) -> None:
     """
     if min(recall.random, recall.isolated) >= least:
         return
-    random, isolated = (np.floor(1e4 * x) / 1e4 for x in (recall.random, recall.isolated))
     raise RecallError(
-        f"The search {name!r} found {random:.4f} of the {recall.k} nearest neighbors of random "
-        f"rows and {isolated:.4f} of those of the most isolated rows; both must be at least "
-        f"{least:g}. Let it search more (InvertedLists(n_probe=...), or the settings of your own "
-        "search), accept less with a lower `min_recall`, or search exactly with neighbors='auto'."
+        f"The search {name!r} {recall}; both must be at least {least:g}. Let it search more "
+        "(InvertedLists(n_probe=...), or the settings of your own search), accept less "
+        "(`min_recall` of InvertedLists or ForeignNeighbors), or search exactly with "
+        "neighbors='auto'."
     )
 
 

@@ -67,10 +67,11 @@ class RoughTable:
         source, covering
             Rows and reference rows of which the one may lie within the radius of the other.
         """
-        if self._reach is None or self._reach[0] is not radii:  # the same for every block
+        reach = self._reach  # other threads may bring other radii
+        if reach is None or reach[0] is not radii:  # the same for every block
             lengths = as_lengths(radii, self.metric)[self.cells.order] if len(radii) else radii
-            self._reach = (radii, lengths, _largest_in(lengths, self.cells.cuts))
-        _, lengths, farthest = self._reach
+            self._reach = reach = (radii, lengths, _largest_in(lengths, self.cells.cuts))
+        _, lengths, farthest = reach
         return _scan(
             self.columns,
             self.cells.order,

@@ -51,10 +51,11 @@ class KDTree:
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
         """Return the nearest, and every reference row that has the row within its radius."""
         distances, indices = self.nearest(rows, k)
-        if self._reach is None or self._reach[0] is not radii:  # the same for every block
+        known = self._reach  # other threads may bring other radii
+        if known is None or known[0] is not radii:  # the same for every block
             in_order = radii[self.order]
-            self._reach = (radii, in_order, _largest_below(in_order, self.spans))
-        _, in_order, reach = self._reach
+            self._reach = known = (radii, in_order, _largest_below(in_order, self.spans))
+        _, in_order, reach = known
         reverse = _reverse(
             self.points, self.order, self.spans, self.boxes, rows, in_order, reach, self.metric
         )

@@ -84,7 +84,8 @@ def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         fitted.cost_ = fitted.selection_.cost
     fitted.oob_proba_ = arrays[PROBABILITIES]
     fitted._training = _labels(manifest.training, arrays[LABELS].astype(np.int64))
-    fitted.reference_rows_ = np.arange(manifest.training.rows)
+    if manifest.training.table_rows == manifest.training.rows:
+        fitted.reference_rows_ = np.arange(manifest.training.rows)
     fitted._selector = NotStored()
     fitted.stored_ = Stored(manifest.format, manifest.versions, manifest.training, manifest.extra)
     return model
@@ -126,7 +127,8 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
-    search: Any = stored.backend
+    # exact searches agree to the bit, and brute force needs no other package
+    search: Any = "brute" if stored.backend == "faiss-flat" else stored.backend
     k, recall = ks[-1], None
     if stored.lists is not None:
         lists = stored.lists

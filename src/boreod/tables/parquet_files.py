@@ -129,6 +129,8 @@ def read_rows(
             if low < high:
                 part = batch.slice(low, high - low)
                 yield plain_batch(_with_values(part, member, schema), schema)
+            if stop is not None and seen >= stop:
+                return  # the rest of a row group need not be unpacked
 
 
 def _opened(member: Member) -> Any:
