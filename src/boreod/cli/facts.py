@@ -7,6 +7,7 @@ import typer
 
 from boreod.cli.app import note
 from boreod.cli.screen import cell, print_table
+from boreod.memory import show_bytes
 
 MOST = 40  # columns on a screen
 
@@ -39,7 +40,7 @@ def print_fit(model: Any, path: Path, advice: list[str], *, json: bool, quiet: b
         if facts["budget"] is not None:
             print_columns(facts)
         print_limits(facts)
-    typer.echo(f"Model: {path} ({show_size(facts['bytes'])})")
+    typer.echo(f"Model: {path} ({show_bytes(facts['bytes'])})")
     if not quiet:
         typer.echo("\nNext:")
         for command in advice:
@@ -125,14 +126,3 @@ def print_limits(facts: dict[str, Any]) -> None:
         f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
         "rows are above it, out of bag."
     )
-
-
-def show_size(size: int) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> show_size(310_000), show_size(12_000_000)
-    ('310 kB', '12.0 MB')
-    """
-    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"

@@ -15,6 +15,7 @@ def info(model: ModelFile, json: Json = False) -> None:
     from boreod.cli import facts as show
     from boreod.cli.screen import cell
     from boreod.deployment import TableModel, describe
+    from boreod.memory import show_bytes
 
     found = describe(TableModel.load(model))
     found = {"file": str(model), "bytes": model.stat().st_size, **found}
@@ -22,7 +23,7 @@ def info(model: ModelFile, json: Json = False) -> None:
         show.print_json(found)
         return
     versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in found["versions"].items())
-    typer.echo(f"{model}: {show.show_size(found['bytes'])}, format {found['format']}, {versions}")
+    typer.echo(f"{model}: {show_bytes(found['bytes'])}, format {found['format']}, {versions}")
     show.print_training(found)
     if found["label"] is not None:
         ids = ", ".join(map(cell, found["ids"])) or "none"

@@ -58,8 +58,9 @@ def report(
 
     Example: boreod report fraud.boreod payments.csv -o report.html
     """
-    from boreod.cli.facts import print_json, show_size
+    from boreod.cli.facts import print_json
     from boreod.deployment import TableModel
+    from boreod.memory import show_bytes
     from boreod.model_report import make_report
     from boreod.preparation import read_label_column
     from boreod.report import write_text
@@ -100,7 +101,7 @@ def report(
     if json:
         print_json({"file": str(output), "bytes": size})
     else:
-        typer.echo(f"Report: {output} ({show_size(size)})")
+        typer.echo(f"Report: {output} ({show_bytes(size)})")
 
 
 def _name(table: str) -> str:

@@ -1,10 +1,18 @@
-"""A table in float32 for searches by others: centered and scaled, so that rounding loses little."""
+"""A table in float32, centered and scaled, so that rounding loses little."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE = 1024  # rows that give the center of the table
 FARTHEST = 1e6  # coordinate of a scaled row; squares of larger ones say nothing in float32
+
+
+def find_range(points: NDArray) -> tuple[NDArray, float]:
+    """Return the center of a table, and what scales it to [-1, 1] around it."""
+    # Rows of a table are often sorted, so the sample is spread over all of it.
+    center = np.median(points[:: -(-len(points) // SAMPLE)], axis=0)
+    sides = np.maximum(points.max(axis=0) - center, center - points.min(axis=0))
+    return center, float(sides.max()) or 1.0
 
 
 class RoundedTable:
@@ -17,10 +25,7 @@ class RoundedTable:
     """
 
     def __init__(self, points: NDArray) -> None:
-        # Rows of a table are often sorted, so the sample is spread over all of it.
-        self.center = np.median(points[:: -(-len(points) // SAMPLE)], axis=0)
-        sides = np.maximum(points.max(axis=0) - self.center, self.center - points.min(axis=0))
-        self.scale = float(sides.max()) or 1.0
+        self.center, self.scale = find_range(points)
         self.rows = np.empty(points.shape, np.float32)
         for column, center in enumerate(self.center):  # one at a time: a whole copy is large
             self.rows[:, column] = (points[:, column] - center) / self.scale
