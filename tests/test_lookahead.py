@@ -112,7 +112,7 @@ def test_lists_that_nobody_asked_for_must_prove_themselves(rows, large):
 
 
 def test_small_tables_need_no_lists(rows):
-    with pytest.warns(SearchWarning, match="for tables of 20000 rows and more"):
+    with pytest.warns(SearchWarning, match="in tables of fewer than 20000 rows"):
         representation = OutlierRepresentation(["knn"], [5], neighbors="faiss-ivf").fit(rows)
     assert search_of(representation) in ("brute", "tree")
 

@@ -73,7 +73,7 @@ def look_ahead(
     n_rows, n_raw = points.shape
     asked = isinstance(neighbors, str) and neighbors == LISTS
     if asked and n_rows < PILOT_FROM:
-        _stay_exact(f"Inverted lists are for tables of {PILOT_FROM} rows and more")
+        _stay_exact(f"Inverted lists save nothing in tables of fewer than {PILOT_FROM} rows")
         return "auto"
     if (n_rows < PILOT_FROM and points.size < LARGE_TABLE) or not views:
         return neighbors
@@ -144,7 +144,7 @@ def _weigh(exact: Forecast, lists: Forecast, asked: bool) -> str:
 
 def _stay_exact(reason: str) -> None:
     warnings.warn(
-        f"{reason}, which is not worth missing neighbors, so search stays exact. Pass "
+        f"{reason}. That is not worth missing neighbors, so search stays exact; pass "
         "InvertedLists() to use them all the same.",
         SearchWarning,
         stacklevel=7,

@@ -68,7 +68,7 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
         {"threshold": "alerts:20"},
         {"engine": Threads(3)},
     ],
-    ids=str,
+    ids=lambda options: next(iter(options)),
 )
 def test_what_is_asked_for(options, model, source, tmp_path):
     score_folder(model, source, f"{tmp_path / 'out'}/", **options)

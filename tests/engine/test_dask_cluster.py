@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 
-import errands
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -17,6 +16,7 @@ import boreod
 from boreod import OutlierRepresentation
 from boreod.engine import current_engine
 from boreod.engine.dask_cluster import DaskEngine
+from engine import errands
 
 distributed = pytest.importorskip("distributed")
 QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
