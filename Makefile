@@ -12,7 +12,7 @@ test: .venv/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'

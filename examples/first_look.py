@@ -19,7 +19,7 @@ from boreod.model_report import make_report
 from boreod.report import write_text
 
 FOLDER = Path("demo")
-BUDGETS = ("5us", "20us", "60us")
+BUDGETS = ("20us", "60us", "200us")
 
 
 def main() -> None:
