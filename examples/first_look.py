@@ -41,12 +41,12 @@ def main() -> None:
 
     print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
     odds = model.log_odds(new)
-    print(f"  all columns                    {auc(odds, truth == 1):.3f}")
+    print(f"  all columns                     {auc(odds, truth == 1):.3f}")
     rows = model.prepare(new)
     for budget in BUDGETS:
         fast = model.detector.within(budget)
         what = f"within {budget} a row, {len(fast.columns_)} columns"
-        print(f"  {what:<30} {auc(fast.decision_function(rows), truth == 1):.3f}")
+        print(f"  {what:<31} {auc(fast.decision_function(rows), truth == 1):.3f}")
 
     print("\nrank  probability  truth      what moved its log-odds most")
     for row in sorted(scored, key=lambda row: row["rank"])[:8]:

@@ -90,12 +90,12 @@ def pick_reference(table: Any, detector: BORE, label: str, outlier_label: Any) -
 
 def _read_whole(path: str, reading: dict[str, Any]) -> Any:
     """Read a table that must fit into memory, and stop as soon as it is seen that it does not."""
-    room, held, batches = available_memory(), 0, []
+    room, rows, held, batches = available_memory(), 0, 0, []
     with open_table(path, **reading) as reader:
         for batch in reader:
             batches.append(batch)
-            held += batch.nbytes
-            check_reading(sum(some.num_rows for some in batches), held, room)
+            rows, held = rows + batch.num_rows, held + batch.nbytes
+            check_reading(rows, held, room)
         return pa.Table.from_batches(batches, schema=reader.schema)
 
 
@@ -105,13 +105,13 @@ def _read_codes(
     """Return the codes of all rows; distinct labels are few, so their numbers are remembered."""
     with open_table(path, **reading) as reader:
         _check_label(label, reader.schema.names)
-        kind = reader.schema.field(label).type
     known: dict[Any, int] = {}
     numbers: list[NDArray] = []
     with (
         open_table(path, columns=[label], **reading) as reader,
         Progress("reading labels", None, verbose) as progress,
     ):
+        kind = reader.schema.field(label).type
         for batch in reader:
             encoded = pc.dictionary_encode(batch.column(0), null_encoding="encode")
             new = [known.setdefault(v, len(known)) for v in encoded.dictionary.to_pylist()]
