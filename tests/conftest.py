@@ -11,6 +11,7 @@ from boreod import OutlierRepresentation
 GOLDENS = Path(__file__).parent / "goldens"
 
 settings.register_profile("kernels", deadline=None)  # the first example may compile
+settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("kernels")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import unset
 from boreod.engine import Engine
 from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks, distinct_rows
 from boreod.scored_view import ScoredView
@@ -90,7 +91,7 @@ class FittedColumns:
         return self._compute(points, engine)
 
     def _compute(self, points: NDArray, engine: Engine) -> NDArray:
-        result = np.empty((points.shape[0], len(self.names)))
+        result = unset((points.shape[0], len(self.names)))
 
         def take(item: tuple[slice, NDArray], scores: list[NDArray]) -> None:
             self._put(scores, result[item[0]])
@@ -109,7 +110,7 @@ class FittedColumns:
 
     def assemble(self, points: NDArray, scores: Sequence[Sequence[NDArray]]) -> NDArray:
         """Return the columns of the training rows, whose scores are there already."""
-        result = np.empty((points.shape[0], len(self.names)))
+        result = unset((points.shape[0], len(self.names)))
         for to, of_view in zip(self._view_to, scores, strict=True):
             start = 0
             for block in of_view:

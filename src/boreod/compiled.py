@@ -1,18 +1,27 @@
-"""The one door to Numba: every compiled function of the package is made here.
+"""The one module that imports Numba: every compiled function of the package is made here.
 
 Kernels are serial, release the interpreter lock and keep the rules of IEEE arithmetic (no
-``fastmath``), because scores meet infinities beside duplicates. Parallelism lives one floor up, in
+``fastmath``), because scores meet infinities beside duplicates. Parallelism lives in
 :mod:`boreod.engine`, over blocks of rows.
+
+With ``NUMBA_BOUNDSCHECK=1`` every index is checked, and buffers that kernels must fill hold
+values that betray whoever reads them unset: NaN, and an index outside every table. Numba's cache
+does not know about that flag, so it needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
 """
 
 import functools
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+CHECKED = bool(numba.config.BOUNDSCHECK)
+POISON = 2**30  # -1 would be the last row; this one is in no table
 
 
 def compiled(function: Function) -> Function:
@@ -33,3 +42,29 @@ def _warn_that_nothing_is_cached() -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:
+    """Return an array like ``np.empty``, full of values that must never be read."""
+    result = np.empty(shape, dtype)
+    result.fill(np.nan if result.dtype.kind == "f" else POISON)
+    return result
+
+
+@numba.extending.overload(poisoned)
+def _poisoned_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:
+    """Do the same inside of kernels, where the type is known when they are compiled."""
+    number = getattr(dtype, "instance_type", getattr(dtype, "dtype", numba.types.float64))
+    poison = np.nan if isinstance(number, numba.types.Float) else POISON
+
+    def implementation(shape: Any, dtype: Any = np.float64) -> Any:
+        result = np.empty(shape, dtype)
+        for place in range(result.size):
+            result.flat[place] = poison
+        return result
+
+    return implementation
+
+
+# Room for values that are still to come, in kernels and around them.
+unset: Callable[..., NDArray] = poisoned if CHECKED else np.empty

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 
 MOST_STEPS = 200
 SMALL_GRADIENT = 1e-8
@@ -133,7 +133,7 @@ def _evaluate(
     """Return objective, gradient and targets minus probabilities."""
     margins = signs * (beta @ design)
     value = 0.5 * ridge * (beta @ beta)
-    residual = np.empty(margins.shape[0])
+    residual = unset(margins.shape[0])
     for row in range(margins.shape[0]):
         small = np.exp(-abs(margins[row]))
         value += np.log1p(small) + max(0.0, -margins[row])

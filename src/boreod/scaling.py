@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.rows import LARGEST
 
 QUANTILES = 1000
@@ -85,7 +85,7 @@ SCALERS: dict[str, type[Scaler]] = {"minmax": MinMax, "rank": Rank}
 @compiled
 def _interpolate(table: NDArray, quantiles: NDArray) -> NDArray:
     """Find values among the quantiles of their columns; equal to several means their middle."""
-    result = np.empty(table.shape)
+    result = unset(table.shape)
     last = quantiles.shape[1] - 1
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import unset
 from boreod.engine import Engine
 from boreod.neighbors import Block, Ks, NeighborGraph, blocks
 from boreod.plan import PlannedScorer
@@ -165,7 +166,7 @@ class ScoredView:
         engine: Engine,
     ) -> None:
         """Compute one description of all reference rows for some scorers."""
-        results = [np.empty((graph.n_distinct, len(s.ks))) for s in scorers]
+        results = [unset((graph.n_distinct, len(s.ks))) for s in scorers]
 
         def take(rows: slice, described: list[NDArray]) -> None:
             for result, block in zip(results, described, strict=True):
@@ -187,7 +188,7 @@ class ScoredView:
             scores = s.frozen[-1]
             s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
         else:
-            of_distinct = np.empty((graph.n_distinct, len(s.ks)))
+            of_distinct = unset((graph.n_distinct, len(s.ks)))
             engine.feed(
                 _compare,
                 list(blocks(graph.n_distinct, BLOCK_ROWS)),

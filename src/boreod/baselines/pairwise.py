@@ -21,7 +21,7 @@ order information, JMLR 6, 2005.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 
 KINDS = 3  # unlabelled rows, labelled inliers, labelled outliers, in this order
 MIXED = np.array(  # changes of a row of each kind, and of the surplus
@@ -74,9 +74,9 @@ def descend(
         Largest number of steps.
     """
     diagonal = np.diag(kernel).copy()
-    rising, falling = np.empty(KINDS, np.int64), np.empty(KINDS, np.int64)
-    up, down = np.empty(KINDS), np.empty(KINDS)
-    rows, changes = np.empty(KINDS, np.int64), np.empty(KINDS)
+    rising, falling = unset(KINDS, np.int64), unset(KINDS, np.int64)
+    up, down = unset(KINDS), unset(KINDS)
+    rows, changes = unset(KINDS, np.int64), unset(KINDS)
     for step in range(limit):
         low, high = np.inf, -np.inf
         for kind in range(KINDS):

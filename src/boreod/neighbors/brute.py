@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.metrics import distances_to_tile, finish, length, reduced_distance
 from boreod.neighbors.ordering import bring_first, comes_before, group_by_row, last_of, sort_pairs
 from boreod.neighbors.rough import RoughTable, box_lengths
@@ -42,10 +42,8 @@ class BruteForce:
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        candidates, count, complete_to, _, _ = self.rough.find_candidates(rows, k, NO_RADII)
-        return _nearest_of(
-            self.points, *self._cells, rows, candidates, count, complete_to, k, self.metric
-        )
+        *found, _, _ = self.rough.find_candidates(rows, k, NO_RADII)
+        return _nearest_of(self.points, *self._cells, rows, *found, k, self.metric)
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -54,12 +52,8 @@ class BruteForce:
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        candidates, count, complete_to, source, covering = self.rough.find_candidates(
-            rows, k, radii
-        )
-        distances, indices = _nearest_of(
-            self.points, *self._cells, rows, candidates, count, complete_to, k, self.metric
-        )
+        *found, source, covering = self.rough.find_candidates(rows, k, radii)
+        distances, indices = _nearest_of(self.points, *self._cells, rows, *found, k, self.metric)
         reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
         return distances, indices, reverse
 
@@ -74,18 +68,19 @@ def _nearest_of(
     rows: NDArray,
     candidates: NDArray,
     count: NDArray,
+    complete: NDArray,
     complete_to: NDArray,
     k: int,
     metric: int,
 ) -> tuple[NDArray, NDArray]:
     """Return the nearest ``k``, from the candidates if these must hold them."""
     m = rows.shape[0]
-    distances, indices = np.empty((m, k)), np.empty((m, k), np.int32)
-    kept = np.empty(candidates.shape[1])
-    gathered = np.empty((points.shape[1], candidates.shape[1]))
+    distances, indices = unset((m, k)), unset((m, k), np.int32)
+    kept = unset(candidates.shape[1])
+    gathered = unset((points.shape[1], candidates.shape[1]))
     for row in range(m):
         size, sure = count[row], 0
-        if size <= candidates.shape[1]:  # otherwise not all of them were noted
+        if complete[row]:  # otherwise not all of them were noted
             for place in range(size):
                 candidate = candidates[row, place]
                 for column in range(points.shape[1]):
@@ -129,13 +124,16 @@ def _search_again(
     kept_index: NDArray,
     k: int,
 ) -> int:
-    """Search one row in float64; return how many are kept, the nearest ``k`` among them."""
+    """Search one row in float64; return how many are kept, the nearest ``k`` among them.
+
+    These lie within ``farthest``; a cell that is farther away is only met if there are fewer.
+    """
     count, limit, limit_index = 0, np.inf, 0
-    bounds = np.empty(cuts.shape[0] - 1)
+    bounds = unset(cuts.shape[0] - 1)
     box_lengths(low, high, row, metric, bounds)
-    for cell in range(bounds.shape[0]):
-        if bounds[cell] > farthest:
-            continue
+    for cell in np.argsort(bounds):
+        if count >= k and bounds[cell] > min(farthest, length(limit, metric)):
+            break
         for index in order[cuts[cell] : cuts[cell + 1]]:
             distance = reduced_distance(row, points[index], metric)
             if count >= k and not comes_before(distance, index, limit, limit_index):
@@ -161,7 +159,7 @@ def _truly_covering(
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Keep the pairs whose true distance is within the radius, grouped by row."""
-    distances, found = np.empty(source.shape[0]), 0
+    distances, found = unset(source.shape[0]), 0
     for entry in range(source.shape[0]):
         index = covering[entry]
         distance = finish(reduced_distance(rows[source[entry]], points[index], metric), metric)

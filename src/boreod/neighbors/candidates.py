@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.metrics import distances_to_tile, finish, length
 from boreod.neighbors.ordering import bring_first, sort_pairs
@@ -58,8 +58,8 @@ def nearest_among(
     m, width = candidates.shape
     distances, indices = np.full((m, k), np.inf), np.full((m, k), np.int32(NOBODY))
     sure = np.zeros(m, np.int64)
-    kept, kept_index = np.empty(width), np.empty(width, np.int32)
-    gathered = np.empty((points.shape[1], width))
+    kept, kept_index = unset(width), unset(width, np.int32)
+    gathered = unset((points.shape[1], width))
     for row in range(m):
         size = 0
         for candidate in candidates[row]:

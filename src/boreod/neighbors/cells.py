@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.metrics import MANHATTAN
 from boreod.neighbors.ordering import bring_first
 
@@ -25,8 +25,8 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
     n, d = points.shape
     order = np.arange(n).astype(np.int32)
     spans = np.zeros((n_nodes, 2), np.int64)
-    boxes = np.empty((n_nodes, 2, d))
-    values = np.empty(n)
+    boxes = unset((n_nodes, 2, d))
+    values = unset(n)
     spans[0, 1] = n
     for node in range(n_nodes):
         start, stop = spans[node]
@@ -114,6 +114,6 @@ def _leaves(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
                 starts.append(np.int64(start))
                 nodes.append(np.int64(node))
     by_start = np.argsort(np.array(starts))
-    cuts = np.empty(len(starts) + 1, np.int64)
+    cuts = unset(len(starts) + 1, np.int64)
     cuts[:-1], cuts[-1] = np.array(starts)[by_start], spans[0, 1]
     return cuts, np.array(nodes)[by_start]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.approximate import SEED, ApproximateSearch
 from boreod.neighbors.candidates import NOBODY
 from boreod.neighbors.faiss_door import load_faiss, one_thread, refuse_manhattan
@@ -163,7 +163,7 @@ def _nearest_lists(centers: NDArray, rows: NDArray, count: int) -> NDArray:
     """Return the nearest centers of every row, in any order."""
     m, n_lists = rows.shape[0], centers.shape[1]
     result = np.full((m, count), np.iinfo(np.int64).max)
-    distances, nearest = np.empty(n_lists, np.float32), np.empty(count, np.float32)
+    distances, nearest = unset(n_lists, np.float32), unset(count, np.float32)
     for row in range(m):
         distances_to_tile(centers, 0, n_lists, rows[row], EUCLIDEAN, distances)
         nearest[:] = np.inf

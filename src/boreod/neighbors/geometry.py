@@ -8,7 +8,7 @@ keeps the order of additions and still fills vector registers.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 
@@ -16,8 +16,8 @@ from boreod.neighbors.metrics import distances_to_tile, finish
 def distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
     """Return the (rows, k, k) distances among the first ``k`` neighbors of every row."""
     m, d = indices.shape[0], reference.shape[1]
-    result = np.empty((m, k, k))
-    columns = np.empty((d, k))
+    result = unset((m, k, k))
+    columns = unset((d, k))
     for row in range(m):
         for place in range(k):
             neighbor = reference[indices[row, place]]
@@ -38,7 +38,7 @@ def distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -
 def directions(points: NDArray, reference: NDArray, indices: NDArray, k: int) -> NDArray:
     """Return the (rows, columns, k) differences between the first ``k`` neighbors and the row."""
     m, d = points.shape
-    result = np.empty((m, d, k))
+    result = unset((m, d, k))
     for row in range(m):
         for place in range(k):
             neighbor = indices[row, place]

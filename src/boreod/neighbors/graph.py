@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import unset
 from boreod.engine import Engine
 from boreod.neighbors.backends import Backend, is_exact, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
@@ -138,7 +139,7 @@ class NeighborGraph:
         order = getattr(self.backend, "order", None)
         self._in_order = order is None or len(order) < LARGE_TABLE
         if not self._in_order:
-            rank = np.empty(len(self.reference), np.int64)
+            rank = unset(len(self.reference), np.int64)
             rank[order] = np.arange(len(rank))
             by_rank = np.argsort(rank[self._distinct])
             self._distinct = self._distinct[by_rank]
@@ -206,7 +207,7 @@ class NeighborGraph:
     def _search_all(self, engine: Engine) -> tuple[NDArray, NDArray]:
         """Search every distinct row."""
         n = self.reference.shape[0]
-        distances, indices = np.empty((n, self.k)), np.empty((n, self.k), np.int32)
+        distances, indices = unset((n, self.k)), unset((n, self.k), np.int32)
         ties: list[bool] = []
 
         def take(rows: slice, found: tuple[NDArray, NDArray, bool]) -> None:

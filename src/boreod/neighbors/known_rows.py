@@ -8,7 +8,7 @@ Rows are compared by value over all columns: a 64-bit hash finds the candidate, 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 
 UNKNOWN = -1
 
@@ -66,7 +66,7 @@ def _hash_row(row: NDArray) -> np.uint64:
 
 @compiled
 def _hash_rows(rows: NDArray) -> NDArray:
-    hashes = np.empty(rows.shape[0], np.uint64)
+    hashes = unset(rows.shape[0], np.uint64)
     for index in range(rows.shape[0]):
         hashes[index] = _hash_row(rows[index])
     return hashes

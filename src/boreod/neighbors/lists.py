@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.known_rows import UNKNOWN
 
 
@@ -13,7 +13,7 @@ def leave_out(
 ) -> tuple[NDArray, NDArray]:
     """Cut lists to ``k`` entries without the row itself, or without the last if it is not there."""
     m = distances.shape[0]
-    kept, kept_index = np.empty((m, k)), np.empty((m, k), np.int32)
+    kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     for row in range(m):
         place = 0
         for entry in range(distances.shape[1]):
@@ -49,7 +49,7 @@ def pick(
     cut = np.zeros(rows.shape[0] + 1, np.int64)
     for place, row in enumerate(rows):
         cut[place + 1] = cut[place] + offsets[row + 1] - offsets[row]
-    picked, distances = np.empty(cut[-1], np.int32), np.empty(cut[-1])
+    picked, distances = unset(cut[-1], np.int32), unset(cut[-1])
     for place, row in enumerate(rows):
         picked[cut[place] : cut[place + 1]] = sources[offsets[row] : offsets[row + 1]]
         distances[cut[place] : cut[place + 1]] = from_source[offsets[row] : offsets[row + 1]]
@@ -85,7 +85,7 @@ def turn_around(
     for row in range(n):
         offsets[row + 1] += offsets[row]
     free = offsets[:-1].copy()
-    sources, from_source = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
+    sources, from_source = unset(offsets[-1], np.int32), unset(offsets[-1])
     for source in range(n):
         for place in range(k):
             if distances[source, place] <= radii[source]:

@@ -7,7 +7,7 @@ through these functions, so they agree on ties to the last row.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 
 
 @compiled
@@ -108,7 +108,7 @@ def group_by_row(rows: NDArray, n_rows: int) -> tuple[NDArray, NDArray]:
     for row in range(n_rows):
         offsets[row + 1] += offsets[row]
     place = offsets[:-1].copy()
-    order = np.empty(rows.shape[0], np.int64)
+    order = unset(rows.shape[0], np.int64)
     for entry, row in enumerate(rows):
         order[place[row]] = entry
         place[row] += 1

@@ -15,7 +15,7 @@ The table lies in cells of nearby rows; a cell whose box is too far away is not 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.cells import Cells
 from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
 from boreod.neighbors.ordering import bring_first, largest
@@ -43,7 +43,7 @@ class RoughTable:
         self.metric = metric
         self.cells = Cells.of(points, TILE)
         self.center, self.scale = find_range(points)
-        self.columns = np.empty(points.T.shape, np.float32)
+        self.columns = unset(points.T.shape, np.float32)
         for column, center in enumerate(self.center):  # one at a time: a whole copy is large
             values = points[self.cells.order, column]
             self.columns[column] = (values - center) / self.scale
@@ -51,16 +51,18 @@ class RoughTable:
 
     def find_candidates(
         self, rows: NDArray, k: int, radii: NDArray
-    ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+    ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
         """Return candidates of the nearest ``k``, and of the rows whose radius covers the row.
 
         Returns
         -------
         candidates, count
             Indices, and how many of them there are, for every row.
+        complete
+            Whether there was room for all candidates of a row.
         complete_to
-            Length of difference up to which the candidates hold every reference row. If there are
-            more than noted, the k nearest are within it all the same.
+            Length of difference up to which complete candidates hold every reference row. The k
+            nearest are always within it.
         source, covering
             Rows and reference rows of which the one may lie within the radius of the other.
         """
@@ -108,17 +110,18 @@ def _scan(
     radii: NDArray,
     farthest: NDArray,
     metric: int,
-) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Meet the table cell by cell: a cell is read from memory once for the whole block."""
     m, n_cells = rows.shape[0], cuts.shape[0] - 1
     growth = 1.0 / (1.0 - (rows.shape[1] + 5) * UNIT)
     rough, error = _round_rows(rows, center, scale, metric)
     reach = (radii * (growth / scale)).astype(np.float32)
-    candidates = np.empty((m, 4 * k + 4 * TILE), np.int32)
-    kept = np.empty(candidates.shape, np.float32)
-    count, bounds = np.zeros(m, np.int64), np.empty((m, n_cells))
+    candidates = unset((m, 4 * k + 4 * TILE), np.int32)
+    kept = unset(candidates.shape, np.float32)
+    count, bounds = np.zeros(m, np.int64), unset((m, n_cells))
+    complete = np.ones(m, np.bool_)
     limit, complete_to = np.full(m, np.float32(np.inf)), np.full(m, np.inf)
-    tile, met = np.empty(TILE, np.float32), np.zeros((m, n_cells), np.bool_)
+    tile, met = unset(TILE, np.float32), np.zeros((m, n_cells), np.bool_)
     for row in range(m):
         box_lengths(low, high, rows[row], metric, bounds[row])
         for cell in _nearest_cells(bounds[row]):
@@ -130,7 +133,7 @@ def _scan(
         count[row], limit[row], complete_to[row] = _tighten(
             kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
         )
-    source, covering, found = np.empty(TILE, np.int32), np.empty(TILE, np.int32), 0
+    source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), 0
     for cell in range(n_cells):
         start, stop = cuts[cell], cuts[cell + 1]
         here = order[start:stop]
@@ -144,6 +147,8 @@ def _scan(
                     count[row], limit[row], complete_to[row] = _tighten(
                         kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
                     )
+                    if count[row] + TILE > kept.shape[1]:  # ties: the first k alone keep the limit
+                        count[row], complete[row] = k, False
                 count[row] = _keep_below(
                     tile, here, limit[row], kept[row], candidates[row], count[row]
                 )
@@ -158,7 +163,7 @@ def _scan(
         count[row], limit[row], complete_to[row] = _tighten(
             kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
         )
-    return candidates, count, complete_to, source[:found], covering[:found]
+    return candidates, count, complete, complete_to, source[:found], covering[:found]
 
 
 @compiled
@@ -182,16 +187,17 @@ def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDA
 
 @compiled
 def _nearest_cells(bounds: NDArray) -> NDArray:
-    """Return the few cells that are nearest to a row."""
+    """Return the few cells that are nearest to a row, each once."""
     size = min(NEAR, bounds.shape[0])
-    nearest, at = np.full(size, np.inf), np.zeros(size, np.int64)
+    at = np.arange(size)
     for cell in range(bounds.shape[0]):
-        if bounds[cell] < nearest[-1]:
-            place = size - 1
-            while place > 0 and nearest[place - 1] > bounds[cell]:
-                nearest[place], at[place] = nearest[place - 1], at[place - 1]
-                place -= 1
-            nearest[place], at[place] = bounds[cell], cell
+        place = min(cell, size - 1)
+        if cell >= size and not bounds[cell] < bounds[at[place]]:
+            continue
+        while place > 0 and bounds[at[place - 1]] > bounds[cell]:
+            at[place] = at[place - 1]
+            place -= 1
+        at[place] = cell
     return at
 
 
@@ -200,7 +206,7 @@ def _round_rows(
     rows: NDArray, center: NDArray, scale: float, metric: int
 ) -> tuple[NDArray, NDArray]:
     """Return centered, scaled rows in float32, and the part of the error they always have."""
-    rough, error = np.empty(rows.shape, np.float32), np.empty(rows.shape[0])
+    rough, error = unset(rows.shape, np.float32), unset(rows.shape[0])
     for row in range(rows.shape[0]):
         reduced = 0.0
         for column in range(rows.shape[1]):
@@ -222,21 +228,19 @@ def _tighten(
     scale: float,
     metric: int,
 ) -> tuple[int, np.float32, float]:
-    """Drop candidates that are too far.
+    """Drop candidates that are too far, the first ``k`` stand in front.
 
     Returns how many stay, the reduced limit for others, and the length up to which it misses none.
-    If there are more than were noted, they are as many, and the limits are those of the noted ones.
     """
-    noted = min(count, kept.shape[0])
-    if noted < k:
+    if count < k:
         return count, np.float32(np.inf), np.inf
-    bring_first(kept, candidates, k, noted)
+    bring_first(kept, candidates, k, count)
     kth = length(np.float64(largest(kept, k)), metric)
     safe = (kth + error) * growth * growth + error
     limit = np.float32((safe if metric == MANHATTAN else safe * safe) * ROUNDED)
+    if limit == np.inf:  # too far for float32, which then excludes nothing
+        return count, limit, np.inf
     complete_to = (length(np.float64(limit), metric) - error) / growth * scale
-    if count > noted:
-        return count, limit, complete_to
     stay = k
     for place in range(k, count):
         if kept[place] <= limit:
@@ -254,9 +258,7 @@ def _keep_below(
     candidates: NDArray,
     count: int,
 ) -> int:
-    """Note the rows of a cell up to the limit; return how many, or more than there is room for."""
-    if count + rows.shape[0] > kept.shape[0]:  # ties fill it up
-        return kept.shape[0] + 1
+    """Note the rows of a cell up to the limit, for which there is room; return how many so far."""
     for place in range(rows.shape[0]):
         if tile[place] <= limit:
             kept[count], candidates[count] = tile[place], rows[place]
@@ -288,6 +290,6 @@ def _with_room(values: NDArray, used: int) -> NDArray:
     """Return an array that begins with the used values and has room for another cell."""
     if used + TILE <= values.shape[0]:
         return values
-    longer = np.empty(2 * values.shape[0] + TILE, values.dtype)
+    longer = unset(2 * values.shape[0] + TILE, values.dtype)
     longer[:used] = values[:used]
     return longer

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.cells import box_distance, count_nodes, halve, is_leaf
 from boreod.neighbors.metrics import finish, reduced_distance, reduced_reach
 from boreod.neighbors.ordering import comes_before, replace_last, sort_pairs
@@ -75,7 +75,7 @@ def _nearest(
     """Search one row after the other, near boxes first."""
     distances = np.full((rows.shape[0], k), np.inf)
     indices = np.full((rows.shape[0], k), np.iinfo(np.int32).max, np.int32)
-    waiting, bound = np.empty(64, np.int64), np.empty(64)
+    waiting, bound = unset(64, np.int64), unset(64)
     for row in range(rows.shape[0]):
         best, best_index = distances[row], indices[row]
         waiting[0], bound[0], depth = 0, 0.0, 1
@@ -150,8 +150,8 @@ def _reverse(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Find every reference row whose radius covers the row; indices ascend within a row."""
     offsets = np.zeros(rows.shape[0] + 1, np.int64)
-    indices, distances, entries = np.empty(256, np.int32), np.empty(256), 0
-    waiting = np.empty(64, np.int64)
+    indices, distances, entries = unset(256, np.int32), unset(256), 0
+    waiting = unset(64, np.int64)
     for row in range(rows.shape[0]):
         waiting[0], depth = 0, 1
         while depth > 0:
@@ -168,8 +168,8 @@ def _reverse(
                 distance = finish(reduced_distance(rows[row], points[place], metric), metric)
                 if distance <= radii[place]:
                     if entries == indices.shape[0]:
-                        indices = np.concatenate((indices, np.empty_like(indices)))
-                        distances = np.concatenate((distances, np.empty_like(distances)))
+                        indices = np.concatenate((indices, unset(entries, np.int32)))
+                        distances = np.concatenate((distances, unset(entries)))
                     indices[entries], distances[entries] = order[place], distance
                     entries += 1
         found = np.argsort(indices[offsets[row] : entries])

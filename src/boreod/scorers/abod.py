@@ -13,7 +13,7 @@ Kriegel, Schubert, Zimek: Angle-based outlier detection in high-dimensional data
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, sum_in_lanes
 
@@ -43,8 +43,8 @@ class FastABOD(Scorer):
 @compiled
 def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
     m = directions.shape[0]
-    result = np.empty((m, ks.shape[0]))
-    inverse, product, weighted = np.empty(ks[-1]), np.empty(ks[-1]), np.empty(ks[-1])
+    result = unset((m, ks.shape[0]))
+    inverse, product, weighted = unset(ks[-1]), unset(ks[-1]), unset(ks[-1])
     for row in range(m):
         size = _scale_to_longest(directions[row], inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 
 
@@ -120,7 +120,7 @@ def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:
 
 @compiled
 def _mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    result = np.empty((indices.shape[0], ks.shape[0]))
+    result = unset((indices.shape[0], ks.shape[0]))
     for row in range(indices.shape[0]):
         for column, k in enumerate(ks):
             total = 0.0

@@ -14,7 +14,7 @@ PAKDD 2002.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, mean_over_neighbors
 
@@ -44,8 +44,8 @@ class COF(Scorer):
 @compiled
 def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
     m = distances.shape[0]
-    result = np.empty((m, ks.shape[0]))
-    link, outside = np.empty(ks[-1]), np.empty(ks[-1], np.int64)
+    result = unset((m, ks.shape[0]))
+    link, outside = unset(ks[-1]), unset(ks[-1], np.int64)
     for row in range(m):
         for column, k in enumerate(ks):
             total = _chain(distances[row], among[row], k, link, outside)

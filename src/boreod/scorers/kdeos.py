@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, positive
 
@@ -92,7 +92,7 @@ def _log_density(
 ) -> NDArray:
     log_of_one = 0.5 * math.log(2.0 * math.pi)  # a contribution of 1, without the constant
     m, n_ks = own_logs.shape
-    result, unit, total = np.empty((m, n_ks)), np.empty(n_ks), np.empty(n_ks)
+    result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
     for row in range(m):
         for column in range(n_ks):
             # Terms are relative to the row's own kernel, which is then exactly 1.
@@ -121,8 +121,8 @@ def _log_density(
 
 @compiled
 def _standardized(indices: NDArray, own: NDArray, reference: NDArray, ks: NDArray) -> NDArray:
-    result = np.empty(own.shape)
-    density = np.empty(ks[-1] + 1)
+    result = unset(own.shape)
+    density = unset(ks[-1] + 1)
     for row in range(own.shape[0]):
         for column, k in enumerate(ks):
             highest = own[row, column]

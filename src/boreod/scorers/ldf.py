@@ -12,7 +12,7 @@ Latecki, Lazarevic, Pokrajac: Outlier detection with kernel density functions. M
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, positive
 
@@ -76,8 +76,8 @@ def _log_density(
     dimension: float,
     bandwidth: float,
 ) -> NDArray:
-    result = np.empty((distances.shape[0], ks.shape[0]))
-    terms = np.empty(ks[-1])
+    result = unset((distances.shape[0], ks.shape[0]))
+    terms = unset(ks[-1])
     for row in range(distances.shape[0]):
         for column, k in enumerate(ks):
             for place in range(k):
@@ -94,8 +94,8 @@ def _log_density(
 
 @compiled
 def _log_mean_density(log_density: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    result = np.empty((indices.shape[0], ks.shape[0]))
-    terms = np.empty(ks[-1])
+    result = unset((indices.shape[0], ks.shape[0]))
+    terms = unset(ks[-1])
     for row in range(indices.shape[0]):
         for column, k in enumerate(ks):
             for place in range(k):

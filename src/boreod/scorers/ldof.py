@@ -11,7 +11,7 @@ data. PAKDD 2009.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, sum_in_lanes
 
@@ -35,7 +35,7 @@ class LDOF(Scorer):
 @compiled
 def _scatter_ratio(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
     m = distances.shape[0]
-    result = np.empty((m, ks.shape[0]))
+    result = unset((m, ks.shape[0]))
     for row in range(m):
         to_neighbors, among_neighbors, column = 0.0, 0.0, 0
         for place in range(ks[-1]):

@@ -12,7 +12,7 @@ Breunig, Kriegel, Ng, Sander: LOF: identifying density-based local outliers. SIG
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scorers.base import Described, Scorer, mean_over_neighbors
 
@@ -41,7 +41,7 @@ class LOF(Scorer):
 def _reachability_density(
     distances: NDArray, indices: NDArray, radii: NDArray, ks: NDArray
 ) -> NDArray:
-    result = np.empty((distances.shape[0], ks.shape[0]))
+    result = unset((distances.shape[0], ks.shape[0]))
     for row in range(distances.shape[0]):
         for column, k in enumerate(ks):
             total = 0.0

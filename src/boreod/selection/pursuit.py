@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.logistic import MOST_STEPS, descend, gram_of, standardization
 from boreod.selection.costs import Costs, marginal_cost, pay
 
@@ -145,8 +145,8 @@ def _follow(
     m, n = columns.shape
     squares = (columns * columns).sum(axis=1)
     signs = 2.0 * targets - 1.0
-    order, free = np.empty(m, np.int64), np.ones(m, np.bool_)
-    design, gram = np.empty((m + 1, n)), np.empty((0, 0))
+    order, free = unset(m, np.int64), np.ones(m, np.bool_)
+    design, gram = unset((m + 1, n)), np.empty((0, 0))
     design[0] = 1.0 if intercept else 0.0
     count, spent = 0, 0.0
     while count < m and (count <= known.shape[0] or spent <= budget):
