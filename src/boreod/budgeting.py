@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from boreod.engine import Threads, plain_interrupts
 from boreod.ensemble import Ensemble
 from boreod.heads import PENALTY, LogisticHead
+from boreod.logistic import add_up
+from boreod.novelty import SeenRows
 from boreod.parameters import check_parameters
 from boreod.representation import OutlierRepresentation
 from boreod.rows import check_values
@@ -58,6 +60,7 @@ class Budgeted(BaseEstimator):
     _selector: Selector
     _options: dict[str, Any]
     _input_scaler: MinMax | None
+    _seen: SeenRows
 
     def within(
         self,
@@ -120,11 +123,22 @@ class Budgeted(BaseEstimator):
             self.costs_ = prices.read(self.costs)
         return prices.read("measured:shared")
 
-    def choose_threshold(self, threshold: float | str) -> float:
-        """Return the probability that a threshold stands for, from out-of-bag scores."""
+    def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
+        """Return the probability that a threshold stands for, from out-of-bag scores.
+
+        Parameters
+        ----------
+        threshold
+            As the parameter of the same name.
+        novelty
+            Whether novel rows are alerts too, and count as such.
+        """
         check_is_fitted(self)
         training = self._training
-        return choose_threshold(threshold, self.oob_proba_, training.codes, training.weights)
+        always = self._seen.novel_training_rows() if novelty else None
+        return choose_threshold(
+            threshold, self.oob_proba_, training.codes, training.weights, always
+        )
 
     def _learn(self, columns: list[str]) -> None:
         """Solve the bags on some of the columns, with the options of the fit."""
@@ -137,6 +151,9 @@ class Budgeted(BaseEstimator):
             Threads(self.n_jobs, self.verbose),
         )
         self.representation_ = self._ensemble.representation
+        widest = self.representation_.fitted_columns_.widest
+        isolation = None if widest is None else widest.isolation
+        self._seen = replace(self._seen, isolation=isolation)
         self.oob_proba_ = expit(self._ensemble.oob_log_odds)
         if isinstance(self._ensemble.head, LogisticHead):
             self.penalty_ = self._ensemble.head.penalty
@@ -195,4 +212,5 @@ class Budgeted(BaseEstimator):
         scaled = self._training.scaler.transform(table)
         if not isinstance(self._ensemble.head, LogisticHead):
             return scaled
-        return scaled @ np.ones((scaled.shape[1], len(self._training.bags.rows)))
+        n_bags = len(self._training.bags.rows)
+        return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))

@@ -7,8 +7,9 @@ rows and searches nothing again.
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
@@ -20,10 +21,22 @@ from boreod.scorers.foreign import ForeignDetector
 
 @dataclass
 class KnownView:
-    """A view, and where to look for rows that are among its reference rows."""
+    """A view, where to look for rows that are among its reference rows, and how isolated rows are.
+
+    ``isolation`` is the distance of every training row to its 10th reference row, itself left out;
+    None if it is not known.
+    """
 
     scored: ScoredView
     known: KnownRows
+    isolation: NDArray | None = None
+
+
+class Wanted(NamedTuple):
+    """What is to be computed of rows: their scores, their isolation, or both."""
+
+    scores: bool
+    isolation: bool
 
 
 @dataclass(eq=False)
@@ -31,14 +44,30 @@ class KnownViews:
     """All views: what an engine sends to where new rows are scored."""
 
     views: list[KnownView]
+    widest: int
 
-    def score(self, rows: NDArray) -> list[NDArray]:
-        """Return the scores of some rows in every view."""
-        return [view.scored.score(rows, view.known.find(rows)) for view in self.views]
+    def score(self, rows: NDArray, wanted: Wanted) -> tuple[list[NDArray], NDArray | None]:
+        """Return the scores of some rows in every view, and their isolation in the widest."""
+        scores: list[NDArray] = []
+        isolation = None
+        for number, view in enumerate(self.views):
+            measured = wanted.isolation and number == self.widest
+            if wanted.scores or measured:
+                near = view.scored.near if measured else 0
+                block = view.scored.search(rows, view.known.find(rows), near)
+                isolation = block.distances[:, near - 1] if measured else isolation
+                scores += [view.scored.score(block)] if wanted.scores else []
+        return scores, isolation
 
 
-def _score(views: KnownViews, item: tuple[slice, NDArray]) -> list[NDArray]:
-    return views.score(item[1])
+def _score(views: KnownViews, item: tuple[slice, NDArray], wanted: Wanted) -> Any:
+    return views.score(item[1], wanted)
+
+
+def _breadth(view: KnownView) -> tuple[bool, int, int]:
+    """How much a view sees: directions alone are less than distances, then columns and rows."""
+    space = view.scored.space
+    return space.metric != "cosine", len(space.columns), len(view.known.rows)
 
 
 @dataclass
@@ -68,7 +97,9 @@ class FittedColumns:
         taken = [name for name in self.raw if name in place]
         self._raw_from = [self.raw.index(name) for name in taken]
         self._raw_to = [place[name] for name in taken]
-        self._scored_views = KnownViews(self.views)
+        numbers = range(len(self.views))  # the first of equal ones
+        widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
+        self._scored_views = KnownViews(self.views, widest)
         self._view_to = [[place[n] for n in view.scored.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
 
@@ -82,26 +113,53 @@ class FittedColumns:
             for name in s.column_names(view.scored.space.name)
         }
 
+    @property
+    def widest(self) -> KnownView | None:
+        """The view that tells how isolated rows are; None if no neighbor is searched."""
+        return self.views[self._scored_views.widest] if self.views else None
+
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
+        return self._compute(points, engine, Wanted(True, False))[0]
+
+    def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
+        """Return the distance of some rows to their 10th reference row; None without a view."""
+        return self._compute(points, engine, Wanted(False, True))[1] if self.views else None
+
+    def compute_and_isolate(
+        self, points: NDArray, engine: Engine
+    ) -> tuple[NDArray, NDArray | None]:
+        """Return columns and isolation of some rows from the same search."""
+        table, isolation = self._compute(points, engine, Wanted(True, True))
+        return table, isolation if self.views else None
+
+    def _compute(self, points: NDArray, engine: Engine, wanted: Wanted) -> tuple[NDArray, NDArray]:
         if len(points) > 1:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
-                return self._compute(points[distinct], engine)[place]
-        return self._compute(points, engine)
+                table, isolation = self._compute_distinct(points[distinct], engine, wanted)
+                return table[place], isolation[place]
+        return self._compute_distinct(points, engine, wanted)
 
-    def _compute(self, points: NDArray, engine: Engine) -> NDArray:
-        result = unset((points.shape[0], len(self.names)))
+    def _compute_distinct(
+        self, points: NDArray, engine: Engine, wanted: Wanted
+    ) -> tuple[NDArray, NDArray]:
+        """Return columns and isolation; what is not wanted is left unset."""
+        table, isolation = unset((len(points), len(self.names))), unset(len(points))
 
-        def take(item: tuple[slice, NDArray], scores: list[NDArray]) -> None:
-            self._put(scores, result[item[0]])
+        def take(item: tuple[slice, NDArray], found: tuple[list[NDArray], NDArray | None]) -> None:
+            if wanted.scores:
+                self._put(found[0], table[item[0]])
+            if found[1] is not None:
+                isolation[item[0]] = found[1]
 
-        if self.views and len(points) <= SEARCH_ROWS:
-            self._put(self._scored_views.score(points), result)  # one row must not wait for threads
+        if self.views and len(points) <= SEARCH_ROWS:  # one row must not wait for threads
+            take((slice(None), points), self._scored_views.score(points, wanted))
         elif self.views:
             items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
-            engine.feed(_score, items, take, "scores of new rows", [self._scored_views])
-        return self._fill_rest(result, points)
+            work = partial(_score, wanted=wanted)
+            engine.feed(work, items, take, "scores of new rows", [self._scored_views])
+        return self._fill_rest(table, points) if wanted.scores else table, isolation
 
     def _put(self, scores: list[NDArray], out: NDArray) -> None:
         """Write the scores of all views where they belong."""
@@ -125,7 +183,7 @@ class FittedColumns:
         for view in self.views:
             scored = view.scored.keep(names)
             if scored is not None:
-                views.append(KnownView(scored, view.known))
+                views.append(KnownView(scored, view.known, view.isolation))
         wanted = set(names)
         detectors = [detector for detector in self.detectors if detector.label in wanted]
         return FittedColumns(list(names), self.raw, views, detectors)

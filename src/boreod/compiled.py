@@ -51,8 +51,8 @@ def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:
     return result
 
 
-@numba.extending.overload(poisoned)
-def _poisoned_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:
+@numba.extending.overload(poisoned)  # type: ignore[untyped-decorator]
+def _poisoned_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: ARG001
     """Do the same inside of kernels, where the type is known when they are compiled."""
     number = getattr(dtype, "instance_type", getattr(dtype, "dtype", numba.types.float64))
     poison = np.nan if isinstance(number, numba.types.Float) else POISON

@@ -14,6 +14,7 @@ from boreod.forecast import check_reading
 from boreod.labels import INLIER, OUTLIER, read_labels
 from boreod.lookahead import Bagging
 from boreod.memory import available_memory
+from boreod.novelty import SeenRows
 from boreod.parameters import check_parameters
 from boreod.prediction import Predicting
 from boreod.reference import Shares, draw_reference
@@ -261,13 +262,15 @@ class BORE(ClassifierMixin, Predicting):
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
         bags = draw_bags(outliers, inliers, len(rows), self.n_bags, self.share, seeds[1])
         bagging = Bagging(*bags.rows.shape)
-        table = representation.fit_compute(points, _check_feature_names_in(self), bagging)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        table = representation.fit_compute(points, names, bagging)
+        self._seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes)
         scaler = SCALERS[self.scaling]().fit(table)
         self._training = Training(
             representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]
         )
-        names = ("classifier", "penalty", "aggregation", "calibration", "threshold")
-        self._options = {name: getattr(self, name) for name in names}  # `within` needs them later
+        options = ("classifier", "penalty", "aggregation", "calibration", "threshold")
+        self._options = {name: getattr(self, name) for name in options}  # `within` needs them
         self.classes_ = classes
         self._learn(representation.columns_)
         warn_without_score(self.oob_proba_)

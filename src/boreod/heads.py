@@ -5,6 +5,7 @@ place. A head returns log-odds, one column per bag.
 """
 
 import warnings
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import expit
 
 from boreod.bagging import Bags
 from boreod.engine import Engine, one_blas_thread
-from boreod.logistic import Solution, fit_standardized
+from boreod.logistic import Solution, add_up, fit_standardized
 from boreod.scorers.foreign import fresh_copy
 
 PENALTY = 1e-6
@@ -77,7 +78,11 @@ class LogisticHead:
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
-        return table @ self.coefficients.T + self.intercepts
+        return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
+
+    @cached_property
+    def _by_column(self) -> NDArray:
+        return np.ascontiguousarray(self.coefficients.T)
 
 
 class ClassifierHead:

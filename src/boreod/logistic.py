@@ -161,3 +161,21 @@ def _newton_step(
         kernel[place, place] += ridge
     inner = np.linalg.solve(kernel, root * (gradient @ design))
     return (gradient - design @ (root * inner)) / ridge
+
+
+@compiled
+def add_up(table: NDArray, weights: NDArray, intercepts: NDArray) -> NDArray:
+    """Return ``table @ weights + intercepts``, always added in the order of the columns.
+
+    A matrix product of BLAS rounds differently for one row and for many; this one does not.
+    """
+    result = np.zeros((table.shape[0], intercepts.shape[0]))
+    for row in range(table.shape[0]):
+        line = result[row]
+        for column in range(table.shape[1]):
+            value, factors = table[row, column], weights[column]
+            for bag in range(intercepts.shape[0]):
+                line[bag] += value * factors[bag]
+        for bag in range(intercepts.shape[0]):
+            line[bag] += intercepts[bag]
+    return result

@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from boreod.budgeting import Budgeted
 from boreod.engine import is_collection, map_rows
 from boreod.explanation import Explanation
 from boreod.neighbors import Recall, blocks, distinct_rows
+from boreod.novelty import Novelty
 from boreod.rows import read_rows
 
 MANY_ROWS = 65_536  # whose representation is held at once
@@ -27,6 +28,24 @@ class _Call:
 
     def __call__(self, model: Any, block: Any) -> NDArray:
         return getattr(model, self.method)(block, **self.options)
+
+
+class Assessment(NamedTuple):
+    """What a detector finds out about rows in one search.
+
+    Attributes
+    ----------
+    log_odds
+        As ``decision_function`` returns them.
+    novelty
+        As ``novelty`` returns it.
+    explanation
+        As ``explain(grouped=True)`` returns it, None if it was not asked for.
+    """
+
+    log_odds: NDArray
+    novelty: Novelty
+    explanation: Explanation | None
 
 
 class Predicting(Budgeted):
@@ -84,13 +103,38 @@ class Predicting(Budgeted):
         grouped
             Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
         """
-        if is_collection(X):
-            raise TypeError(
-                "`explain` takes rows of this process, not a Dask collection. Choose the rows that "
-                "you want explained and pass X.compute()."
-            )
         result = self._ensemble.explain(self._represent(X))
         return result.grouped(self.representation_.families_) if grouped else result
+
+    def novelty(self, X: ArrayLike) -> Novelty:
+        """Return how unlike all training rows every row is, whatever the labels taught.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        rows, points = self._local(X, "novelty")
+        return self._seen.compare(rows, self.representation_.isolate(points))
+
+    def assess(self, X: ArrayLike, explain: bool = False) -> Assessment:
+        """Return log-odds, novelty and reasons of rows from one search of their neighbors.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        explain
+            Whether reasons are wanted, summed by family.
+        """
+        rows, points = self._local(X, "assess")
+        if not explain:
+            odds, isolation = self._score(points, isolate=True)
+            return Assessment(odds, self._seen.compare(rows, isolation), None)
+        table, isolation = self.representation_.compute_and_isolate(points)
+        explanation = self._ensemble.explain(self._ensemble.scaler.transform(table))
+        grouped = explanation.grouped(self.representation_.families_)
+        return Assessment(grouped.log_odds, self._seen.compare(rows, isolation), grouped)
 
     @property
     def columns_(self) -> list[str]:
@@ -129,20 +173,48 @@ class Predicting(Budgeted):
         return light
 
     def _represent(self, X: ArrayLike) -> NDArray:
-        return self._ensemble.represent(self._read(X))
+        return self._ensemble.represent(self._local(X, "explain")[1])
 
-    def _read(self, X: ArrayLike) -> NDArray:
+    def _local(self, X: ArrayLike, method: str) -> tuple[NDArray, NDArray]:
+        """Return rows of this process, as they are and scaled."""
+        if is_collection(X):
+            raise TypeError(
+                f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
+                "that you want to know about and pass X.compute()."
+            )
         check_is_fitted(self)
-        return self._scale_input(read_rows(self, X, fitting=False))
+        rows = read_rows(self, X, fitting=False)
+        return rows, self._scale_input(rows)
 
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
-        """Score rows, very many in parts: their representation may be far larger than they are."""
-        points, ensemble = self._read(X), self._ensemble
+        check_is_fitted(self)
+        points = self._scale_input(read_rows(self, X, fitting=False))
+        return self._score(points, corrected)[0]
+
+    def _score(
+        self, points: NDArray, corrected: bool = True, isolate: bool = False
+    ) -> tuple[NDArray, NDArray | None]:
+        """Score rows, very many in parts: their representation may be far larger than they are.
+
+        Returns log-odds, and on request the distance to the 10th reference row.
+        """
         if len(points) <= MANY_ROWS:
-            return ensemble.log_odds(ensemble.represent(points), corrected)
+            return self._score_at_once(points, corrected, isolate)
         distinct, place = distinct_rows(points)
-        odds = np.empty(len(distinct))
-        for part in blocks(len(distinct), MANY_ROWS):
-            table = ensemble.represent(points[distinct[part]])
-            odds[part] = ensemble.log_odds(table, corrected)
-        return odds[place]
+        parts = [
+            self._score_at_once(points[distinct[part]], corrected, isolate)
+            for part in blocks(len(distinct), MANY_ROWS)
+        ]
+        odds = np.concatenate([part[0] for part in parts])[place]
+        found = [part[1] for part in parts if part[1] is not None]
+        return odds, np.concatenate(found)[place] if found else None
+
+    def _score_at_once(
+        self, points: NDArray, corrected: bool, isolate: bool
+    ) -> tuple[NDArray, NDArray | None]:
+        ensemble, isolation = self._ensemble, None
+        if isolate:
+            table, isolation = self.representation_.compute_and_isolate(points)
+        else:
+            table = self.representation_.compute(points)
+        return ensemble.log_odds(ensemble.scaler.transform(table), corrected), isolation

@@ -145,6 +145,29 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """
         return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
 
+    def isolate(self, points: NDArray) -> NDArray | None:
+        """Return the distance of rows to their 10th reference row, None without a search.
+
+        The view that sees most is searched: all columns before some, all rows before a sample.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, checked already.
+        """
+        return self.fitted_columns_.isolate(points, current_engine(self.n_jobs, self.verbose))
+
+    def compute_and_isolate(self, points: NDArray) -> tuple[NDArray, NDArray | None]:
+        """Return what :meth:`compute` and :meth:`isolate` do, from one search.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, checked already.
+        """
+        engine = current_engine(self.n_jobs, self.verbose)
+        return self.fitted_columns_.compute_and_isolate(points, engine)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns.
 
@@ -245,7 +268,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
                 warnings.warn(f"{error} It is searched exactly now.", SearchWarning, stacklevel=4)
                 scored, of_reference = ScoredView.fit(known.rows, space, plan, "brute", engine)
             tell_recall(scored.graph, space.name)
-            views.append(KnownView(scored, known))
+            views.append(KnownView(scored, known, scored.isolation_of_reference()))
             scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
         fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
@@ -259,12 +282,18 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 def _spread(
     view: KnownView, of_reference: list[NDArray], points: NDArray, engine: Engine
 ) -> list[NDArray]:
-    """Return scores of all training rows, of which some or all are reference rows."""
+    """Return scores of all training rows, of which some or all are reference rows.
+
+    Their isolation is put into the view.
+    """
     rows = view.scored.space.rows
     if rows is None:
         return of_reference
-    scores = FittedColumns(view.scored.column_names, [], [view], []).compute(points, engine)
-    scores[rows] = np.hstack(of_reference)
+    alone = FittedColumns(view.scored.column_names, [], [view], [])
+    scores, isolation = alone.compute_and_isolate(points, engine)
+    assert isolation is not None
+    scores[rows], isolation[rows] = np.hstack(of_reference), view.isolation
+    view.isolation = isolation
     return [scores]
 
 

@@ -20,6 +20,7 @@ from boreod.scorers import Described, Scorer
 from boreod.views import Space
 
 BLOCK_ROWS = 512
+NEAR = 10  # the neighbor whose distance tells how isolated a row is
 GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scorers
 
 
@@ -97,6 +98,7 @@ class ScoredView:
         """Search, describe and compare all reference rows; return their scores too, by scorer."""
         scorers = [FittedScorer(p.label, p.scorer, p.ks) for p in plan]
         ks, reverse_k = _depths(scorers)
+        ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
         graph = NeighborGraph(
             points.take(space.columns, axis=1), ks, reverse_k, space.metric, neighbors, engine
         )
@@ -110,9 +112,21 @@ class ScoredView:
         """Names of the columns of the scores, in order."""
         return [name for s in self.scorers for name in s.column_names(self.space.name)]
 
-    def score(self, points: NDArray, own: NDArray) -> NDArray:
-        """Score rows; row ``own[i]`` of the reference is the row itself and is left out."""
-        block = self.graph.new_block(points.take(self.space.columns, axis=1), own)
+    @property
+    def near(self) -> int:
+        """The neighbor whose distance tells how isolated a row is; a small table has fewer."""
+        return min(NEAR, len(self.graph.reference) - 1)
+
+    def isolation_of_reference(self) -> NDArray:
+        """Return the distance of every reference row to that neighbor, after a fit."""
+        return self.graph.radii((self.near,))[:, 0]
+
+    def search(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
+        """Search the neighbors of rows, at least so many; the row itself, ``own``, is left out."""
+        return self.graph.new_block(points.take(self.space.columns, axis=1), own, depth)
+
+    def score(self, block: Block) -> NDArray:
+        """Score rows whose neighbors were searched."""
         if len(self.scorers) == 1:
             return self._score_in_parts(self.scorers, block)[0]
         sharing = self._sharing_geometry

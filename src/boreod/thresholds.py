@@ -21,11 +21,16 @@ ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>
 
 
 def choose_threshold(
-    spelling: Any, probabilities: NDArray, codes: NDArray, weights: NDArray | None = None
+    spelling: Any,
+    probabilities: NDArray,
+    codes: NDArray,
+    weights: NDArray | None = None,
+    always: NDArray | None = None,
 ) -> float:
     """Return the threshold for out-of-bag probabilities of the training rows.
 
-    ``weights`` tell for how many rows of a larger table each one stands.
+    ``weights`` tell for how many rows of a larger table each one stands, ``always`` which of them
+    are alerts whatever their probability; these count among alerts and false positives.
 
     Examples
     --------
@@ -41,6 +46,8 @@ def choose_threshold(
     weights = np.ones(len(scores)) if weights is None else weights[judged]
     if kind == "probability":
         return number
+    if always is not None and kind in ("alerts", "fpr"):
+        scores = np.where(always[judged], 1.0, scores)
     needed = {"alerts": codes >= -1, "fpr": codes == 0, "precision": codes == 1}[kind]
     if not needed.any():
         raise ValueError(

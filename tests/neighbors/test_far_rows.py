@@ -6,6 +6,7 @@ into the buffers of brute force. The number of cases is that of the Hypothesis p
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -158,9 +159,7 @@ def test_many_rows_on_two_threads(kind, rows):
     for search in (BruteForce(points, EUCLIDEAN), KDTree(points, EUCLIDEAN)):
         whole = search.nearest(queries, 11)
         with ThreadPoolExecutor(2) as pool:
-            parts = list(
-                pool.map(lambda part: search.nearest(part, 11), np.array_split(queries, 7))
-            )
+            parts = list(pool.map(partial(search.nearest, k=11), np.array_split(queries, 7)))
         assert_array_equal(np.vstack([part[0] for part in parts]), whole[0])
         assert_array_equal(np.vstack([part[1] for part in parts]), whole[1])
         few = random.integers(0, 5000, 20)

@@ -42,8 +42,8 @@ class BruteForce:
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        *found, _, _ = self.rough.find_candidates(rows, k, NO_RADII)
-        return _nearest_of(self.points, *self._cells, rows, *found, k, self.metric)
+        found = self.rough.find_candidates(rows, k, NO_RADII)
+        return _nearest_of(self.points, *self._cells, rows, *found[:4], k, self.metric)
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -52,9 +52,11 @@ class BruteForce:
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        *found, source, covering = self.rough.find_candidates(rows, k, radii)
-        distances, indices = _nearest_of(self.points, *self._cells, rows, *found, k, self.metric)
-        reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
+        found = self.rough.find_candidates(rows, k, radii)
+        distances, indices = _nearest_of(
+            self.points, *self._cells, rows, *found[:4], k, self.metric
+        )
+        reverse = _truly_covering(self.points, rows, *found[4:], radii, self.metric)
         return distances, indices, reverse
 
 

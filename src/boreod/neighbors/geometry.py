@@ -5,7 +5,6 @@ Computed once per block of rows and shared by COF, LDOF (distances among neighbo
 keeps the order of additions and still fills vector registers.
 """
 
-import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset

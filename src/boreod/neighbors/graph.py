@@ -169,10 +169,14 @@ class NeighborGraph:
             self.reference[chosen], distances, indices, own, lambda: self._reverse_of(own)
         )
 
-    def new_block(self, points: NDArray, own: NDArray) -> Block:
-        """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``."""
+    def new_block(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
+        """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``.
+
+        Lists are as long as the largest k, or as ``depth`` if that is more.
+        """
         rows = embed(points, self.metric)
-        k = min(self.k + 1, self.reference.shape[0])
+        depth = max(self.k, depth)
+        k = min(depth + 1, self.reference.shape[0])
         if self.reverse_k == 0:
             distances, indices = self.backend.nearest(rows, k)
             reverse = NO_REVERSE
@@ -181,7 +185,7 @@ class NeighborGraph:
                 rows, k, self._reverse_radii
             )
             reverse = Reverse(*without_own(*entries, own))
-        distances, indices = leave_out(distances, indices, own, self.k)
+        distances, indices = leave_out(distances, indices, own, depth)
         return self._block(rows, distances, indices, own, lambda: reverse)
 
     def _block(

@@ -130,8 +130,8 @@ def _scan(
             here = order[start:stop]
             count[row] = _keep_below(tile, here, limit[row], kept[row], candidates[row], count[row])
             met[row, cell] = True
-        count[row], limit[row], complete_to[row] = _tighten(
-            kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
+        count[row], _, limit[row], complete_to[row] = _tighten(
+            kept[row], candidates[row], count[row], 0, k, error[row], growth, scale, metric
         )
     source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), 0
     for cell in range(n_cells):
@@ -144,11 +144,11 @@ def _scan(
                 distances_to_tile(columns, start, stop, rough[row], metric, tile)
             if wanted:
                 if count[row] + TILE > kept.shape[1]:
-                    count[row], limit[row], complete_to[row] = _tighten(
-                        kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
-                    )
-                    if count[row] + TILE > kept.shape[1]:  # ties: the first k alone keep the limit
-                        count[row], complete[row] = k, False
+                    count[row], fits, limit[row], complete_to[row] = _tighten(
+                        kept[row], candidates[row], count[row], TILE, k, error[row], growth, scale,
+                        metric,
+                    )  # fmt: skip
+                    complete[row] &= fits
                 count[row] = _keep_below(
                     tile, here, limit[row], kept[row], candidates[row], count[row]
                 )
@@ -160,8 +160,8 @@ def _scan(
                 )
                 source[before:found] = row
     for row in range(m):
-        count[row], limit[row], complete_to[row] = _tighten(
-            kept[row], candidates[row], count[row], k, error[row], growth, scale, metric
+        count[row], _, limit[row], complete_to[row] = _tighten(
+            kept[row], candidates[row], count[row], 0, k, error[row], growth, scale, metric
         )
     return candidates, count, complete, complete_to, source[:found], covering[:found]
 
@@ -222,31 +222,35 @@ def _tighten(
     kept: NDArray,
     candidates: NDArray,
     count: int,
+    room: int,
     k: int,
     error: float,
     growth: float,
     scale: float,
     metric: int,
-) -> tuple[int, np.float32, float]:
-    """Drop candidates that are too far, the first ``k`` stand in front.
+) -> tuple[int, bool, np.float32, float]:
+    """Drop candidates that are too far, so that there is room for some more.
 
-    Returns how many stay, the reduced limit for others, and the length up to which it misses none.
+    Returns how many stay, whether these are all, the reduced limit for others, and the length up to
+    which it misses none. Ties may leave no room: then the first ``k`` stay, which keep the limit.
     """
     if count < k:
-        return count, np.float32(np.inf), np.inf
+        return count, True, np.float32(np.inf), np.inf
     bring_first(kept, candidates, k, count)
     kth = length(np.float64(largest(kept, k)), metric)
     safe = (kth + error) * growth * growth + error
     limit = np.float32((safe if metric == MANHATTAN else safe * safe) * ROUNDED)
-    if limit == np.inf:  # too far for float32, which then excludes nothing
-        return count, limit, np.inf
-    complete_to = (length(np.float64(limit), metric) - error) / growth * scale
+    complete_to = np.inf  # too far for float32: it excludes nothing
+    if limit < np.inf:
+        complete_to = (length(np.float64(limit), metric) - error) / growth * scale
     stay = k
     for place in range(k, count):
         if kept[place] <= limit:
             kept[stay], candidates[stay] = kept[place], candidates[place]
             stay += 1
-    return stay, limit, complete_to
+    if stay + room > kept.shape[0]:
+        return k, False, limit, complete_to
+    return stay, True, limit, complete_to
 
 
 @compiled

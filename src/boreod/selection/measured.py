@@ -103,7 +103,8 @@ def _time_view(view: KnownView, sample: NDArray) -> Iterator[tuple[str, float, d
     for s in scored.scorers:
         alone, together, geometry = _time_scorer(s, block, scored.geometry_rows)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
-            needs = {f"search@{name}": searches[k], f"{s.label} scores@{name}": together[k]}
+            deep = max(k, scored.near)  # novelty asks for so many neighbors of every row
+            needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
             if s.scorer.reads == "reverse":
                 needs[f"reverse@{name}"] = reverse[k]
             if s.scorer.reads == "geometry":
