@@ -88,10 +88,6 @@ class Ensemble:
         ensemble.aggregation, ensemble._n_bags = aggregation, len(head.intercepts)
         return ensemble
 
-    def represent(self, points: NDArray) -> NDArray:
-        """Return the scaled columns of rows."""
-        return self.scaler.transform(self.representation.compute(points))
-
     def log_odds(self, table: NDArray, corrected: bool = True) -> NDArray:
         """Return one log-odds per row of a scaled table."""
         odds = combine(self.head.log_odds(table), self.aggregation)

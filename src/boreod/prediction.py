@@ -38,13 +38,13 @@ class Assessment(NamedTuple):
     log_odds
         As ``decision_function`` returns them.
     novelty
-        As ``novelty`` returns it.
+        As ``novelty`` returns it, None if it was not asked for.
     explanation
         As ``explain(grouped=True)`` returns it, None if it was not asked for.
     """
 
     log_odds: NDArray
-    novelty: Novelty
+    novelty: Novelty | None
     explanation: Explanation | None
 
 
@@ -103,7 +103,7 @@ class Predicting(Budgeted):
         grouped
             Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
         """
-        result = self._ensemble.explain(self._represent(X))
+        result = self._ensemble.explain(self.represent(X))
         return result.grouped(self.representation_.families_) if grouped else result
 
     def novelty(self, X: ArrayLike) -> Novelty:
@@ -117,7 +117,7 @@ class Predicting(Budgeted):
         rows, points = self._local(X, "novelty")
         return self._seen.compare(rows, self.representation_.isolate(points))
 
-    def assess(self, X: ArrayLike, explain: bool = False) -> Assessment:
+    def assess(self, X: ArrayLike, explain: bool = False, novelty: bool = True) -> Assessment:
         """Return log-odds, novelty and reasons of rows from one search of their neighbors.
 
         Parameters
@@ -126,21 +126,31 @@ class Predicting(Budgeted):
             Table with the columns seen in ``fit``.
         explain
             Whether reasons are wanted, summed by family.
+        novelty
+            Whether novelty is wanted.
         """
         rows, points = self._local(X, "assess")
-        if not explain:
-            odds, isolation = self._score(points, isolate=True)
-            return Assessment(odds, self._seen.compare(rows, isolation), None)
-        table, isolation = self.representation_.compute_and_isolate(points)
-        explanation = self._ensemble.explain(self._ensemble.scaler.transform(table))
-        grouped = explanation.grouped(self.representation_.families_)
-        return Assessment(grouped.log_odds, self._seen.compare(rows, isolation), grouped)
+        explanation = None
+        if explain:
+            table, isolation = self._represent(points, novelty)
+            explanation = self._ensemble.explain(table).grouped(self.representation_.families_)
+            odds = explanation.log_odds
+        else:
+            odds, isolation = self._score(points, isolate=novelty)
+        found = self._seen.compare(rows, isolation) if novelty else None
+        return Assessment(odds, found, explanation)
 
     @property
     def columns_(self) -> list[str]:
         """Names of the columns in use."""
         check_is_fitted(self)
         return self.representation_.columns_
+
+    @property
+    def searches_(self) -> bool:
+        """Whether neighbors are searched; a model of raw columns only has none."""
+        check_is_fitted(self)
+        return bool(self.representation_.fitted_columns_.views)
 
     @property
     def recall_(self) -> dict[str, Recall]:
@@ -172,8 +182,15 @@ class Predicting(Budgeted):
             one.set_params(n_jobs=1, verbose=False)
         return light
 
-    def _represent(self, X: ArrayLike) -> NDArray:
-        return self._ensemble.represent(self._local(X, "explain")[1])
+    def represent(self, X: ArrayLike) -> NDArray:
+        """Return the scaled columns of rows that the bags learn from.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        return self._represent(self._local(X, "represent")[1], isolate=False)[0]
 
     def _local(self, X: ArrayLike, method: str) -> tuple[NDArray, NDArray]:
         """Return rows of this process, as they are and scaled."""
@@ -212,9 +229,13 @@ class Predicting(Budgeted):
     def _score_at_once(
         self, points: NDArray, corrected: bool, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        ensemble, isolation = self._ensemble, None
+        table, isolation = self._represent(points, isolate)
+        return self._ensemble.log_odds(table, corrected), isolation
+
+    def _represent(self, points: NDArray, isolate: bool) -> tuple[NDArray, NDArray | None]:
+        """Return scaled columns, and on request the distance to the 10th reference row."""
         if isolate:
             table, isolation = self.representation_.compute_and_isolate(points)
         else:
-            table = self.representation_.compute(points)
-        return ensemble.log_odds(ensemble.scaler.transform(table), corrected), isolation
+            table, isolation = self.representation_.compute(points), None
+        return self._ensemble.scaler.transform(table), isolation

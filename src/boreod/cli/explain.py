@@ -13,6 +13,7 @@ from boreod.cli.options import (
     Json,
     ModelFile,
     NoHeader,
+    NoNovelty,
     Quiet,
     Separator,
     Table,
@@ -33,6 +34,7 @@ def explain(
         list[str] | None, typer.Option("--id", help="A row by the value of its id column.")
     ] = None,
     reasons: Annotated[int, typer.Option(min=1, max=100, help="Number of reasons a row.")] = 5,
+    no_novelty: NoNovelty = False,
     jobs: Jobs = None,
     separator: Separator = None,
     no_header: NoHeader = False,
@@ -46,7 +48,7 @@ def explain(
     """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
 
     A reason is what a column, or all scores of one family, adds to the log-odds of a row, compared
-    with the mean of the labelled inliers.
+    with the mean of the labelled inliers. Rows unlike all training rows are novel and come first.
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
@@ -59,14 +61,13 @@ def explain(
     reading = reading_options(separator, no_header, encoding, decimal, format, text)
     reading["types"] |= loaded.types
     columns = Scoring(loaded, loaded.ids).columns
+    wanted: dict[str, Any] = {"reasons": reasons, "novelty": not no_novelty}
     with open_table(table, columns=columns, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or ids:
-            found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), reasons=reasons)
+            found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), **wanted)
         else:
             total = count_batches(table, format, BATCH_ROWS)
-            found = explain_top(
-                loaded, batches, top, reasons=reasons, total=total, verbose=not quiet
-            )
+            found = explain_top(loaded, batches, top, **wanted, total=total, verbose=not quiet)
     if json:
         from json import dumps
 
@@ -90,7 +91,12 @@ def _print(found: list[Any], ids: tuple[str, ...]) -> None:
             *(cell(item.ids[name]) for name in ids),
             f"{item.probability:.4f}",
             "yes" if item.outlier else "no",
-            ", ".join(cell(write_reason(*reason)) for reason in item.reasons),
+            ", ".join(
+                [
+                    *(cell(words) for words in (item.novel, item.outside) if words is not None),
+                    *(cell(write_reason(*reason)) for reason in item.reasons),
+                ]
+            ),
         ]
         for item in found
     ]

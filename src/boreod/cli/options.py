@@ -36,6 +36,10 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask cluster that is running, such as tcp://...")
 ]
+NoNovelty = Annotated[
+    bool,
+    typer.Option("--no-novelty", help="Alerts by probability alone; no novelty, no ranges."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")]
 

@@ -16,6 +16,7 @@ from boreod.cli.options import (
     Json,
     ModelFile,
     NoHeader,
+    NoNovelty,
     Quiet,
     Scheduler,
     Separator,
@@ -58,6 +59,7 @@ def score(
     all_columns: Annotated[
         bool, typer.Option("--all-columns", help="Carry all columns through.")
     ] = False,
+    no_novelty: NoNovelty = False,
     engine: EngineName = "threads",
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -74,8 +76,10 @@ def score(
     """Give every row of a table of any size a probability, a rank and a decision.
 
     The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
-    suspicious row), `outlier`, and `reason_1` and so on: what moved the log-odds most. A folder of
-    Parquet files can be scored into a folder with the same files: -o scores/
+    suspicious row, novel rows before others), `outlier` (above the threshold, or novel), `novelty`
+    (share of the training rows that are less isolated), `outside` (columns outside the range of
+    the training rows), and `reason_1` and so on: what moved the log-odds most. A folder of Parquet
+    files can be scored into a folder with the same files: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
@@ -91,6 +95,7 @@ def score(
         "reasons": reasons,
         "top": top,
         "threshold": read_amount(threshold),
+        "novelty": not no_novelty,
         "reading": reading_options(separator, no_header, encoding, decimal, format, text),
         "verbose": not quiet,
     }
@@ -109,9 +114,10 @@ def score(
         typer.echo(dumps({**asdict(found), "output": output, "seconds": seconds}), err=to_screen)
     elif not quiet:
         share = f"{found.outliers / found.rows:.2%}"
+        novel = "" if found.novel is None else f", or novel ({found.novel})"
         typer.echo(
-            f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) have a probability "
-            f"above {found.threshold:.4g}.",
+            f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
+            f"probability above {found.threshold:.4g}{novel}.",
             err=to_screen,
         )
         if not to_screen:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from boreod.deployment.model import TableModel
 from boreod.deployment.reasons import top
+from boreod.deployment.scoring import is_alert, suspect
 from boreod.engine import Progress, plain_interrupts
+from boreod.novelty import Novelty
 from boreod.preparation.values import as_text, column_of
 from boreod.tables.arrow import pa, pc
 from boreod.tables.errors import TableError, listed
@@ -31,9 +33,15 @@ class ExplainedRow:
     probability
         Of being an outlier.
     outlier
-        Whether this is above the model's threshold.
+        Whether it is an alert: above the model's threshold, or novel.
     reasons
         Names of columns or families of scores, and what they added to the log-odds.
+    novelty
+        Share of training rows that are less isolated; None if that is not known.
+    novel
+        Why it is unlike all training rows, in words; None if it is not.
+    outside
+        Columns outside the range of the training rows, in words; None if there are none.
     """
 
     row: int
@@ -41,6 +49,9 @@ class ExplainedRow:
     probability: float
     outlier: bool
     reasons: list[tuple[str, float]]
+    novelty: float | None = None
+    novel: str | None = None
+    outside: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -54,6 +65,7 @@ def explain_top(
     number: int = 20,
     *,
     reasons: int = REASONS,
+    novelty: bool = True,
     total: int | None = None,
     verbose: bool = False,
 ) -> list[ExplainedRow]:
@@ -69,6 +81,8 @@ def explain_top(
         How many rows.
     reasons
         How many reasons every row gets.
+    novelty
+        Whether novel rows are alerts and come first.
     total
         Number of batches if it is known, for the progress bar.
     verbose
@@ -78,15 +92,16 @@ def explain_top(
     seen = 0
     with Progress("scoring", total, verbose) as progress, plain_interrupts():
         for batch in batches:
-            odds = model.log_odds(batch, seen + 1)
-            chosen = np.argsort(-odds, kind="stable")[:number]
-            found = _Held(batch.take(pa.array(chosen)), chosen + seen + 1, odds[chosen])
+            assessed = model.assess(batch, seen + 1, novelty=novelty)
+            suspicion = suspect(assessed.log_odds, assessed.novelty)
+            chosen = np.argsort(-suspicion, kind="stable")[:number]
+            found = _Held(batch.take(pa.array(chosen)), chosen + seen + 1, suspicion[chosen])
             best = found if best is None else best.joined(found).most(number)
             seen += batch.num_rows
             progress.advance()
         if best is None:
             raise TableError("The table has no rows to explain.")
-        return best.explained(model, reasons)
+        return best.explained(model, reasons, novelty)
 
 
 def explain_rows(
@@ -96,6 +111,7 @@ def explain_rows(
     rows: Iterable[int] = (),
     ids: Iterable[str] = (),
     reasons: int = REASONS,
+    novelty: bool = True,
 ) -> list[ExplainedRow]:
     """Return rows that are asked for by number or id, in the order of the table.
 
@@ -111,6 +127,8 @@ def explain_rows(
         Values of id columns, as text.
     reasons
         How many reasons every row gets.
+    novelty
+        Whether novel rows are alerts.
     """
     wanted, named = set(rows), set(ids)
     if named and not model.ids:
@@ -129,7 +147,7 @@ def explain_rows(
             with plain_interrupts():
                 for place in np.flatnonzero(chosen):  # one by one: errors name the row
                     held = _Held(batch.slice(place, 1), numbers[place : place + 1])
-                    result += held.explained(model, reasons)
+                    result += held.explained(model, reasons, novelty)
         seen += batch.num_rows
     _check_all_met(wanted, named - met, seen)
     return result
@@ -145,41 +163,54 @@ def _check_all_met(rows: set[int], ids: set[str], seen: int) -> None:
 
 @dataclass(frozen=True)
 class _Held:
-    """Some rows of a table, their numbers and their log-odds."""
+    """Some rows of a table, their numbers and how suspicious they are."""
 
     table: Any
     numbers: NDArray
-    odds: NDArray | None = None
+    suspicion: NDArray | None = None
 
     def joined(self, other: "_Held") -> "_Held":
         """Return these rows and others."""
-        assert self.odds is not None
-        assert other.odds is not None
+        assert self.suspicion is not None
+        assert other.suspicion is not None
         tables = [pa.Table.from_batches([held.table]) for held in (self, other)]
         both = pa.concat_tables(tables).combine_chunks().to_batches()[0]
         return _Held(both, *(np.concatenate(pair) for pair in (
-            (self.numbers, other.numbers), (self.odds, other.odds)
+            (self.numbers, other.numbers), (self.suspicion, other.suspicion)
         )))  # fmt: skip
 
     def most(self, number: int) -> "_Held":
-        """Return the rows of the highest log-odds."""
-        assert self.odds is not None
-        order = np.argsort(-self.odds, kind="stable")[:number]
-        return _Held(self.table.take(pa.array(order)), self.numbers[order], self.odds[order])
+        """Return the most suspicious rows."""
+        assert self.suspicion is not None
+        order = np.argsort(-self.suspicion, kind="stable")[:number]
+        return _Held(self.table.take(pa.array(order)), self.numbers[order], self.suspicion[order])
 
-    def explained(self, model: TableModel, reasons: int) -> list[ExplainedRow]:
+    def explained(self, model: TableModel, reasons: int, novelty: bool) -> list[ExplainedRow]:
         """Return the rows with their reasons."""
-        explanation = model.explain(self.table, int(self.numbers[0]))
+        found = model.assess(self.table, int(self.numbers[0]), explain=True, novelty=novelty)
+        assert found.explanation is not None
         carried = {name: self.table.column(name).to_pylist() for name in model.ids}
-        limit = logit(model.threshold())
-        found = zip(self.numbers, explanation.log_odds, top(explanation, reasons), strict=True)
+        alerts = is_alert(suspect(found.log_odds, found.novelty), model.threshold(novelty=novelty))
+        why, unlike = top(found.explanation, reasons), _tell(found.novelty, len(self.numbers))
         return [
             ExplainedRow(
                 int(number),
                 {name: values[place] for name, values in carried.items()},
-                float(expit(odds)),
-                bool(odds > limit),
-                why,
+                float(expit(found.log_odds[place])),
+                bool(alerts[place]),
+                why[place],
+                *unlike[place],
             )
-            for place, (number, odds, why) in enumerate(found)
+            for place, number in enumerate(self.numbers)
         ]
+
+
+def _tell(
+    novelty: Novelty | None, n_rows: int
+) -> list[tuple[float | None, str | None, str | None]]:
+    """Return novelty, why a row is novel, and what is outside, for every row."""
+    if novelty is None:
+        return [(None, None, None)] * n_rows
+    unknown: list[float | None] = [None] * n_rows
+    shares = unknown if novelty.p_values is None else (1.0 - novelty.p_values).tolist()
+    return list(zip(shares, novelty.words(), novelty.outside(), strict=True))

@@ -9,11 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from boreod.deployment.model import TableModel
 from boreod.deployment.pieces import Piece, PieceScorer, Store, cut, score_piece
-from boreod.deployment.scoring import Scoring, plan_scoring, ranked_schema, with_ranks
+from boreod.deployment.scoring import (
+    Scoring,
+    is_alert,
+    is_novel,
+    plan_scoring,
+    ranked_schema,
+    with_ranks,
+)
 from boreod.deployment.unfinished import check_new_folder, is_folder_name, unfinished_folder
 from boreod.deployment.writing import BATCH_ROWS, ScoreSummary, ranked_rows
 from boreod.engine import Engine, Threads, current_engine
@@ -41,6 +47,7 @@ def score_folder(
     reasons: int = 0,
     top: int | None = None,
     threshold: float | str | None = None,
+    novelty: bool = True,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
     engine: Engine | None = None,
@@ -60,7 +67,7 @@ def score_folder(
     output
         A folder that is new or empty: a name that ends in a slash or has no suffix. A name with a
         suffix is a file, for all scores in one table. On a cluster all workers must see its disk.
-    carry, all_columns, reasons, threshold, reading, verbose
+    carry, all_columns, reasons, threshold, novelty, reading, verbose
         As in :func:`boreod.deployment.score_table`.
     top
         As in :func:`boreod.deployment.score_table`, if the output is a file.
@@ -71,14 +78,14 @@ def score_folder(
     name, target = fspath(source), fspath(output)
     into_folder = is_folder_name(target)
     place = _check(name, target, into_folder, top, reading)
-    scoring = plan_scoring(model, carry, all_columns, reasons, threshold)
+    scoring = plan_scoring(model, carry, all_columns, reasons, threshold, novelty)
     if engine is None:
         engine = current_engine(model.detector.n_jobs, verbose)
     table = _Table.open(place, scoring.reading(reading), engine)
     scoring.check(table.schema.names)
     if into_folder:
         with unfinished_folder(target) as folder:
-            outliers = _score(table, scoring, Store(folder), engine)
+            outliers, novel = _score(table, scoring, Store(folder), engine)
             _write_files(table, scoring, Store(folder), target, engine)
         written, files = table.rows, len(table.members)
     else:
@@ -86,11 +93,12 @@ def score_folder(
             TableWriter(target, inputs=[name]) as writer,
             unfinished_folder(target) as folder,
         ):
-            outliers = _score(table, scoring, Store(folder), engine)
+            outliers, novel = _score(table, scoring, Store(folder), engine)
             for batch in ranked_rows(Store(folder).ranked(range(len(table.pieces))), top):
                 writer.write(batch)
         written, files = writer.rows, 1
-    return ScoreSummary(table.rows, outliers, scoring.threshold, written, files=files)
+    known = novel if scoring.tells_novelty else None
+    return ScoreSummary(table.rows, outliers, known, scoring.threshold, written, files=files)
 
 
 @dataclass(frozen=True)
@@ -117,20 +125,21 @@ class _Table:
         return cls(members, footers, schema, cut(members, groups, most), rows)
 
 
-def _score(table: _Table, scoring: Scoring, store: Store, engine: Engine) -> int:
-    """Put the scores of all rows into the store, and return the number of outliers."""
+def _score(table: _Table, scoring: Scoring, store: Store, engine: Engine) -> tuple[int, int]:
+    """Put the scores of all rows into the store; return the numbers of alerts and novel rows."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
     light = scoring.light(max(1, threads // len(table.pieces)))
-    odds = np.empty(table.rows)
+    suspicion = np.empty(table.rows)
 
     def take(piece: Piece, found: NDArray) -> None:
-        odds[piece.rows] = found
+        suspicion[piece.rows] = found
 
     scorer = PieceScorer(light, table.schema, store, BATCH_ROWS)
     engine.feed(score_piece, table.pieces, take, "scoring", [scorer])
-    outliers = int(np.count_nonzero(odds > logit(scoring.threshold)))
-    store.rank(odds)
-    return outliers
+    outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
+    novel = int(np.count_nonzero(is_novel(suspicion)))
+    store.rank(suspicion)
+    return outliers, novel
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_feature_names_in
 from boreod.deployment.curve import curve_from_dict, curve_to_dict
 from boreod.deployment.plain_columns import PlainColumns
 from boreod.detector import BORE
-from boreod.explanation import Explanation
 from boreod.persistence import ModelFileError, load_model, save_model
+from boreod.prediction import Assessment
 from boreod.preparation import Preparation
 from boreod.selection import BudgetCurve
 from boreod.tables.arrow import pa
@@ -129,38 +129,37 @@ class TableModel:
         rows = self.preparation.transform(batch, first_row=first_row)
         return name_columns(rows, self.preparation.names_) if self._is_named else rows
 
-    def log_odds(self, batch: Any, first_row: int = 1) -> NDArray:
-        """Return the log-odds of being an outlier for every row.
+    def assess(
+        self, batch: Any, first_row: int = 1, *, explain: bool = False, novelty: bool = True
+    ) -> Assessment:
+        """Return log-odds, novelty and reasons of every row.
 
         Parameters
         ----------
         batch, first_row
             As in :meth:`prepare`.
+        explain
+            Whether reasons are wanted: what raw columns and families of scores added.
+        novelty
+            Whether novelty is wanted; without it no row is novel.
         """
-        return self.detector.decision_function(self.prepare(batch, first_row))
+        return self.detector.assess(self.prepare(batch, first_row), explain, novelty)
 
-    def explain(self, batch: Any, first_row: int = 1) -> Explanation:
-        """Return what raw columns and families of scores added to the log-odds of every row.
-
-        Parameters
-        ----------
-        batch, first_row
-            As in :meth:`prepare`.
-        """
-        return self.detector.explain(self.prepare(batch, first_row), grouped=True)
-
-    def threshold(self, spelling: float | str | None = None) -> float:
-        """Return the probability above which a row is an outlier.
+    def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
+        """Return the probability above which a row is an alert.
 
         Parameters
         ----------
         spelling
             A probability, ``"fpr:0.01"`` and so on as in :class:`boreod.BORE`; None for that of the
             fit.
+        novelty
+            Whether novel rows are alerts too: numbers of alerts and false positives count both.
         """
-        if spelling is None:
+        wanted = self.detector.threshold if spelling is None else spelling
+        if spelling is None and not (novelty and isinstance(wanted, str)):
             return float(self.detector.threshold_)
-        return self.detector.choose_threshold(spelling)
+        return self.detector.choose_threshold(wanted, novelty)
 
     @property
     def _is_named(self) -> bool:

@@ -3,10 +3,13 @@
 from typing import Any
 
 from boreod.explanation import Explanation
+from boreod.novelty import Novelty
 from boreod.tables.arrow import pa
 
 
-def reason_columns(explanation: Explanation, number: int) -> dict[str, Any]:
+def reason_columns(
+    explanation: Explanation, number: int, novelty: Novelty | None = None
+) -> dict[str, Any]:
     """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more.
 
     Parameters
@@ -15,8 +18,12 @@ def reason_columns(explanation: Explanation, number: int) -> dict[str, Any]:
         Of some rows.
     number
         How many reasons every row gets.
+    novelty
+        Of the same rows; the first reason of a novel row is that it is novel.
     """
     rows = [[write_reason(*reason) for reason in found] for found in top(explanation, number)]
+    for row, words in enumerate([] if novelty is None else novelty.words()):
+        rows[row] = rows[row] if words is None else [words, *rows[row]]
     return {
         f"reason_{place + 1}": pa.array(
             [texts[place] if place < len(texts) else None for texts in rows], pa.string()

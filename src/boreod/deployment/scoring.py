@@ -1,4 +1,8 @@
-"""Batches of a table with their scores: probability, decision, and reasons on request."""
+"""Batches of a table with their scores: probability, decision, novelty, reasons on request.
+
+Rows are ranked by a *suspicion*: their log-odds, or for novel rows a number above all log-odds that
+grows with their distance. A row unlike all training rows is looked at first, whatever its odds.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,10 +15,12 @@ from scipy.special import expit, logit
 from boreod.deployment.model import TableModel
 from boreod.deployment.reasons import reason_columns
 from boreod.engine import plain_interrupts
+from boreod.novelty import Novelty
 from boreod.tables.arrow import pa
 from boreod.tables.errors import TableError, listed
 
 ROW = "row"
+NOVEL = 1e200  # log-odds stay far below
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,16 @@ class Scoring:
     reasons
         How many reasons every row gets.
     threshold
-        Probability above which a row is an outlier.
+        Probability above which a row is an alert.
+    novelty
+        Whether rows get columns about their novelty, and novel ones are alerts too.
     """
 
     model: TableModel
     carry: tuple[str, ...] | None
     reasons: int = 0
     threshold: float = 0.5
+    novelty: bool = True
 
     @property
     def columns(self) -> list[str] | None:
@@ -59,10 +68,20 @@ class Scoring:
         return {**given, "types": types, "columns": self.columns}
 
     @property
+    def tells_novelty(self) -> bool:
+        """Whether rows get their novelty; a model that searches no neighbors cannot tell."""
+        return self.novelty and self.model.detector.searches_
+
+    @property
     def added(self) -> list[tuple[str, Any]]:
         """Names and pyarrow types of the columns that scoring adds."""
-        reasons = [(f"reason_{place + 1}", pa.string()) for place in range(self.reasons)]
-        return [("probability", pa.float64()), ("outlier", pa.bool_()), *reasons]
+        columns = [("probability", pa.float64()), ("outlier", pa.bool_())]
+        if self.tells_novelty:
+            columns.append(("novelty", pa.float64()))
+        if self.novelty:
+            columns.append(("outside", pa.string()))
+        columns += [(f"reason_{place + 1}", pa.string()) for place in range(self.reasons)]
+        return columns
 
     def schema(self, given: Any) -> Any:
         """Return the schema of scored batches.
@@ -106,7 +125,7 @@ class Scoring:
             )
 
     def score(self, batch: Any, first_row: int = 1) -> tuple[Any, NDArray]:
-        """Return what is known of some rows without the others, and their log-odds.
+        """Return what is known of some rows without the others, and how suspicious they are.
 
         Parameters
         ----------
@@ -116,16 +135,20 @@ class Scoring:
             Number of its first row.
         """
         with plain_interrupts():
-            if self.reasons:
-                explanation = self.model.explain(batch, first_row)
-                odds, texts = explanation.log_odds, reason_columns(explanation, self.reasons)
-            else:
-                odds, texts = self.model.log_odds(batch, first_row), {}
+            found = self.model.assess(
+                batch, first_row, explain=self.reasons > 0, novelty=self.novelty
+            )
+        suspicion = suspect(found.log_odds, found.novelty)
         columns = self.carried(batch, first_row)
-        columns["probability"] = pa.array(expit(odds))
-        columns["outlier"] = pa.array(odds > logit(self.threshold))
-        columns |= texts
-        return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), odds
+        columns["probability"] = pa.array(expit(found.log_odds))
+        columns["outlier"] = pa.array(is_alert(suspicion, self.threshold))
+        if found.novelty is not None:
+            if found.novelty.p_values is not None:
+                columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
+            columns["outside"] = pa.array(found.novelty.outside(), pa.string())
+        if found.explanation is not None:
+            columns |= reason_columns(found.explanation, self.reasons, found.novelty)
+        return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion
 
     def carried(self, batch: Any, first_row: int = 1) -> dict[str, Any]:
         """Return the columns that name rows.
@@ -141,22 +164,62 @@ class Scoring:
         return {name: batch.column(name) for name in names}
 
 
+def suspect(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
+    """Return by what rows are ranked: log-odds, and more than any for novel rows.
+
+    Parameters
+    ----------
+    log_odds
+        Of being an outlier.
+    novelty
+        Of the same rows; None if it does not count.
+    """
+    if novelty is None:
+        return log_odds
+    return np.where(novelty.novel, NOVEL * (1.0 + np.log1p(novelty.times_usual)), log_odds)
+
+
+def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
+    """Tell which rows are alerts: above a probability, or novel.
+
+    Parameters
+    ----------
+    suspicion
+        What :func:`suspect` returned.
+    threshold
+        A probability.
+    """
+    return (suspicion > logit(threshold)) | is_novel(suspicion)
+
+
+def is_novel(suspicion: NDArray) -> NDArray:
+    """Tell which rows are novel.
+
+    Parameters
+    ----------
+    suspicion
+        What :func:`suspect` returned.
+    """
+    return suspicion >= NOVEL
+
+
 def plan_scoring(
     model: TableModel,
     carry: tuple[str, ...] | None,
     all_columns: bool,
     reasons: int,
     threshold: float | str | None,
+    novelty: bool,
 ) -> Scoring:
     """Return what is wanted of scored rows, from what a user says.
 
     Parameters
     ----------
-    model, carry, all_columns, reasons, threshold
+    model, carry, all_columns, reasons, threshold, novelty
         As in :func:`boreod.deployment.score_table`.
     """
     carried = None if all_columns else model.ids if carry is None else carry
-    return Scoring(model, carried, reasons, model.threshold(threshold))
+    return Scoring(model, carried, reasons, model.threshold(threshold, novelty), novelty)
 
 
 def ranked_schema(schema: Any) -> Any:
@@ -191,8 +254,9 @@ def score_batches(
     *,
     reasons: int = 0,
     threshold: float | str | None = None,
+    novelty: bool = True,
 ) -> Iterator[Any]:
-    """Give each batch as one of ids, probability, decision and reasons; memory stays constant.
+    """Give each batch as one of ids, probability, decision and so on; memory stays constant.
 
     Parameters
     ----------
@@ -204,8 +268,10 @@ def score_batches(
         How many reasons every row gets.
     threshold
         Of the decision, None for that of the model.
+    novelty
+        Whether rows get columns about their novelty, and novel ones are alerts too.
     """
-    scoring = Scoring(model, model.ids, reasons, model.threshold(threshold))
+    scoring = plan_scoring(model, None, False, reasons, threshold, novelty)
     first_row = 1
     for batch in batches:
         scoring.check(batch.schema.names)

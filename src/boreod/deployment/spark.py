@@ -24,6 +24,7 @@ def map_in_arrow(
     carry: Sequence[str] = (),
     reasons: int = 0,
     threshold: float | str | None = None,
+    novelty: bool = True,
 ) -> "ArrowMap":
     """Return a function for ``DataFrame.mapInArrow`` of Spark, which also tells its schema.
 
@@ -37,6 +38,8 @@ def map_in_arrow(
         How many reasons every row gets.
     threshold
         Of the decision, None for that of the model.
+    novelty
+        Whether rows get columns about their novelty, and novel ones are alerts too.
 
     Examples
     --------
@@ -53,12 +56,12 @@ def map_in_arrow(
     >>> [batch.column("outlier").to_pylist() for batch in score([batch])]
     [[False, True]]
     >>> score.schema(batch.schema).names
-    ['x', 'probability', 'outlier']
+    ['x', 'probability', 'outlier', 'novelty', 'outside']
     """
     path = None if isinstance(model, TableModel) else fspath(model)
     held = model if isinstance(model, TableModel) else _load(fspath(model))
     carried = tuple(carry) or held.ids
-    scoring = plan_scoring(held, carried, not carried, reasons, threshold)
+    scoring = plan_scoring(held, carried, not carried, reasons, threshold, novelty)
     return ArrowMap(scoring, path)
 
 
@@ -70,12 +73,12 @@ class ArrowMap:
     """
 
     def __init__(self, scoring: Scoring, path: str | None) -> None:
-        self._wanted = (scoring.carry, scoring.reasons, scoring.threshold)
+        self._wanted = (scoring.carry, scoring.reasons, scoring.threshold, scoring.novelty)
         self._path = path
         self._pickled = None if path is not None else pickle.dumps(scoring.light(1))
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Give ids, probability, decision and reasons of all rows.
+        """Give ids, probability, decision, novelty and reasons of all rows.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from boreod.deployment.model import TableModel
 from boreod.deployment.row_counts import count_batches
-from boreod.deployment.scoring import Scoring, plan_scoring, with_ranks
+from boreod.deployment.scoring import is_novel, plan_scoring, with_ranks
 from boreod.deployment.spool import Spool, rank
 from boreod.engine import Progress
 from boreod.preparation import as_arrow, like_input
@@ -29,9 +29,11 @@ class ScoreSummary:
     rows
         Number of rows that were scored.
     outliers
-        Number of rows above the threshold.
+        Number of alerts: rows above the threshold, and novel ones.
+    novel
+        Number of novel rows, None if novelty was not asked for or is not known.
     threshold
-        Probability above which a row is an outlier.
+        Probability above which a row is an alert.
     written
         Number of rows in the output.
     notes
@@ -42,6 +44,7 @@ class ScoreSummary:
 
     rows: int
     outliers: int
+    novel: int | None
     threshold: float
     written: int
     notes: tuple[str, ...] = ()
@@ -58,6 +61,7 @@ def score_table(
     reasons: int = 0,
     top: int | None = None,
     threshold: float | str | None = None,
+    novelty: bool = True,
     batch_rows: int = BATCH_ROWS,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
@@ -72,7 +76,7 @@ def score_table(
         A table, ``-`` for standard input.
     output
         A file whose suffix tells its format, ``-`` for standard output. It has the columns that
-        name rows, ``probability``, ``rank``, ``outlier``, and reasons.
+        name rows, ``probability``, ``rank``, ``outlier``, ``novelty``, ``outside``, and reasons.
     carry
         Columns to carry through, in place of the model's ids; empty for row numbers.
     all_columns
@@ -83,6 +87,8 @@ def score_table(
         Write so many of the most suspicious rows, by rank; None for all rows as they come.
     threshold
         Of the decision, None for that of the model.
+    novelty
+        Whether rows get columns about their novelty, and novel ones are alerts and rank first.
     batch_rows
         Rows that are scored at once.
     reading
@@ -91,10 +97,10 @@ def score_table(
         Show a progress bar if it takes long.
     """
     name = fspath(source)
-    scoring = plan_scoring(model, carry, all_columns, reasons, threshold)
+    scoring = plan_scoring(model, carry, all_columns, reasons, threshold, novelty)
     options = scoring.reading(reading)
     inputs = [] if name == STANDARD else [name]
-    outliers = 0
+    outliers = novel = 0
     with (
         TableWriter(output, inputs=inputs) as writer,
         open_table(name, batch_rows=batch_rows, **options) as reader,
@@ -104,16 +110,18 @@ def score_table(
         total = count_batches(name, options.get("format"), batch_rows)
         with Progress("scoring", total, verbose) as progress:
             for batch in reader:
-                scored, odds = scoring.score(batch, spool.rows + 1)
+                scored, suspicion = scoring.score(batch, spool.rows + 1)
                 outliers += pc.sum(scored.column("outlier")).as_py()
-                spool.write(scored, odds)
+                novel += int(is_novel(suspicion).sum())
+                spool.write(scored, suspicion)
                 progress.advance()
         notes = tuple(reader.notes)
         with Progress("writing", spool.batches, verbose) as progress:
             for batch in ranked_rows(spool.ranked(), top):
                 writer.write(batch)
                 progress.advance()
-    return ScoreSummary(spool.rows, outliers, scoring.threshold, writer.rows, notes)
+    known = novel if scoring.tells_novelty else None
+    return ScoreSummary(spool.rows, outliers, known, scoring.threshold, writer.rows, notes)
 
 
 def ranked_rows(ranked: Iterable[tuple[Any, Any]], top: int | None) -> Iterator[Any]:
@@ -146,8 +154,9 @@ def score_frame(
     *,
     reasons: int = 0,
     threshold: float | str | None = None,
+    novelty: bool = True,
 ) -> Any:
-    """Return ids, probability, rank, decision and reasons as the same kind of frame.
+    """Return ids, probability, rank, decision, novelty and reasons as the same kind of frame.
 
     Parameters
     ----------
@@ -159,14 +168,16 @@ def score_frame(
         How many reasons every row gets.
     threshold
         Of the decision, None for that of the model.
+    novelty
+        Whether rows get columns about their novelty, and novel ones are alerts and rank first.
     """
     table = as_arrow(frame)
     ids = tuple(name for name in model.ids if name in table.column_names)
-    scoring = Scoring(model, ids, reasons, model.threshold(threshold))
+    scoring = plan_scoring(model, ids, False, reasons, threshold, novelty)
     scoring.check(table.column_names)
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
-    scored, odds = scoring.score(batches[0])
-    result = with_ranks(scored, rank(odds, np.sort(odds)))
+    scored, suspicion = scoring.score(batches[0])
+    result = with_ranks(scored, rank(suspicion, np.sort(suspicion)))
     return like_input(pa.Table.from_batches([result]), frame)

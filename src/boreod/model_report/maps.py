@@ -29,7 +29,7 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
     rows = evidence.rows[places]
     tables = {
         "raw columns": evidence.model._scale_input(rows),
-        "representation": evidence.model._represent(rows),
+        "representation": evidence.model.represent(rows),
     }
     figures, told = [], []
     if evidence.model.columns_ == list(evidence.names):
