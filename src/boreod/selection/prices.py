@@ -35,6 +35,7 @@ from boreod.selection.remembered import Facts, facts_of_prices, remembered_costs
 SHARED, FRESH = "measured:shared", "fresh"
 MEASURED = (SHARED, "measured:additive", FRESH)
 COMPLEXITY = ("complexity:shared", "complexity:additive")
+SPELLINGS = (*MEASURED, *COMPLEXITY)
 CURVE_POINTS = 20
 REMEMBERED = 4
 
@@ -43,9 +44,9 @@ def check_costs(costs: Any) -> None:
     """Raise for costs that no price list can be made of."""
     if isinstance(costs, Mapping | Costs | None):
         return
-    if not isinstance(costs, str) or costs not in (*MEASURED, *COMPLEXITY):
+    if not isinstance(costs, str) or costs not in SPELLINGS:
         raise ValueError(
-            f"`costs` must be one of {[*MEASURED, *COMPLEXITY]}, a dict of prices, Costs or None; "
+            f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
             f"got {costs!r}."
         )
 
