@@ -37,7 +37,7 @@ def keep_time(name: str) -> None:
     random = np.random.default_rng(0)
     new = X_test[random.integers(len(X_test), size=2000)]
     new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
-    model = BORE(random_state=0).fit(X, y)
+    model = BORE(random_state=0, costs="fresh").fit(X, y)
     for budget in ("50us", "200us", "1ms", "5ms"):
         amount, _ = read_budget(budget)
         fast = model.within(budget)

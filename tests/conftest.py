@@ -1,5 +1,8 @@
 """What all tests share."""
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,18 @@ GOLDENS = Path(__file__).parent / "goldens"
 settings.register_profile("kernels", deadline=None)  # the first example may compile
 settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("kernels")
+
+
+def pytest_configure(config):
+    """Give a session, with all its processes, a cache of its own: no test knows older prices."""
+    if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit it
+        os.environ["BOREOD_CACHE"] = config.cache_of_session = tempfile.mkdtemp(prefix="boreod-")
+
+
+def pytest_unconfigure(config):
+    """Remove it."""
+    if hasattr(config, "cache_of_session"):
+        shutil.rmtree(config.cache_of_session, ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boreod.whole_files import whole_file
+from boreod.whole_files import cache_folder, whole_file
 
 
 def test_an_old_file_stays_until_the_new_one_is_complete(tmp_path):
@@ -45,3 +45,14 @@ def test_a_device_is_not_replaced(tmp_path):
     with pytest.raises(OSError, match="no ordinary file"), whole_file(pipe):
         pass
     assert pipe.is_fifo()
+
+
+def test_cache_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("BOREOD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
+    assert cache_folder() == tmp_path / "shared" / "boreod"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "boreod"

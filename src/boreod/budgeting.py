@@ -21,6 +21,7 @@ from boreod.rows import check_values
 from boreod.scaling import MinMax, scale_within_bounds
 from boreod.selection import (
     SECONDS,
+    SHARED,
     BudgetCurve,
     Costs,
     PriceLists,
@@ -28,6 +29,7 @@ from boreod.selection import (
     Selector,
     budgets_over,
     check_costs,
+    is_fresh,
     needs_clock,
     read_budget,
     read_budgets,
@@ -78,7 +80,8 @@ class Budgeted(BaseEstimator):
         Parameters
         ----------
         budget, costs, selection, fill
-            As the parameters of the same names; None keeps this model's.
+            As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
+            again, for the model that is returned.
         """
         fast = self._within(budget, costs, selection, fill)
         fast.threshold_ = fast.choose_threshold(self._options["threshold"])
@@ -102,26 +105,52 @@ class Budgeted(BaseEstimator):
             As the parameters of the same names; None keeps this model's.
         """
         check_is_fitted(self)
+        model = self
+        if is_fresh(costs):  # once for all budgets
+            model = copy.copy(self)
+            model.measure_costs()
+            costs = SHARED
         if budgets is None:
-            prices = self.costs if costs is None else costs
+            prices, unit = self.costs if costs is None else costs, self._unit
             check_costs(prices)
-            self._take_time_if_needed(prices)
-            unit = SECONDS if self.budget is None else read_budget(self.budget)[1]
-            budgets = budgets_over(self._selector.prices.read(prices, unit))
-        models = (self._within(b, costs, selection, fill) for b in read_budgets(budgets))
+            model._take_time_if_needed(prices, unit)
+            budgets = budgets_over(model._selector.prices.read(prices, unit))
+        models = (model._within(b, costs, selection, fill) for b in read_budgets(budgets))
         return trace_budgets(models, self._training)
 
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
 
-        Budgets in time that are asked of this model from now on use them.
+        Budgets in time that are asked of this model from now on use them, and so do later fits to
+        tables of this shape.
         """
         check_is_fitted(self)
-        prices = self._selector.prices.timed(self._work_per_row, self._work_per_column)
+        self._take_times(fresh=True)
+        return self._selector.prices.read(SHARED)
+
+    def _take_times(self, *, fresh: bool) -> None:
+        """Price all columns by the clock: by what is remembered, unless it is to be fresh."""
+        prices = self._selector.prices.timed(
+            self._work_per_row, self._work_per_column, self._facts_of_work(), fresh=fresh
+        )
         self._selector = replace(self._selector, prices=prices, known=[])
         if hasattr(self, "costs_") and self.costs_.unit == SECONDS:
             self.costs_ = prices.read(self.costs)
-        return prices.read("measured:shared")
+
+    def _facts_of_work(self) -> dict[str, Any]:
+        """Return what a prediction does besides computing columns, as far as it takes time."""
+        head, bags = self._ensemble.head, self._training.bags.rows
+        facts = {
+            "neighbors": self._training.representation.neighbors,
+            "bags": len(bags),
+            "aggregation": self._options["aggregation"],
+            "scaling": type(self._training.scaler).__name__,
+            "input_scaling": self._input_scaler is not None,
+        }
+        if not isinstance(head, LogisticHead):  # all of its work counts, whatever the columns
+            facts["classifier"] = self._options["classifier"]
+            facts["size"] = [bags.shape[1], len(self._ensemble.base)]
+        return facts
 
     def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -164,12 +193,19 @@ class Budgeted(BaseEstimator):
         fitted = self.representation_.fitted_columns_
         prices = PriceLists(fitted, len(points), sample_rows(points))
         self._selector = Selector(self._training, prices, getattr(self, "penalty_", PENALTY))
-        self._take_time_if_needed(self.costs)
-        self.costs_ = self._selector.prices.read(self.costs)
+        if is_fresh(self.costs):
+            self._take_times(fresh=True)
+        self._take_time_if_needed(self.costs, self._unit)
+        self.costs_ = self._selector.prices.read(self.costs, self._unit)
 
-    def _take_time_if_needed(self, costs: Any) -> None:
-        if needs_clock(costs) and self._selector.prices.measured is None:
-            self.measure_costs()
+    @property
+    def _unit(self) -> str:
+        """Unit of the budget; seconds if there is none."""
+        return SECONDS if self.budget is None else read_budget(self.budget)[1]
+
+    def _take_time_if_needed(self, costs: Any, unit: str) -> None:
+        if needs_clock(costs, unit) and self._selector.prices.measured is None:
+            self._take_times(fresh=False)
 
     def _within(self, budget: Any, costs: Any, selection: Any, fill: Any) -> Self:
         """Do the work of :meth:`within`, but choose no threshold."""
@@ -179,8 +215,11 @@ class Budgeted(BaseEstimator):
         fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
         check_parameters(fast)
         with plain_interrupts():
-            self._take_time_if_needed(fast.costs)
-            fast._selector = self._selector
+            if is_fresh(costs):
+                fast._take_times(fresh=True)
+            else:
+                self._take_time_if_needed(fast.costs, fast._unit)
+                fast._selector = self._selector
             fast._narrow()
         return fast
 

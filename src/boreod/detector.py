@@ -71,7 +71,8 @@ class BORE(ClassifierMixin, Predicting):
     costs
         Of the columns, see :mod:`boreod.selection.prices`: ``"measured:shared"``,
         ``"complexity:additive"``, or a dict such as ``{"lof_10": 50, "knn": 20}``. None measures
-        seconds for budgets in time, and counts operations for other budgets.
+        seconds for budgets in time, and counts operations for other budgets. Measured prices are
+        remembered for tables of the same shape; ``"fresh"`` measures again.
     selection
         ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
     fill

@@ -1,10 +1,26 @@
-"""Files that are whole or not there: they get their name when they are complete."""
+"""Files that are whole or not there: they get their name when they are complete.
+
+And the folder for files that can be made again.
+"""
 
 import errno
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloads and measured prices, whether it exists or not.
+
+    BOREOD_CACHE names it, otherwise it is ``boreod`` in XDG_CACHE_HOME or in ``~/.cache``.
+    """
+    chosen = os.environ.get("BOREOD_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return shared / "boreod"
 
 
 @contextmanager

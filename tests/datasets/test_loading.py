@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from boreod.datasets import DownloadError, available, catalogue, load
-from boreod.datasets.folders import cache_folder
 from datasets.range_server import RangeServer
 from datasets.tiny_set import TINY, TINY_X, TINY_Y
 
@@ -171,17 +170,6 @@ def test_npz_with_other_labels(tiny, folder):
     np.savez(folder / "tiny.npz", X=TINY_X, y=np.where(TINY_Y == 1, 1, -1))
     with pytest.raises(ValueError, match="must be 1 for outliers and 0 for inliers; got -1, too"):
         load("tiny", data=folder)
-
-
-def test_cache_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "own"))
-    assert cache_folder() == tmp_path / "own"
-    monkeypatch.delenv("BOREOD_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
-    assert cache_folder() == tmp_path / "shared" / "boreod"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "boreod"
 
 
 def test_file_of_the_wrong_size_is_not_available(tiny, cache):

@@ -1,6 +1,4 @@
-"""Files of the first format, and what the second one added: samples and approximate search."""
-
-from pathlib import Path
+"""What model files hold besides columns and bags: samples, approximate search, prices."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,6 @@ from numpy.testing import assert_array_equal
 
 from boreod import BORE, InvertedLists, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
-
-FIRST = Path(__file__).parent / "first_format.boreod"
 
 
 def clusters(n, d=4, seed=0):
@@ -19,20 +15,6 @@ def clusters(n, d=4, seed=0):
     y = np.where(np.arange(n) < n // 50, 1, 0)
     X[y == 1] += random.normal(0, 4, (y.sum(), d))
     return X, y
-
-
-def test_a_file_of_the_first_format_predicts_as_it_did(tmp_path):
-    model = load_model(FIRST)
-    rows = np.array(model.stored_.extra["rows"])
-    expected = model.stored_.extra["probabilities"]
-    np.testing.assert_allclose(model.predict_proba(rows)[:, 1], expected, rtol=1e-12)
-    assert model.representation_.neighbors == "tree"
-    assert model.representation.neighbors == "tree"
-    assert model.stored_.training.table_rows == model.stored_.training.rows == 66
-    save_model(model, tmp_path / "again.boreod")
-    again = load_model(tmp_path / "again.boreod")
-    assert again.stored_.format == 2
-    assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
 
 
 def test_a_sample_is_remembered(tmp_path):
@@ -70,6 +52,20 @@ def test_inverted_lists_come_back_with_their_recall(tmp_path):
     save_model(narrow, tmp_path / "narrow.boreod")
     loaded = load_model(tmp_path / "narrow.boreod")
     assert_array_equal(loaded.predict_proba(new), narrow.predict_proba(new))
+
+
+def test_prices_of_columns_that_were_not_bought(tmp_path):
+    X, y = clusters(600)
+    few = OutlierRepresentation(["knn", "lof"], [5, 10], ["full", "sample:50"])
+    model = BORE(few, costs="complexity:shared", n_bags=20, random_state=0).fit(X, y)
+    narrow = model.within(7)
+    assert set(narrow.columns_) < set(model.columns_)
+    save_model(narrow, tmp_path / "narrow.boreod")
+    loaded = load_model(tmp_path / "narrow.boreod")
+    assert loaded.costs_ == loaded.selection_.costs == model.costs_
+    assert loaded.costs_.names == model.columns_
+    assert loaded.costs_.marginal("lof_10", ["knn_5"]) == model.costs_.marginal("lof_10", ["knn_5"])
+    assert loaded.cost_ == loaded.costs_.total(loaded.columns_)
 
 
 def test_a_search_of_another_library_cannot_be_stored(tmp_path):

@@ -215,7 +215,7 @@ def test_other_archives(names, compression, parts, tmp_path):
 
 MANIFESTS = {
     "empty": b"",
-    "no JSON": b"{'format': 1}",
+    "no JSON": b"{'format': 3}",
     "a list": b"[]",
     "not ASCII": b"\xff\xfe{}",
     "NaN": b'{"format": NaN}',
@@ -223,9 +223,9 @@ MANIFESTS = {
     "deep objects": b'{"a":' * 100_000,
     "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
     "no format": b"{}",
-    "format of another type": b'{"format": "1"}',
-    "large": b'{"format": 1, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
-    "large objects": b'{"format": 1, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
+    "format of another type": b'{"format": "3"}',
+    "large": b'{"format": 3, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
+    "large objects": b'{"format": 3, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
 }
 
 
@@ -234,11 +234,54 @@ def test_hostile_manifests(name, parts, tmp_path):
     assert_refused(forge(tmp_path / "a", MANIFESTS[name], parts[1], honest=False))
 
 
-def test_a_format_of_the_future(parts, tmp_path):
-    manifest = {**parts[0], "format": 7, "versions": {"boreod": "9.1"}, "new": True}
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_another_format(number, parts, tmp_path):
+    manifest = {**parts[0], "format": number, "versions": {"boreod": "9.1"}, "new": True}
     message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))
-    assert "format 7 and was written by boreod '9.1'" in message
-    assert "install that version" in message
+    assert f"format {number} and was written by boreod '9.1'" in message
+    assert "reads format 3, so fit again with this version, or install that one" in message
+
+
+def prices(change):
+    return lambda manifest: change(manifest["costs"])
+
+
+WRONG_PRICES = {
+    "negative": (prices(lambda c: c["own"].update(x0=-1.0)), "got -1.0 for 'x0'"),
+    "too dear": (prices(lambda c: c["own"].update(x0=1e101)), "for 'x0'"),
+    "negative need": (prices(lambda c: c["needs"]["knn_9"].update(a=-1.0)), "'knn_9, a'"),
+    "negative base": (prices(lambda c: c.update(base=-0.5)), "for 'base'"),
+    "a word": (prices(lambda c: c["own"].update(x0="1")), "must be a finite number"),
+    "true": (prices(lambda c: c["own"].update(x0=True)), "must be a finite number"),
+    "nothing": (prices(lambda c: c.update(own={}, needs={})), "no list of prices"),
+    "another unit": (prices(lambda c: c.update(unit="ms")), "unit of costs"),
+    "needs alone": (prices(lambda c: c["needs"].update(lof_3={})), "needs of 'lof_3'"),
+    "unknown name": (prices(lambda c: c["own"].update(nope=1.0)), "manifest.costs does not fit"),
+    "too large a k": (prices(lambda c: c["own"].update(lof_300=1.0)), "manifest.costs does not"),
+    "raw but not there": (prices(lambda c: c["own"].update(x4=1.0)), "manifest.costs does not"),
+    "a column in use": (prices(lambda c: c["own"].pop("x0")), "selection.columns"),
+    "other prices": (prices(lambda c: c["own"].update(x0=2.0)), "selection.cost"),
+    "a cost": (lambda m: m["selection"].update(cost=m["selection"]["cost"] / 2), "selection.cost"),
+    "a budget": (lambda m: m["selection"].update(budget=0.5), "selection.cost"),
+    "a share": (
+        lambda m: m["selection"]["frequencies"].update(x0=1.5),
+        "selection.frequencies",
+    ),
+    "prices of the choice": (
+        lambda m: m["selection"].update(costs={**m["costs"], "base": -1.0}),
+        "selection.costs is no list of prices",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PRICES)
+def test_wrong_prices(name, parts, tmp_path):
+    manifest = json.loads(json.dumps(parts[0]))
+    assert manifest["selection"]["costs"] is None
+    assert "x0" in manifest["columns"]
+    change, words = WRONG_PRICES[name]
+    change(manifest)
+    assert words in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
 
 
 ODD = (

@@ -52,7 +52,9 @@ CONFIGURATIONS = {
     "fpr": {"representation": FEW, "threshold": "fpr:0.05", "penalty": "auto"},
     "declared costs": {"representation": FEW, "costs": {"lof": 5, "knn_5": 2.5}, "budget": 9},
     "ready-made costs": {"representation": FEW, "costs": Costs({"x0": 1, "lof_5": 2})},
-    "time": {"representation": FEW, "budget": "20us"},
+    "time": {"representation": FEW, "budget": "200us"},
+    "fresh": {"representation": FEW, "costs": "fresh"},
+    "additive": {"representation": FEW, "costs": "measured:additive", "budget": "500us"},
     "numpy parameters": {"representation": FEW, "share": np.float32(0.5), "n_bags": np.int64(7)},
 }
 
@@ -106,8 +108,8 @@ def assert_same(loaded, model, *tables):
     for threshold in (0.3, "alerts:10", "fpr:0.05"):
         assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
     assert encode_parameters(loaded) == encode_parameters(model)
-    priced = [name for name in model.columns_ if name in model.costs_.own]
-    assert loaded.costs_ == model.costs_.only(priced)
+    assert loaded.costs_ == model.costs_
+    assert loaded.costs_.names == model.costs_.names
     assert hasattr(loaded, "cost_") == hasattr(model, "cost_")
     if hasattr(model, "cost_"):
         assert loaded.cost_ == model.cost_ == loaded.costs_.total(loaded.columns_)
@@ -176,8 +178,8 @@ def test_times_taken_again_after_the_choice(data, tmp_path):
     fast.measure_costs()
     loaded = reloaded(fast, tmp_path)
     assert loaded.cost_ == fast.cost_
-    assert loaded.selection_.costs == fast.selection_.costs.only(fast.columns_)
-    assert loaded.costs_ == fast.costs_.only(fast.columns_)
+    assert loaded.selection_.costs == fast.selection_.costs != fast.costs_
+    assert loaded.costs_ == fast.costs_
 
 
 def test_another_number_of_threads_and_another_process(data, tmp_path):
@@ -235,7 +237,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     save_model(loaded, tmp_path / "b.boreod")
     for stored in (loaded.stored_, load_model(tmp_path / "b.boreod").stored_):
         assert stored.extra == extra
-        assert stored.format == 2
+        assert stored.format == 3
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         facts = stored.training
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)

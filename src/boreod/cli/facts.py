@@ -116,13 +116,29 @@ def print_limits(facts: dict[str, Any]) -> None:
     from boreod.selection.budgets import show_cost
 
     if facts["budget"] is not None:
-        spent = show_cost(facts["cost"], facts["unit"])
-        typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {facts['budget']}.")
+        spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
+        typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {limit}.")
+    typer.echo(
+        f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are in "
+        "the file (boreod info --json)."
+    )
     if facts["cheapest_budget"] is not None:
-        typer.echo(f"AUC is within 0.01 of the best from {facts['cheapest_budget']} on (--budget).")
+        enough = _written(facts["cheapest_budget"])
+        typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
     rule = facts["threshold_rule"]
     origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
     typer.echo(
         f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
         "rows are above it, out of bag."
     )
+
+
+def _written(budget: float | str) -> str:
+    """Return a budget as it can be typed, and say so if it is in units.
+
+    Examples
+    --------
+    >>> _written("200us"), _written(300.0)
+    ('200us', '300 units')
+    """
+    return cell(budget) if isinstance(budget, str) else f"{budget:.6g} units"

@@ -19,7 +19,6 @@ from boreod.cli.options import (
     Text,
     all_names,
     read_amount,
-    read_time,
     reading_options,
 )
 
@@ -42,7 +41,19 @@ def fit(
     keep: Annotated[list[str] | None, typer.Option(help="The only columns to learn from.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(help="Time to score one row, such as 200us; no limit if not given."),
+        typer.Option(
+            help="To score one row: a time such as 200us, or units of --costs such as 300; "
+            "no limit if not given."
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            help="Of columns: measured:shared (times, remembered from earlier fits), "
+            "measured:additive, fresh (times, measured again), complexity:shared, "
+            "complexity:additive (units), or a JSON file such as "
+            '{"lof": 50, "knn_10": 20, "amount": 3} (units).'
+        ),
     ] = None,
     threshold: Annotated[
         str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
@@ -54,9 +65,7 @@ def fit(
     neighbors: Annotated[
         str, typer.Option(help="Search: auto, brute, tree, faiss-flat or faiss-ivf.")
     ] = "auto",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Of everything random; prices in time are measured anew.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
     separator: Separator = None,
     no_header: NoHeader = False,
@@ -74,6 +83,7 @@ def fit(
     Example: boreod fit payments.csv --label fraud --id id --budget 200us -o fraud.boreod
     """
     from boreod.cli.facts import print_fit
+    from boreod.cli.prices import read_costs
     from boreod.deployment import TableModel, fit_table
     from boreod.deployment.fitting import name_source
     from boreod.deployment.model import check_model_path
@@ -84,6 +94,7 @@ def fit(
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
         output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_model_path(output, [] if table == "-" else [table])
+    prices, limit = read_costs(costs), read_amount(budget)
     reading = reading_options(separator, no_header, encoding, decimal, format, text)
     reading["types"] = {label: "text", **reading["types"]}
     source: Any = table
@@ -104,7 +115,8 @@ def fit(
         reading=reading,
         neighbors=neighbors,
         reference_size=reference_size,
-        budget=read_time(budget),
+        budget=limit,
+        costs=prices,
         threshold=read_amount(threshold),
         random_state=seed,
         n_jobs=jobs,

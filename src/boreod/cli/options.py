@@ -102,19 +102,6 @@ def check_dataset(name: str) -> None:
         raise typer.BadParameter(str(error)) from None
 
 
-def read_time(text: str | None) -> str | None:
-    """Return a time per row as it was written; a plain number is refused.
-
-    Examples
-    --------
-    >>> read_time("200us")
-    '200us'
-    """
-    if text is not None and isinstance(read_amount(text), float):
-        raise typer.BadParameter(f"--budget is a time per row such as {text}us; got {text!r}.")
-    return text
-
-
 def read_amount(text: str | None) -> float | str | None:
     """Return a number as such; everything else stays text.
 

@@ -26,15 +26,6 @@ def data_folder(data: Folder | None) -> Path | None:
     return Path(named).expanduser()
 
 
-def cache_folder() -> Path:
-    """Return the folder for downloads, whether it exists or not."""
-    chosen = os.environ.get("BOREOD_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return shared / "boreod"
-
-
 def npz_name(name: str, version: int) -> str:
     """Return the name of the file of one version.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from boreod.deployment.curve import curve_to_dict
 from boreod.deployment.model import TableModel
+from boreod.selection import SECONDS
 
 
 def describe(model: TableModel) -> dict[str, Any]:
@@ -34,12 +35,21 @@ def describe(model: TableModel) -> dict[str, Any]:
         "unit": detector.costs_.unit,
         "cost": getattr(detector, "cost_", None),
         "budget": detector.budget,
+        "costs": _name_costs(detector),
+        "prices": asdict(detector.costs_),
         "threshold": float(detector.threshold_),
         "threshold_rule": detector.threshold,
         "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > detector.threshold_)),
         "budget_curve": None if model.curve is None else curve_to_dict(model.curve),
         "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
     }
+
+
+def _name_costs(detector: Any) -> str:
+    """Return how the costs are spelled that were used."""
+    if detector.costs is None:
+        return "measured:shared" if detector.costs_.unit == SECONDS else "complexity:additive"
+    return detector.costs if isinstance(detector.costs, str) else "declared"
 
 
 def _searches(detector: Any) -> list[dict[str, Any]]:

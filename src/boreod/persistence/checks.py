@@ -1,13 +1,23 @@
 """Whether the parts of a manifest fit together, before anything is read or built by it."""
 
+import re
 from collections.abc import Callable
+from math import isclose
 
 from boreod.neighbors import BACKENDS, METRICS, is_exact
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.layout import expected_tensors, n_bytes, scorer_of
-from boreod.persistence.manifest import Manifest, StoredScorer, StoredView, TrainingSummary
+from boreod.persistence.manifest import (
+    Manifest,
+    StoredCosts,
+    StoredScorer,
+    StoredSelection,
+    StoredView,
+    TrainingSummary,
+)
 from boreod.plan import PlannedScorer
 from boreod.scaling import SCALERS
+from boreod.selection import Costs
 
 LABELS: dict[str, Callable[[object], bool]] = {
     "int64": lambda label: type(label) is int and abs(label) < 2**63,
@@ -121,12 +131,45 @@ def _columns_of(view: StoredView) -> list[str]:
 
 
 def _check_prices(manifest: Manifest) -> None:
-    columns, choice = set(manifest.columns), manifest.selection
-    _require(len(manifest.costs.own) > 0 and set(manifest.costs.own) <= columns, "costs")
+    costs = _check_costs(manifest, manifest.costs, "costs")
+    choice = manifest.selection
     if choice is not None:
-        _require(sorted(choice.columns) == sorted(columns), "selection.columns")
-        _require(set(choice.frequencies) <= columns, "selection.frequencies")
-        _require(choice.costs is None or set(choice.costs.own) <= columns, "selection.costs")
+        _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
+        shares = choice.frequencies
+        _require(set(shares) <= set(manifest.columns), "selection.frequencies")
+        _require(all(0.0 <= share <= 1.0 for share in shares.values()), "selection.frequencies")
+        if choice.costs is not None:
+            costs = _check_costs(manifest, choice.costs, "selection.costs")
+        _check_choice(choice, costs)
+
+
+def _check_costs(manifest: Manifest, stored: StoredCosts, where: str) -> Costs:
+    """Return prices, all of them numbers that a price can be, of columns that there can be."""
+    try:
+        costs = Costs(stored.own, stored.needs, stored.base, stored.unit)
+    except ValueError as error:
+        reason = str(error).rstrip(".")
+        raise ModelFileError(f"manifest.{where} is no list of prices ({reason})") from None
+    known, rows = {*manifest.columns, *raw_names(manifest)}, manifest.training.rows
+    for name in costs.names:
+        _require(name in known or _may_be_score(name, rows), where)
+    return costs
+
+
+def _may_be_score(name: str, rows: int) -> bool:
+    """Whether this is the name of a score column, such as lof_10@r256, of a table of so many rows.
+
+    Those that are not in use have left nothing else in the file.
+    """
+    match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
+    return match is not None and int(match[1]) < rows
+
+
+def _check_choice(choice: StoredSelection, costs: Costs) -> None:
+    """Raise for a choice that its prices and its budget do not allow."""
+    _require(set(choice.columns) <= set(costs.names), "selection.columns")
+    right = isclose(choice.cost, costs.total(choice.columns), rel_tol=1e-9)
+    _require(right and choice.cost <= choice.budget, "selection.cost")
 
 
 def _require(right: bool, where: str) -> None:

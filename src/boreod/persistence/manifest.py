@@ -10,7 +10,7 @@ from boreod.persistence.errors import ModelFileError
 from boreod.persistence.schema import read
 from boreod.rows import shorten
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class StoredBags:
 
 @dataclass(frozen=True)
 class StoredCosts:
-    """Prices of the columns in use."""
+    """Prices of all columns on offer, in use or not."""
 
     own: dict[str, float]
     needs: dict[str, dict[str, float]]
@@ -186,47 +186,15 @@ def read_manifest(text: bytes) -> Manifest:
         raise ModelFileError(f"its manifest is no JSON ({error})") from None
     content = read(dict[str, Any], content, "manifest")
     number = read(int, content.get("format"), "manifest.format")
-    if number == 1:
-        content = _from_first_format(content)
-    elif number != FORMAT:
+    if number != FORMAT:
         versions = content.get("versions")
         writer = versions.get("boreod") if isinstance(versions, dict) else None
         raise ModelFileError(
             f"it has format {shorten(number)} and was written by boreod {shorten(writer)}, while "
-            f"this boreod {__version__} reads formats 1 and {FORMAT}, so install that version"
+            f"this boreod {__version__} reads format {FORMAT}, so fit again with this version, or "
+            "install that one"
         )
     return read(Manifest, content, "manifest")
-
-
-def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest of format 1, which knew neither samples nor approximate search, as of 2."""
-    training, representation, parameters = (
-        read(dict[str, Any], content.get(part), f"manifest.{part}")
-        for part in ("training", "representation", "parameters")
-    )
-    views = read(list[dict[str, Any]], representation.get("views"), "manifest.representation.views")
-    return {
-        **content,
-        "parameters": _renamed(parameters),
-        "training": {
-            **training,
-            "table_rows": training.get("rows"),
-            "inlier_share": 1.0,
-            "unlabelled_share": 1.0,
-        },
-        "representation": {
-            **representation,
-            "parameters": _renamed(representation.get("parameters")),
-            "views": [{**view, "lists": None} for view in views],
-        },
-    }
-
-
-def _renamed(parameters: Any) -> Any:
-    """Call a search what it is called since format 2, also within a representation."""
-    if not isinstance(parameters, dict):
-        return parameters
-    return {("neighbors" if k == "backend" else k): _renamed(v) for k, v in parameters.items()}
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -78,7 +78,7 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = pack(arrays)
     slope, shift = float(ensemble.correction.slope), float(ensemble.correction.shift)
-    costs = _describe_costs(model.costs_, model.columns_)
+    costs = _describe_costs(model.costs_)
     manifest = Manifest(
         format=FORMAT,
         versions=_versions(),
@@ -218,15 +218,14 @@ def _describe_classes(classes: NDArray) -> StoredClasses:
     return StoredClasses(classes.dtype.name, [encode("y", label) for label in classes.tolist()])
 
 
-def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
-    """Keep the prices of columns in use; some may have none."""
-    kept = costs.only([name for name in columns if name in costs.own])
-    own = {name: float(price) for name, price in kept.own.items()}
+def _describe_costs(costs: Costs) -> StoredCosts:
+    """Return the prices of all columns that have one."""
+    own = {name: float(price) for name, price in costs.own.items()}
     needs = {
         name: {part: float(amount) for part, amount in parts.items()}
-        for name, parts in kept.needs.items()
+        for name, parts in costs.needs.items()
     }
-    return StoredCosts(own, needs, float(kept.base), kept.unit)
+    return StoredCosts(own, needs, float(costs.base), costs.unit)
 
 
 def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | None:
@@ -234,7 +233,7 @@ def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | No
         return None
     choice = model.selection_
     used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
-    then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
+    then = _describe_costs(choice.costs)  # times may have been taken again
     return StoredSelection(
         list(choice.columns),
         used,

@@ -4,11 +4,20 @@ from boreod.selection.budgets import read_budget, read_budgets
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.curve import BudgetCurve, trace_budgets
 from boreod.selection.measured import sample_rows
-from boreod.selection.prices import PriceLists, budgets_over, check_costs, check_units, needs_clock
+from boreod.selection.prices import (
+    SHARED,
+    PriceLists,
+    budgets_over,
+    check_costs,
+    check_units,
+    is_fresh,
+    needs_clock,
+)
 from boreod.selection.selector import Selection, Selector
 
 __all__ = [
     "SECONDS",
+    "SHARED",
     "BudgetCurve",
     "Costs",
     "PriceLists",
@@ -17,6 +26,7 @@ __all__ = [
     "budgets_over",
     "check_costs",
     "check_units",
+    "is_fresh",
     "needs_clock",
     "read_budget",
     "read_budgets",

@@ -5,11 +5,15 @@ spelling                   costs
 =========================  ===========================================================
 ``"measured:shared"``      seconds per row on this machine, shared work paid once
 ``"measured:additive"``    the same, every column pays all it needs
+``"fresh"``                ``"measured:shared"``, measured again
 ``"complexity:shared"``    operations in the paper's units, shared work paid once
 ``"complexity:additive"``  the same, every column pays all it needs
 ``{"lof_10": 50, ...}``    as declared, additive; raw columns cost 1 unless told
 ``Costs(...)``             anything else
 =========================  ===========================================================
+=========================  ===========================================================
+
+Measured prices are remembered, see :mod:`boreod.selection.remembered`.
 """
 
 from collections.abc import Mapping
@@ -26,9 +30,12 @@ from boreod.selection.complexity import complexity_costs
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.declared import declared_costs
 from boreod.selection.measured import Work, measured_costs
+from boreod.selection.remembered import Facts, facts_of_prices, remembered_costs
 
-MEASURED = ("measured:shared", "measured:additive")
+SHARED, FRESH = "measured:shared", "fresh"
+MEASURED = (SHARED, "measured:additive", FRESH)
 COMPLEXITY = ("complexity:shared", "complexity:additive")
+SPELLINGS = (*MEASURED, *COMPLEXITY)
 CURVE_POINTS = 20
 REMEMBERED = 4
 
@@ -37,9 +44,9 @@ def check_costs(costs: Any) -> None:
     """Raise for costs that no price list can be made of."""
     if isinstance(costs, Mapping | Costs | None):
         return
-    if not isinstance(costs, str) or costs not in (*MEASURED, *COMPLEXITY):
+    if not isinstance(costs, str) or costs not in SPELLINGS:
         raise ValueError(
-            f"`costs` must be one of {[*MEASURED, *COMPLEXITY]}, a dict of prices, Costs or None; "
+            f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
             f"got {costs!r}."
         )
 
@@ -85,9 +92,18 @@ class PriceLists:
     measured: Costs | None = None
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
-    def timed(self, per_row: Work, per_column: Work) -> "PriceLists":
-        """Return the same with times of all columns taken on this machine."""
-        times = measured_costs(self.fitted, self.sample, per_row, per_column)
+    def timed(self, per_row: Work, per_column: Work, work: Facts, *, fresh: bool) -> "PriceLists":
+        """Return the same with times of all columns on this machine.
+
+        They are those of an earlier fit that did the same ``work``, unless they are to be fresh.
+        """
+        facts = facts_of_prices(self.fitted, (self.n_rows, self.sample.shape[1]), work)
+        times = remembered_costs(
+            facts,
+            self.fitted.names,
+            lambda: measured_costs(self.fitted, self.sample, per_row, per_column),
+            fresh=fresh,
+        )
         return PriceLists(self.fitted, self.n_rows, self.sample, times)
 
     def read(self, costs: Any, unit: str = SECONDS) -> Costs:
@@ -96,7 +112,9 @@ class PriceLists:
         The same spelling gives the same costs again, without another warning.
         """
         if costs is None:
-            costs = "measured:shared" if unit == SECONDS else "complexity:additive"
+            costs = SHARED if unit == SECONDS else "complexity:additive"
+        elif is_fresh(costs):
+            costs = SHARED
         for before, prices in self._known:
             if type(before) is type(costs) and before == costs:
                 return prices
@@ -115,9 +133,16 @@ class PriceLists:
         return prices if costs.endswith(":shared") else prices.additive()
 
 
-def needs_clock(costs: Any) -> bool:
-    """Whether costs must be measured before budgets can be asked for."""
-    return costs is None or (isinstance(costs, str) and costs in MEASURED)
+def needs_clock(costs: Any, unit: str) -> bool:
+    """Whether costs are times, so that a budget in this unit waits for them."""
+    if costs is None:
+        return unit == SECONDS
+    return isinstance(costs, str) and costs in MEASURED
+
+
+def is_fresh(costs: Any) -> bool:
+    """Whether costs are to be measured, whatever is remembered."""
+    return isinstance(costs, str) and costs == FRESH
 
 
 def budgets_over(costs: Costs) -> list[float | str]:
