@@ -2,7 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+# Tests that run again with every index of the kernels checked.
+CHECKED := tests/test_compiled.py tests/neighbors tests/scorers tests/selection/test_pursuit.py \
+	tests/test_goldens.py tests/test_logistic.py tests/test_row_alone.py tests/test_scaling.py
+
+.PHONY: demo test test-checked bench clean
 
 demo: .venv/ready
 	$(BIN)/python examples/first_look.py
@@ -13,6 +17,12 @@ test: .venv/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(MAKE) test-checked
+
+# Numba's cache does not know whether bounds were checked, so this run has one of its own.
+test-checked: .venv/ready
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_checked \
+		$(BIN)/python -m pytest -n auto --dist worksteal $(CHECKED)
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'
@@ -24,5 +34,5 @@ bench: .venv/ready
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .numba_checked .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -13,6 +13,7 @@ PAGES = {
     "boreod.deployment": "Detectors of whole tables; needs `pip install boreod[data]`.",
     "boreod.evaluation": "Comparisons on the same splits.",
     "boreod.metrics": "How well scores rank outliers above inliers.",
+    "boreod.novelty": "How unlike the training rows other rows are.",
     "boreod.plots": "Pictures; needs `pip install boreod[report]`.",
     "boreod.preparation": "From columns of a table to numbers; needs `pip install boreod[data]`.",
     "boreod.tables": "Tables in and out, in batches; needs `pip install boreod[data]`.",

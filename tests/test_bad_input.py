@@ -201,10 +201,12 @@ def test_first_fit_that_fails_leaves_nothing():
         (LDF, {"smoothing": None}),
         (KDEOS, {"dimension": float("nan")}),
         (KDEOS, {"scale": "1"}),
+        (KDEOS, {"scale": 1e308}),
+        (LoOP, {"extent": 5e-324}),
     ],
 )
 def test_wrong_parameters_of_scorers(scorer, parameters):
-    with pytest.raises(ValueError, match="must be a positive finite number; got"):
+    with pytest.raises(ValueError, match=r"must be a number from 1e-100 to 1e\+100; got"):
         scorer(**parameters)
 
 

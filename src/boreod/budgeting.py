@@ -62,7 +62,7 @@ class Budgeted(BaseEstimator):
     _selector: Selector
     _options: dict[str, Any]
     _input_scaler: MinMax | None
-    _seen: SeenRows
+    seen_: SeenRows
 
     def within(
         self,
@@ -164,7 +164,7 @@ class Budgeted(BaseEstimator):
         """
         check_is_fitted(self)
         training = self._training
-        always = self._seen.novel_training_rows() if novelty else None
+        always = self.seen_.novel_training_rows() if novelty else None
         return choose_threshold(
             threshold, self.oob_proba_, training.codes, training.weights, always
         )
@@ -182,7 +182,7 @@ class Budgeted(BaseEstimator):
         self.representation_ = self._ensemble.representation
         widest = self.representation_.fitted_columns_.widest
         isolation = None if widest is None else widest.isolation
-        self._seen = replace(self._seen, isolation=isolation)
+        self.seen_ = replace(self.seen_, isolation=isolation)
         self.oob_proba_ = expit(self._ensemble.oob_log_odds)
         if isinstance(self._ensemble.head, LogisticHead):
             self.penalty_ = self._ensemble.head.penalty

@@ -54,8 +54,9 @@ def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:
 @numba.extending.overload(poisoned)  # type: ignore[untyped-decorator]
 def _poisoned_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: ARG001
     """Do the same inside of kernels, where the type is known when they are compiled."""
-    number = getattr(dtype, "instance_type", getattr(dtype, "dtype", numba.types.float64))
-    poison = np.nan if isinstance(number, numba.types.Float) else POISON
+    told = isinstance(dtype, numba.types.abstract.DTypeSpec)
+    is_float = not told or isinstance(dtype.dtype, numba.types.Float)
+    poison = np.nan if is_float else POISON
 
     def implementation(shape: Any, dtype: Any = np.float64) -> Any:
         result = np.empty(shape, dtype)

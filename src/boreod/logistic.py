@@ -120,7 +120,7 @@ def descend(
             size /= 2.0
             moved = beta - size * step
             new_value, new_gradient, new_residual = _evaluate(design, signs, moved, ridge)
-        if new_value >= value and np.abs(new_gradient).max() >= np.abs(gradient).max():
+        if not (new_value < value or np.abs(new_gradient).max() < np.abs(gradient).max()):
             break  # rounding leaves no further progress
         beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
     return beta, gradient, value, residual

@@ -13,6 +13,8 @@ from boreod.selection.budgets import read_budget
 from boreod.selection.prices import check_costs, check_units
 from boreod.thresholds import read_threshold
 
+LEAST_PENALTY = 1e-12  # smaller ones vanish beside the rounding errors of the bags
+
 
 def check_parameters(model: Any) -> None:
     """Raise for a parameter of BORE that is not allowed, before any work is done."""
@@ -30,9 +32,12 @@ def check_parameters(model: Any) -> None:
         raise ValueError(f"`n_bags` must be a positive integer; got {model.n_bags!r}.")
     if not is_number(model.share) or not 0.0 < model.share <= 1.0:
         raise ValueError(f"`share` must be above 0 and at most 1; got {model.share!r}.")
-    is_positive = is_number(model.penalty) and 0.0 < float(model.penalty) < np.inf
-    if not is_positive and not (isinstance(model.penalty, str) and model.penalty == "auto"):
-        raise ValueError(f"`penalty` must be a positive number or 'auto'; got {model.penalty!r}.")
+    is_penalty = is_number(model.penalty) and LEAST_PENALTY <= float(model.penalty) < np.inf
+    if not is_penalty and not (isinstance(model.penalty, str) and model.penalty == "auto"):
+        raise ValueError(
+            f"`penalty` must be 'auto' or a finite number from {LEAST_PENALTY:.0e} on; "
+            f"got {model.penalty!r}."
+        )
     check_reference(model.reference_size, model.reference_sampling)
     read_threshold(model.threshold)
     check_costs(model.costs)

@@ -115,7 +115,7 @@ class Predicting(Budgeted):
             Table with the columns seen in ``fit``.
         """
         rows, points = self._local(X, "novelty")
-        return self._seen.compare(rows, self.representation_.isolate(points))
+        return self.seen_.compare(rows, self.representation_.isolate(points))
 
     def assess(self, X: ArrayLike, explain: bool = False, novelty: bool = True) -> Assessment:
         """Return log-odds, novelty and reasons of rows from one search of their neighbors.
@@ -137,7 +137,7 @@ class Predicting(Budgeted):
             odds = explanation.log_odds
         else:
             odds, isolation = self._score(points, isolate=novelty)
-        found = self._seen.compare(rows, isolation) if novelty else None
+        found = self.seen_.compare(rows, isolation) if novelty else None
         return Assessment(odds, found, explanation)
 
     @property

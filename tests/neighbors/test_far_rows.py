@@ -61,7 +61,7 @@ def make_table(kind, n, d, random):
         points *= 10.0 ** -random.integers(150, 320)
         points[0] = 1.0
     elif kind == "small":
-        points *= 10.0 ** -random.integers(1, 130)
+        points *= 10.0 ** -random.integers(1, 320)
     elif kind == "equal columns":
         points[:, random.uniform(size=d) < 0.7] = 10.0 ** random.integers(-3, 18)
     elif kind == "copies":

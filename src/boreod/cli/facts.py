@@ -131,6 +131,14 @@ def print_limits(facts: dict[str, Any]) -> None:
         f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
         "rows are above it, out of bag."
     )
+    novelty = facts["novelty"]
+    if novelty is not None:
+        typer.echo(
+            f"Novel: rows farther than {novelty['novel_beyond']:.3g} from their 10th training row; "
+            f"99 % of the training rows are within {novelty['usual_distance']:.3g}."
+        )
+    else:
+        typer.echo("Novel: unknown, as raw columns alone need no search; ranges are checked.")
 
 
 def _written(budget: float | str) -> str:

@@ -40,6 +40,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "threshold": float(detector.threshold_),
         "threshold_rule": detector.threshold,
         "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > detector.threshold_)),
+        "novelty": _novelty(detector),
         "budget_curve": None if model.curve is None else curve_to_dict(model.curve),
         "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
     }
@@ -50,6 +51,14 @@ def _name_costs(detector: Any) -> str:
     if detector.costs is None:
         return "measured:shared" if detector.costs_.unit == SECONDS else "complexity:additive"
     return detector.costs if isinstance(detector.costs, str) else "declared"
+
+
+def _novelty(detector: Any) -> dict[str, float] | None:
+    """Return the usual distance to the 10th reference row, and that of novel rows."""
+    if not detector.searches_:
+        return None
+    seen = detector.seen_
+    return {"usual_distance": seen.usual, "novel_beyond": seen.limit}
 
 
 def _searches(detector: Any) -> list[dict[str, Any]]:

@@ -97,5 +97,6 @@ def _tell(line: Alerts, scale: float, per_day: bool, n_rows: int) -> str:
         f"labelled outliers are caught, with {line.false} false alerts among labelled inliers. "
         f"Alerts are counted over all {n_rows:,} rows with a probability, labelled or not; what "
         "is right, over labelled ones. If labelled rows were picked and not drawn at random, "
-        "expect another precision in daily work."
+        "expect another precision in daily work. Novel rows are alerts too, and are not counted "
+        "here."
     )

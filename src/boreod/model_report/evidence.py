@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from boreod.detector import BORE
 from boreod.explanation import Explanation
 from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.novelty import Novelty
 from boreod.rows import read_rows, shorten
 
 LIKE = 0.5  # rank correlation above which rows are taken for those of the training
@@ -88,6 +89,15 @@ class Evidence:
         taken = random.permutation(outliers)[:most]
         wanted = max(len(taken), fewest_inliers)
         return np.sort(np.append(taken, random.permutation(inliers)[:wanted]))
+
+    @cached_property
+    def novelty(self) -> Novelty:
+        """Novelty of all rows; training rows are compared with each other."""
+        if self.doubt:
+            return self.model.novelty(self.rows)
+        seen = self.model.seen_
+        found = seen.compare(self.rows, seen.isolation)
+        return replace(found, novel=seen.novel_training_rows())
 
     def explain(self, places: NDArray, grouped: bool) -> Explanation | None:
         """Return the explanation of some rows, None if the classifier has none."""

@@ -17,7 +17,7 @@ from boreod.model_report.numbers import show_number, show_probability
 from boreod.model_report.quality import check_probabilities, rank_rows
 from boreod.model_report.reading import explain_page
 from boreod.model_report.spending import list_columns, trace_spending
-from boreod.model_report.suspects import name_suspects
+from boreod.model_report.suspects import name_novel, name_suspects
 from boreod.plots import Curve
 from boreod.report import Block, Facts, Paragraph, Section, to_page
 from boreod.rows import is_number, shorten
@@ -73,7 +73,7 @@ def make_report(
     _check_extras()
     evidence = gather(model, rows, codes, names, ids)
     curves: list[Curve] = []
-    with TemporaryDirectory() as name, Progress("report", 9, verbose) as progress:
+    with TemporaryDirectory() as name, Progress("report", 10, verbose) as progress:
         folder = Path(name)
         parts: list[Callable[[], Section]] = [
             lambda: describe_data(evidence, prepared, folder, seed),
@@ -81,6 +81,7 @@ def make_report(
             lambda: check_probabilities(evidence, folder),
             lambda: tabulate_thresholds(evidence, rows_per_day),
             lambda: name_suspects(evidence),
+            lambda: name_novel(evidence),
             lambda: list_columns(evidence, seed),
             lambda: trace_spending(evidence, budget_curve, folder),
             lambda: draw_maps(evidence, folder, seed),

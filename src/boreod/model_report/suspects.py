@@ -1,11 +1,11 @@
-"""The most suspicious rows, and why they are."""
+"""The most suspicious rows, those unlike all training rows, and why they are."""
 
 import numpy as np
 
 from boreod.explanation import Explanation
 from boreod.labels import INLIER, OUTLIER, UNLABELLED
 from boreod.model_report.evidence import Evidence
-from boreod.model_report.numbers import show_change, show_number, show_probability
+from boreod.model_report.numbers import count_of, show_change, show_number, show_probability
 from boreod.report import Bars, Block, Paragraph, Section, Table
 
 SHOWN = 15
@@ -44,7 +44,9 @@ def name_suspects(evidence: Evidence) -> Section:
 
 
 def _show(probability: float) -> str:
-    """Return a probability; nobody tells nearly certain ones apart."""
+    """Return a probability; nobody tells nearly certain ones apart, and some rows have none."""
+    if np.isnan(probability):
+        return "in every bag"
     return f"> {CERTAIN}" if probability > CERTAIN else show_probability(probability)
 
 
@@ -76,3 +78,44 @@ def _reasons(
             raw = f"{evidence.names[name]} = {show_number(values[name])}" if name in values else ""
             items.append((raw or name, show_change(change), change / longest))
     return Bars(items)
+
+
+def name_novel(evidence: Evidence) -> Section:
+    """Return the rows that are unlike all training rows, the farthest first."""
+    title, found = "Rows unlike the training rows", evidence.novelty
+    if found.distances is None:
+        text = (
+            "The model uses raw columns only and searches no neighbors, so it cannot tell how far "
+            "a row is from all training rows. Scored tables name the columns that are outside "
+            "their range (outside)."
+        )
+        return Section(title, [Paragraph(text)])
+    novel = np.flatnonzero(found.novel)
+    text = (
+        "Labels teach a model only what they show. So every row is also compared with the "
+        "training rows themselves, by its distance to the 10th nearest of them, in ranges of the "
+        f"columns. For 99 % of the training rows it is at most {show_number(found.usual)}; a row "
+        f"beyond {show_number(evidence.model.seen_.limit)} is novel: an alert whatever its "
+        "probability, to be looked at before all others. "
+        f"{count_of(len(novel), 'row')} of {len(found.novel):,} here "
+        f"{'is' if len(novel) == 1 else 'are'} novel."
+    )
+    if not len(novel):
+        return Section(title, [Paragraph(text)])
+    places = novel[np.argsort(-found.distances[novel], kind="stable")][:SHOWN]
+    times, outside = found.times_usual, found.outside()
+    rows = [
+        [
+            evidence.name_row(place),
+            LABELS[int(evidence.codes[place])],
+            _show(float(evidence.probabilities[place])),
+            show_number(float(times[place])),
+            outside[place] or "none alone",
+        ]
+        for place in places
+    ]
+    header = ["row" if evidence.ids is None else "id", "label", "probability"]
+    header += ["times the usual distance", "columns outside their range"]
+    caption = f"The {count_of(len(rows), 'novel row')} that {'is' if len(rows) == 1 else 'are'} "
+    table = Table(header, rows, caption=caption + "farthest away", texts=frozenset({1, 4}))
+    return Section(title, [Paragraph(text), table])

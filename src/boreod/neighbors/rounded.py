@@ -4,15 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE = 1024  # rows that give the center of the table
+SMALLEST = 1e-140  # extent of a table
 FARTHEST = 1e6  # coordinate of a scaled row; squares of larger ones say nothing in float32
 
 
 def find_range(points: NDArray) -> tuple[NDArray, float]:
-    """Return the center of a table, and what scales it to [-1, 1] around it."""
+    """Return the center of a table, and what scales it to [-1, 1] around it.
+
+    A table smaller than SMALLEST stays smaller: what vanishes in float64 squares of its differences
+    must not look large in float32.
+    """
     # Rows of a table are often sorted, so the sample is spread over all of it.
     center = np.median(points[:: -(-len(points) // SAMPLE)], axis=0)
     sides = np.maximum(points.max(axis=0) - center, center - points.min(axis=0))
-    return center, float(sides.max()) or 1.0
+    return center, max(float(sides.max()), SMALLEST)
 
 
 class RoundedTable:

@@ -28,6 +28,7 @@ TYPES: dict[str, np.dtype] = {
     LABEL: np.dtype("i1"),
 }
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
+ISOLATION = "seen.isolation"  # of the training rows too
 DESCRIPTIONS = {name for scorer in SCORERS.values() for name in scorer.descriptions}
 
 Arrays = dict[str, NDArray]
@@ -40,6 +41,8 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     columns, bags = len(manifest.columns), manifest.bags.number
     if manifest.representation.views:
         shapes["reference"] = (rows, features)
+        shapes[ISOLATION] = (manifest.training.rows,)
+    shapes |= {"seen.low": (features,), "seen.high": (features,)}
     if manifest.input_scaling:
         shapes |= {"input.low": (features,), "input.factor": (features,)}
     if manifest.scaling == "rank":
@@ -145,6 +148,8 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
                 right = right and low > 0.0
         if not right:
             raise _wrong_numbers(name)
+    if not (arrays["seen.low"] <= arrays["seen.high"]).all():
+        raise _wrong_numbers("seen.high")
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, summary: TrainingSummary) -> None:
@@ -193,6 +198,7 @@ _RANGES: dict[str, Callable[[float, float], bool]] = {
     **dict.fromkeys(("reference", "coefficients", "intercepts"), _is_small),
     "factor": _is_not_negative,
     "radii": _is_not_negative,
+    "isolation": _is_not_negative,
     "gradients": _is_not_negative,
     # descriptions: the density of a clump of copies is infinite
     **dict.fromkeys(DESCRIPTIONS, _is_no_nan),

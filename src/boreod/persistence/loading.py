@@ -13,10 +13,18 @@ from boreod.engine import Threads
 from boreod.ensemble import Ensemble
 from boreod.heads import LogisticHead
 from boreod.neighbors import InvertedLists, KnownRows, NeighborGraph
+from boreod.novelty import SeenRows
 from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
 from boreod.persistence.errors import LabelsOnly, NotStored
-from boreod.persistence.layout import LABELS, PROBABILITIES, Arrays, depths, scorer_of
+from boreod.persistence.layout import (
+    ISOLATION,
+    LABELS,
+    PROBABILITIES,
+    Arrays,
+    depths,
+    scorer_of,
+)
 from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
 from boreod.persistence.values import make_estimator
 from boreod.reference import Shares
@@ -82,6 +90,13 @@ def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     if manifest.selection is not None:
         fitted.selection_ = _selection(manifest, fitted.costs_)
         fitted.cost_ = fitted.selection_.cost
+    fitted.seen_ = SeenRows(
+        manifest.feature_names,
+        arrays["seen.low"],
+        arrays["seen.high"],
+        arrays.get(ISOLATION),
+        arrays[LABELS].astype(np.int64),
+    )
     fitted.oob_proba_ = arrays[PROBABILITIES]
     fitted._training = _labels(manifest.training, arrays[LABELS].astype(np.int64))
     if manifest.training.table_rows == manifest.training.rows:

@@ -19,6 +19,7 @@ from boreod.metrics import auc, average_precision
 from boreod.neighbors import InvertedLists, NeighborGraph
 from boreod.persistence.errors import ModelFileError, NotStored
 from boreod.persistence.layout import (
+    ISOLATION,
     LABELS,
     PROBABILITIES,
     Arrays,
@@ -71,6 +72,9 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     arrays |= {"bags.gradients": head.gradients, "base": ensemble.base}
     arrays[PROBABILITIES] = model.oob_proba_
     arrays[LABELS] = model._training.codes.astype(np.int8)
+    arrays |= {"seen.low": model.seen_.low, "seen.high": model.seen_.high}
+    if model.seen_.isolation is not None:
+        arrays[ISOLATION] = model.seen_.isolation
     views = []
     for number, (view, rows) in enumerate(zip(fitted.views, places, strict=True)):
         views.append(_describe_view(view, rows))

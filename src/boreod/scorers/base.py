@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 
+LEAST, MOST = 1e-100, 1e100  # of parameters: their products with distances stay finite
+
 
 @dataclass(frozen=True)
 class Described:
@@ -108,9 +110,9 @@ class Scorer:
 
 def positive(name: str, value: Any) -> float:
     """Return a parameter of a scorer as a float, or say that it must be a positive number."""
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < np.inf:
+    if isinstance(value, Real) and not isinstance(value, bool) and LEAST <= float(value) <= MOST:
         return float(value)
-    raise ValueError(f"`{name}` must be a positive finite number; got {value!r}.")
+    raise ValueError(f"`{name}` must be a number from {LEAST:.0e} to {MOST:.0e}; got {value!r}.")
 
 
 def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:

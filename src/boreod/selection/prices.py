@@ -11,7 +11,6 @@ spelling                   costs
 ``{"lof_10": 50, ...}``    as declared, additive; raw columns cost 1 unless told
 ``Costs(...)``             anything else
 =========================  ===========================================================
-=========================  ===========================================================
 
 Measured prices are remembered, see :mod:`boreod.selection.remembered`.
 """

@@ -91,6 +91,11 @@ def pursue(
     >>> pursue(columns, targets, costs).order
     array([1, 0])
     """
+    if columns.shape != (len(targets), len(costs.names)):
+        raise ValueError(
+            f"`columns` must have {len(targets)} rows, one a target, and {len(costs.names)} "
+            f"columns, one a price; got the shape {columns.shape}."
+        )
     path = path or Path()
     center, inverse = standardization(columns) if intercept else (0.0, _inverse_length(columns))
     own, parts, needs, n_parts = costs.arrays

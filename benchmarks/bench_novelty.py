@@ -1,0 +1,99 @@
+"""Novelty: are its p-values valid, does it catch moved rows, and what do its alerts cost?
+
+Needs the environment variable BOREOD_DATA, the folder of the paper's data; the sets of `../extra`
+beside it are used for the precision of alerts if they are there.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from timing import report
+
+from boreod import BORE, OutlierRepresentation
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from paper_data import SETS, folder, load
+
+SPLITS = 20
+MOVED = 200
+SHARES = (0.05, 0.25, 1.0)  # of the training outliers that are labelled
+MOST_ROWS = 5000
+
+
+def split(X: np.ndarray, y: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Return training rows, test rows and their labels, of at most some rows."""
+    if len(X) > MOST_ROWS:
+        X, _, y, _ = train_test_split(X, y, train_size=MOST_ROWS, stratify=y, random_state=seed)
+    return train_test_split(X, y, test_size=0.4, stratify=y, random_state=seed)
+
+
+def check_p_values() -> None:
+    """Share of held-out inliers with p <= 0.05, and moved rows that are novel, set by set."""
+    neighbors = OutlierRepresentation(["knn"], [10])
+    for name in SETS:
+        shares, caught = [], []
+        for seed in range(SPLITS):
+            X, X_test, y, y_test = split(*load(name, seed), seed)
+            model = BORE(neighbors, random_state=seed).fit(X, y)
+            p_values = model.novelty(X_test[y_test == 0]).p_values
+            shares.append(np.mean(p_values <= 0.05))
+            random = np.random.default_rng(seed)
+            moved = X_test[random.integers(len(X_test), size=MOVED)].copy()
+            varies = np.flatnonzero(np.ptp(X, axis=0))
+            columns = random.choice(varies, MOVED)
+            extent = np.ptp(X, axis=0)[columns] * random.choice([-20, 20], MOVED)
+            moved[np.arange(MOVED), columns] += extent
+            caught.append(model.novelty(moved).novel.sum())
+        share = float(np.mean(shares))
+        report(f"{name}: p <= 0.05, held-out inliers", share, "3 to 7 %", 0.03 <= share <= 0.07)
+        fewest = min(caught)
+        report(f"{name}: moved rows that are novel", fewest, f"{MOVED}", fewest == MOVED)
+
+
+def compare_alerts() -> None:
+    """Precision of alerts with and without novel rows, over all sets together."""
+    tables = {name: load(name, 0) for name in SETS}
+    for path in sorted((folder().parent / "extra").glob("*.npz")):
+        data = np.load(path)
+        tables[path.stem] = data["X"].astype(float), data["y"].astype(int)
+    for share in SHARES:
+        counts = np.zeros(4)
+        for X, y in tables.values():
+            for seed in range(2):
+                counts += count(*split(X, y, seed), share, seed)
+        hits, alerts, novel_hits, novel_alerts = counts
+        before, after = hits / alerts, (hits + novel_hits) / (alerts + novel_alerts)
+        print(f"{share:.0%} labelled: {hits:.0f} of {alerts:.0f} alerts are right; novel rows add "
+              f"{novel_hits:.0f} of {novel_alerts:.0f}")  # fmt: skip
+        what = f"precision of alerts with novelty less without, {share:.0%} labelled"
+        report(what, after - before, "> -0.01", after - before > -0.01)
+
+
+def count(
+    X: np.ndarray,
+    X_test: np.ndarray,
+    y: np.ndarray,
+    y_test: np.ndarray,
+    share: float,
+    seed: int,
+) -> np.ndarray:
+    """Return right and all alerts above 0.5, and those that novelty adds."""
+    random = np.random.default_rng(1000 * seed + int(1000 * share))
+    outliers = random.permutation(np.flatnonzero(y == 1))
+    known = np.zeros(len(y), int)
+    known[outliers[: max(2, round(share * len(outliers)))]] = 1
+    model = BORE(random_state=seed).fit(X, known)
+    found = model.assess(X_test)
+    risky = found.log_odds > 0
+    added = found.novelty.novel & ~risky
+    outlying = y_test == 1
+    return np.array([(risky & outlying).sum(), risky.sum(), (added & outlying).sum(), added.sum()])
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    check_p_values()
+    compare_alerts()
