@@ -1,8 +1,10 @@
 # Both commands set everything up by themselves, with python3 and make.
 PYTHON ?= python3
 BIN := .venv/bin
+MINUTES ?= 10
+SEED ?=
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench fuzz clean
 
 demo: .venv/ready
 	$(BIN)/python examples/first_look.py
@@ -17,6 +19,9 @@ test: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'
 	for script in benchmarks/bench_*.py; do echo "$$script"; $(BIN)/python $$script; done
+
+fuzz: .venv/ready
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
