@@ -95,8 +95,8 @@ class Campaign:
             self._note("memory", wrong or {"verdict": "scored"}, None)
 
     def _may_look(self) -> bool:
-        """Large tables may take a fifth of the time."""
-        return self._looking <= 0.2 * self.seconds
+        """Large tables may take a quarter of the time."""
+        return self._looking <= 0.25 * self.seconds
 
     def _note(self, kind: str, answer: dict[str, Any], folder: Path | None) -> None:
         """Count a verdict, and keep the case if it is a failure of which few are kept."""

@@ -18,7 +18,7 @@ def make_reference(number: int) -> np.ndarray:
     tables = [
         lambda: normal(size=(300, 4)),
         lambda: normal(size=(2500, 6)),
-        lambda: np.sort(normal(size=(4500, 3)), axis=0),
+        lambda: np.sort(normal(size=(4200, 3)), axis=0),
         lambda: random.integers(0, 4, (700, 4)).astype(float),
         lambda: np.repeat(normal(size=(40, 2)), 30, axis=0),
         lambda: normal(size=(600, 4)) * [1.0, 0.0, 1e18, 1e-9],
@@ -27,7 +27,7 @@ def make_reference(number: int) -> np.ndarray:
         lambda: normal(1e6, 1, (600, 5)),
         lambda: normal(size=(300, 1)),
         lambda: np.vstack([normal(size=(90, 3)), random.choice(MILD, (60, 3))]),
-        lambda: normal(size=(5000, 8)) + 100.0 * random.integers(3, size=(5000, 1)),
+        lambda: normal(size=(3000, 8)) + 100.0 * random.integers(3, size=(3000, 1)),
         lambda: np.vstack([normal(size=(150, 2)), random.choice(VALUES, (50, 2))]),
         lambda: normal(size=(1100, 12)) + random.choice(MILD[6:], (1100, 1)),
     ]

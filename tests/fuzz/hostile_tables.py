@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 
@@ -18,6 +19,7 @@ CELLS = (
     "9007199254740993", "18446744073709551616", "00012", "+5", "1e150", "-1e151", "2024-01-31",
     "5e-324", "é", "\U0001f600", "a,b;c", "[1]", "{}", "1.7976931348623157e308",
 )  # fmt: skip
+NUMBERS = (0.0, -0.0, 5e-324, 1e-300, -1.0, 1e7, 4915112345678.0, 1e18, 1e100, 1e150, -1e150)
 Random = np.random.Generator
 
 
@@ -89,6 +91,27 @@ def hostile_types(path: Path, suffix: str, random: Random) -> bytes:
         packing = str(random.choice(["none", "snappy", "zstd", "gzip"]))
         pq.write_table(table, sink, row_group_size=int(random.choice([1, 7, 10**6])),
                        compression=packing)  # fmt: skip
+    else:
+        pyarrow.feather.write_feather(table, sink, compression="uncompressed")
+    return sink.getvalue()
+
+
+def hostile_numbers(path: Path, suffix: str, random: Random) -> bytes:
+    """Return a table with hostile numbers where numbers are, most of which are allowed."""
+    table = pq.read_table(path)
+    for name in ("amount", "hour", "voucher"):
+        values = table[name].to_pandas().to_numpy().copy()
+        odd = random.random(len(values)) < random.choice([0.0, 0.05, 1.0])
+        values[odd] = random.choice(NUMBERS, int(odd.sum()))
+        values = pa.array(values, mask=np.isnan(values))
+        table = table.set_column(table.column_names.index(name), name, values)
+    if suffix == "jsonl":
+        return "\n".join(json.dumps(line) for line in table.to_pylist()).encode()
+    sink = io.BytesIO()
+    if suffix == "csv":
+        pyarrow.csv.write_csv(table, sink)
+    elif suffix == "parquet":
+        pq.write_table(table, sink)
     else:
         pyarrow.feather.write_feather(table, sink, compression="uncompressed")
     return sink.getvalue()

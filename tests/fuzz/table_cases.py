@@ -9,7 +9,7 @@ from tables.broken import BROKEN
 
 from .byte_damage import damage_often, splice
 from .good_files import REPRESENTATIONS, SUFFIXES
-from .hostile_tables import hostile_text, hostile_types, other_encoding
+from .hostile_tables import hostile_numbers, hostile_text, hostile_types, other_encoding
 from .verdicts import (
     REFUSED,
     SCORED,
@@ -133,6 +133,11 @@ def _text(good: Path, kind: str, suffix: str, random: Random) -> tuple[bytes, st
     return hostile_text(text, suffix, random), suffix
 
 
+def _numbers(good: Path, kind: str, suffix: str, random: Random) -> tuple[bytes, str]:
+    suffix = str(random.choice(["csv", "parquet", "arrow", "jsonl"]))
+    return hostile_numbers(good / f"{kind}.parquet", suffix, random), suffix
+
+
 def _types(good: Path, kind: str, suffix: str, random: Random) -> tuple[bytes, str]:
     suffix = str(random.choice(["parquet", "arrow"]))
     return hostile_types(good / f"{kind}.parquet", suffix, random), suffix
@@ -150,5 +155,7 @@ def _nothing_much(good: Path, kind: str, suffix: str, random: Random) -> tuple[b
     return odd[random.integers(len(odd))], suffix
 
 
-WAYS = (_damaged, _damaged, _damaged, _spliced, _known, _text, _text, _text, _types, _types,
-        _encoded, _nothing_much)  # fmt: skip
+WAYS = (
+    *(_damaged, _damaged, _damaged, _spliced, _known, _text, _text, _types, _types),
+    *(_numbers, _numbers, _numbers, _numbers, _encoded, _nothing_much),
+)
