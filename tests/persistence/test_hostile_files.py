@@ -144,6 +144,32 @@ def test_wrong_values(parts, tmp_path):
             assert name in assert_refused(forge(tmp_path / "a", manifest, other))
 
 
+@pytest.mark.parametrize("value", [1e308, -1e308])
+@pytest.mark.parametrize("name", ["base", "scaler.low", "input.low", "bags.coefficients"])
+def test_numbers_whose_products_are_not_finite(name, value, parts, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    arrays[name] = np.full_like(arrays[name], value)
+    assert name in assert_refused(forge(tmp_path / "a", manifest, save(arrays)))
+
+
+@pytest.mark.parametrize("slope", [1e-320, 1e307])
+def test_slopes_beyond_all_numbers(slope, parts, tmp_path):
+    manifest = {**parts[0], "bags": {**parts[0]["bags"], "slope": slope}}
+    assert "bags.coefficients" in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+
+
+def test_the_largest_numbers_give_finite_scores(parts, labelled, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    arrays["scaler.factor"] = np.full_like(arrays["scaler.factor"], 1e308)
+    arrays["bags.coefficients"][:] = np.resize([1e150, -1e150], arrays["bags.coefficients"].shape)
+    model = load_model(forge(tmp_path / "a", manifest, save(arrays)))
+    far = np.vstack([labelled[0][:50], np.full((1, 4), 1e150)])
+    assert np.isfinite(model.decision_function(far)).all()
+    assert np.isfinite(model.explain(far).log_odds).all()
+
+
 @pytest.mark.parametrize("huge", HUGE)
 def test_huge_declared_sizes_in_the_manifest(huge, parts, tmp_path):
     for change in (
