@@ -106,7 +106,8 @@ def _read_scores(path: Path) -> tuple[np.ndarray, np.ndarray]:
         if path.suffix == ".jsonl":
             lines = [json.loads(line) for line in file]
         else:
-            csv.field_size_limit(2**31 - 1)
+            usual = csv.field_size_limit(2**31 - 1)
             lines = list(csv.DictReader(file))
+            csv.field_size_limit(usual)  # it counts for the library too
     pairs = [(float(line["probability"]), int(line["rank"])) for line in lines]
     return np.array([one for one, _ in pairs]), np.array([two for _, two in pairs])

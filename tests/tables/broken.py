@@ -41,6 +41,7 @@ BROKEN = [
     ("header.csv", b"a,b\n\n\n", {}, ["no rows"]),
     ("short.csv", b"a,b\n1,2\n3\n", {}, ["Line 3", "1 cell ", "2"]),
     ("long.csv", b'a,b\n\n"x\ny",2\n3,4,5\n', {}, ["Line 5", "3 cells", "2"]),
+    ("cell.csv", b"a,b\n" + b"x" * 200_000 + b",2\n3,4,5\n", {}, ["Row 2", "3 cells"]),
     ("later.csv", LONG + b"1,2,3\n", {}, [f"Line {BIG + 2}", "3 cells"]),
     ("word.csv", LONG + b"7,oops\n", {}, [f"Line {BIG + 2}", "'b'", "'oops'", "--text b"]),
     ("code.csv", LONG + b"7,0012\n", {}, [f"Line {BIG + 2}", "'b'", "'0012'", "--text b"]),
