@@ -48,15 +48,23 @@ class Campaign:
     seconds: float = 0.0
     _looking: float = 0.0
 
-    def run(self, minutes: float = 0.0, cases: int | None = None, kinds: Any = KINDS) -> None:
-        """Run cases for some minutes, or so many of them; Ctrl-C ends it earlier."""
+    def run(
+        self,
+        minutes: float = 0.0,
+        cases: int | None = None,
+        kinds: Any = KINDS,
+        good: Path | None = None,
+    ) -> None:
+        """Run cases for some minutes, or so many of them; the good files may be there already."""
         draw = random.Random(self.seed)
         with tempfile.TemporaryDirectory(prefix="boreod-fuzz-work-") as name:
             work = Path(name)
             worker = Worker(work, self.limit)
-            self.check = MemoryCheck(work / "good", work / "big")
+            self.good = good or work / "good"
+            self.check = MemoryCheck(self.good, work / "big")
             try:
-                self._prepare(worker, work, warm="rows" in kinds)
+                if good is None:
+                    self._prepare(worker, warm="rows" in kinds)
                 started = time.monotonic()
                 number = 0
                 while True:
@@ -69,8 +77,8 @@ class Campaign:
             finally:
                 worker.stop()
 
-    def _prepare(self, worker: Worker, work: Path, warm: bool) -> None:
-        answer = worker.ask({"prepare": str(work / "good"), "warm": warm}, PREPARATION_LIMIT)
+    def _prepare(self, worker: Worker, warm: bool) -> None:
+        answer = worker.ask({"prepare": str(self.good), "warm": warm}, PREPARATION_LIMIT)
         if answer["verdict"] != "ready":
             raise RuntimeError(f"The good files could not be made: {answer['detail']}")
 
@@ -78,7 +86,7 @@ class Campaign:
         case = {
             "kind": kind,
             "seed": seed,
-            "good": str(work / "good"),
+            "good": str(self.good),
             "folder": str(work / "case"),
         }
         started = time.monotonic()
