@@ -1,12 +1,14 @@
 # Both commands set everything up by themselves, with python3 and make.
 PYTHON ?= python3
 BIN := .venv/bin
+MINUTES ?= 10
+SEED ?=
 
 # Tests that run again with every index of the kernels checked.
 CHECKED := tests/test_compiled.py tests/neighbors tests/scorers tests/selection/test_pursuit.py \
 	tests/test_goldens.py tests/test_logistic.py tests/test_row_alone.py tests/test_scaling.py
 
-.PHONY: demo test test-checked bench clean
+.PHONY: demo test test-checked bench fuzz clean
 
 demo: .venv/ready
 	$(BIN)/python examples/first_look.py
@@ -27,6 +29,9 @@ test-checked: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet -e '.[peers]'
 	for script in benchmarks/bench_*.py; do echo "$$script"; $(BIN)/python $$script; done
+
+fuzz: .venv/ready
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -1,6 +1,5 @@
 """Broken and hostile files: one sentence, no traceback from the inside, little memory."""
 
-import hashlib
 import json
 import re
 import tracemalloc
@@ -9,11 +8,12 @@ from struct import pack
 
 import numpy as np
 import pytest
+from fuzz.forging import HUGE, MANIFESTS, forge, spoil_manifest
 from safetensors.numpy import load, save
 
 from boreod import BORE, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.persistence.archive import MANIFEST_LIMIT, write_archive
+from boreod.persistence.archive import write_archive
 
 ALLOWANCE = 100_000_000
 
@@ -61,16 +61,6 @@ def assert_one_sentence(message):
     assert re.fullmatch(r"The model file '.*' cannot be used: [^\n]{5,}[^.]\.", message), message
     assert ". " not in message
     assert len(message) < 600
-
-
-def forge(path, manifest, arrays, honest=True):
-    """Write a file whose hash and checksums are right, whatever is in it."""
-    if honest:
-        digest = hashlib.sha256(arrays).hexdigest()
-        manifest = {**manifest, "arrays": {**manifest["arrays"], "sha256": digest}}
-    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    write_archive(path, text, arrays)
-    return path
 
 
 def test_forging_works(parts, tmp_path):
@@ -154,7 +144,30 @@ def test_wrong_values(parts, tmp_path):
             assert name in assert_refused(forge(tmp_path / "a", manifest, other))
 
 
-HUGE = (10**6, 2**31, 2**40, 2**62, 2**64, 10**30, 10**400)
+@pytest.mark.parametrize("value", [1e308, -1e308])
+@pytest.mark.parametrize("name", ["base", "scaler.low", "input.low", "bags.coefficients"])
+def test_numbers_whose_products_are_not_finite(name, value, parts, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    arrays[name] = np.full_like(arrays[name], value)
+    assert name in assert_refused(forge(tmp_path / "a", manifest, save(arrays)))
+
+
+@pytest.mark.parametrize("slope", [1e-320, 1e307])
+def test_slopes_beyond_all_numbers(slope, parts, tmp_path):
+    manifest = {**parts[0], "bags": {**parts[0]["bags"], "slope": slope}}
+    assert "bags.coefficients" in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+
+
+def test_the_largest_numbers_give_finite_scores(parts, labelled, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    arrays["scaler.factor"] = np.full_like(arrays["scaler.factor"], 1e308)
+    arrays["bags.coefficients"][:] = np.resize([1e150, -1e150], arrays["bags.coefficients"].shape)
+    model = load_model(forge(tmp_path / "a", manifest, save(arrays)))
+    far = np.vstack([labelled[0][:50], np.full((1, 4), 1e150)])
+    assert np.isfinite(model.decision_function(far)).all()
+    assert np.isfinite(model.explain(far).log_odds).all()
 
 
 @pytest.mark.parametrize("huge", HUGE)
@@ -213,22 +226,6 @@ def test_other_archives(names, compression, parts, tmp_path):
     assert sorted(item.name for item in tmp_path.iterdir()) == ["a"]
 
 
-MANIFESTS = {
-    "empty": b"",
-    "no JSON": b"{'format': 3}",
-    "a list": b"[]",
-    "not ASCII": b"\xff\xfe{}",
-    "NaN": b'{"format": NaN}',
-    "deep": b"[" * 100_000,
-    "deep objects": b'{"a":' * 100_000,
-    "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
-    "no format": b"{}",
-    "format of another type": b'{"format": "3"}',
-    "large": b'{"format": 3, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
-    "large objects": b'{"format": 3, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
-}
-
-
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_hostile_manifests(name, parts, tmp_path):
     assert_refused(forge(tmp_path / "a", MANIFESTS[name], parts[1], honest=False))
@@ -284,27 +281,6 @@ def test_wrong_prices(name, parts, tmp_path):
     assert words in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
 
 
-ODD = (
-    None,
-    True,
-    -1,
-    0,
-    3,
-    1e-320,
-    1e307,
-    "",
-    "x",
-    "lof",
-    "@",
-    [],
-    {},
-    [1],
-    {"a": 1},
-    "\0",
-    10**400,
-)
-
-
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("seed", range(4))
 def test_odd_values_anywhere(seed, parts, labelled, tmp_path):
@@ -312,14 +288,7 @@ def test_odd_values_anywhere(seed, parts, labelled, tmp_path):
     random = np.random.default_rng(seed)
     for _ in range(60):
         manifest = json.loads(json.dumps(parts[0]))
-        holder, key = _somewhere(manifest, random)
-        action = random.integers(3)
-        if action == 0:
-            del holder[key]
-        elif action == 1 and isinstance(holder, dict):
-            holder["unknown"] = holder[key]
-        else:
-            holder[key] = ODD[random.integers(len(ODD))]
+        spoil_manifest(manifest, random)
         path = tmp_path / "a"
         write_archive(path, json.dumps(manifest).encode(), parts[1])
         try:
@@ -328,17 +297,6 @@ def test_odd_values_anywhere(seed, parts, labelled, tmp_path):
             assert_one_sentence(str(error))
         else:
             assert np.isfinite(model.decision_function(labelled[0])).all()
-
-
-def _somewhere(value, random):
-    """Return a random place in nested lists and dicts."""
-    while True:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        key = keys[random.integers(len(keys))]
-        inside = value[key]
-        if not isinstance(inside, dict | list) or not inside or random.random() < 0.15:
-            return value, key
-        value = inside
 
 
 def test_large_files_are_read_once(labelled, tmp_path):

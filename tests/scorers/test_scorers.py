@@ -123,6 +123,17 @@ def test_very_far_row_beside_a_very_small_table(name):
 
 
 @MANY
+@pytest.mark.parametrize("tiny", [5e-324, 1e-300])
+def test_rows_that_are_almost_copies(name, tiny):
+    """Distances by manhattan may be so small that their inverse is not finite."""
+    random = np.random.default_rng(4)
+    points = np.vstack([random.normal(size=(4, 2)), random.integers(-2, 3, (90, 2)) * tiny])
+    model = OutlierRepresentation([name], KS, ["manhattan"], passthrough=False).fit(points)
+    assert np.isfinite(model.transform(points)).all()
+    assert np.isfinite(model.transform([[tiny, 0.0], [0.5, tiny], [1e150, 1.0]])).all()
+
+
+@MANY
 def test_many_columns(name):
     points = np.random.default_rng(3).normal(size=(120, 300)) * 1e5
     assert np.isfinite(scores(points, name)).all()

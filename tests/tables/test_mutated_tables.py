@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fuzz.byte_damage import damage
 
 from boreod.tables import TableError, read_table, write_batches
 
@@ -9,26 +10,6 @@ from .test_round_trips import make_table
 
 SUFFIXES = ("csv", "jsonl", "parquet", "arrow", "csv.gz")
 PER_FORMAT = 40
-
-
-def damage(content: bytes, random: np.random.Generator) -> bytes:
-    """Return the content with flipped bits, a piece cut out, doubled, or replaced by odd bytes."""
-    data = bytearray(content)
-    start = int(random.integers(len(data)))
-    stop = min(len(data), start + int(random.integers(1, 40)))
-    kind = random.integers(5)
-    if kind == 0:
-        data[start] ^= 1 << int(random.integers(8))
-    elif kind == 1:
-        del data[start:]
-    elif kind == 2:
-        del data[start:stop]
-    elif kind == 3:
-        data[start:start] = data[start:stop]
-    else:
-        odd = (b'"', b"\x00", b"\xff\xfe", b"\n\n", b",,,", b"\r", b"1e999", b"{", b"nan")
-        data[start:stop] = odd[int(random.integers(len(odd)))]
-    return bytes(data)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

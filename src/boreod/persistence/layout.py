@@ -130,7 +130,7 @@ def n_bytes(tensors: dict[str, Tensor]) -> int:
 
 
 def check_values(arrays: Arrays, manifest: Manifest) -> None:
-    """Raise for numbers that no model has."""
+    """Raise for numbers that no model has, and for those whose products would not be finite."""
     rows = manifest.representation.reference_rows
     _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest.training)
     for name, values in arrays.items():
@@ -148,8 +148,20 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
                 right = right and low > 0.0
         if not right:
             raise _wrong_numbers(name)
-    if not (arrays["seen.low"] <= arrays["seen.high"]).all():
+    low, high = arrays["seen.low"], arrays["seen.high"]
+    if not (low <= high).all() or not _is_small(low.min(), high.max()):
         raise _wrong_numbers("seen.high")
+    _check_reach(arrays, manifest)
+
+
+def _check_reach(arrays: Arrays, manifest: Manifest) -> None:
+    """Log-odds must be finite for all rows, of which no scaled value exceeds LARGEST."""
+    coefficients, bags = arrays["bags.coefficients"], manifest.bags
+    with np.errstate(over="ignore"):
+        farthest = np.abs(coefficients).sum(axis=1) * LARGEST + np.abs(arrays["bags.intercepts"])
+        reach = 2.0 * float(farthest.sum()) * max(1.0, bags.slope) + abs(bags.shift)
+    if not np.isfinite(reach) or not np.isfinite(reach / min(1.0, bags.slope)):
+        raise _wrong_numbers("bags.coefficients")
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, summary: TrainingSummary) -> None:
@@ -190,12 +202,18 @@ def _is_small(low: float, high: float) -> bool:
     return bool(low >= -LARGEST and high <= LARGEST)
 
 
+def _is_bounded(low: float, high: float) -> bool:
+    return bool(low >= -1e300 and high <= 1e300)
+
+
 def _is_no_nan(low: float, high: float) -> bool:
     return bool(low <= high)
 
 
 _RANGES: dict[str, Callable[[float, float], bool]] = {
-    **dict.fromkeys(("reference", "coefficients", "intercepts"), _is_small),
+    **dict.fromkeys(("reference", "coefficients", "intercepts", "base"), _is_small),
+    # scores may be larger than rows; differences of these stay finite
+    **dict.fromkeys(("low", "quantiles"), _is_bounded),
     "factor": _is_not_negative,
     "radii": _is_not_negative,
     "isolation": _is_not_negative,

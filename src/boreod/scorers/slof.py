@@ -25,5 +25,5 @@ class SimplifiedLOF(LOF):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return inverse mean distances."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # of copies, and of almost copies
             return np.array(ks) / KNNWeight().describe(block, ks, described)

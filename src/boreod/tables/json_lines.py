@@ -1,6 +1,7 @@
 """JSON lines: one object a line, its keys are the columns."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -84,7 +85,22 @@ def _records(source: TextSource) -> Iterator[tuple[int, dict[str, Any]]]:
                 f'{place} must be an object such as {{"amount": 3.5}}; got '
                 f"{shortened(line.strip()[:60])}. Write one object a line, without a list around."
             )
+        if "\\u" in line and not _is_text(record):
+            raise TableError(
+                f"{place} has half of a letter: an escape from \\ud800 to \\udfff that is no pair. "
+                "Write the letter itself in UTF-8, or both halves."
+            )
         yield number, record
+
+
+def _is_text(record: dict[str, Any]) -> bool:
+    """Tell whether all keys and words can be written as UTF-8."""
+    try:
+        for key, value in record.items():
+            f"{key}{value}".encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _lines(source: TextSource) -> Iterator[str]:
@@ -99,7 +115,8 @@ def _lines(source: TextSource) -> Iterator[str]:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise TableError(f"has a key twice: {', '.join(key for key, _ in pairs)}.")
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise TableError(f"has a key twice: {shortened(twice)}.")
     for key, value in pairs:
         if isinstance(value, dict | list):
             raise TableError(

@@ -126,8 +126,11 @@ def _place(path: str, layout: Layout, encoding: str, row: int) -> str:
             next(lines)
         records = csv.reader(lines, delimiter=layout.separator)
         start = 0
-        for _ in range(row + 1):
-            start, record = records.line_num, next(records, None)
-            while record == []:  # empty lines are no rows
+        try:
+            for _ in range(row + 1):
                 start, record = records.line_num, next(records, None)
+                while record == []:  # empty lines are no rows
+                    start, record = records.line_num, next(records, None)
+        except csv.Error:  # it has a limit for cells, unlike the reader of the table
+            return f"Row {row + 1}"
     return f"Line {layout.lines + start + 1}"

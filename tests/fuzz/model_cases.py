@@ -1,0 +1,190 @@
+"""Damaged and forged model files: they are refused in a sentence, or they are models."""
+
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from .byte_damage import damage_often, splice
+from .forging import HUGE, MANIFESTS, forge, somewhere, spoil_manifest, take_apart
+from .verdicts import (
+    REFUSED,
+    SCORED,
+    Wrong,
+    check_finite,
+    check_folder,
+    check_scores,
+    check_sentence,
+    run_command,
+)
+
+HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e-300, -1.0, 1e150, -1e150, 1e308, -1e308)
+NUMBERS = (-1, 0, 1, 2, 7, 299, 301, -(2**31), 1e-320, 1e300, -0.5, *HUGE)
+Random = np.random.Generator
+
+
+def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
+    """Write a model file that somebody spoilt, and a table to score with it."""
+    models = sorted(good.glob("*.boreod"))
+    one, two = (models[number] for number in random.integers(len(models), size=2))
+    way = WAYS[random.integers(len(WAYS))]
+    path = folder / "model.boreod"
+    if way in _OF_BYTES:
+        path.write_bytes(way(one.read_bytes(), two.read_bytes(), random))
+    else:
+        manifest, arrays = take_apart(one.read_bytes())
+        way(path, manifest, arrays, random)
+    table = "rows.csv" if one.name.startswith("rows-") else "score.csv"
+    shutil.copy(good / table, folder / "table.csv")
+    reasons = int(random.integers(3))
+    return {"way": way.__name__, "of": one.name, "reasons": reasons}
+
+
+def run(folder: Path, settings: dict[str, Any]) -> str:
+    """Load, describe, score."""
+    from boreod.deployment import TableModel
+    from boreod.persistence import ModelFileError
+
+    path, table, output = folder / "model.boreod", folder / "table.csv", folder / "output"
+    output.mkdir()
+    model = None
+    try:
+        model = TableModel.load(path, 1)
+    except ModelFileError as error:
+        check_sentence(str(error))
+    described = run_command("info", path)
+    options = ["--jobs", 1, "--reasons", settings["reasons"]]
+    scored = run_command("score", path, table, "-o", output / "scored.csv", *options)
+    check_folder(output, ["scored.csv"] if scored else [])
+    if model is None:
+        if described or scored:
+            raise Wrong("a command uses a model file that cannot be loaded")
+        return REFUSED
+    if not scored:
+        return REFUSED
+    if not described:
+        raise Wrong("a model scores a table and cannot be described")
+    check_scores(output / "scored.csv", whole=True)
+    _check_log_odds(model, table)
+    return SCORED
+
+
+def _check_log_odds(model: Any, table: Path) -> None:
+    """Infinite log-odds hide behind probabilities of 0 and 1."""
+    from boreod.tables import open_table
+
+    with open_table(table, types=model.types, columns=model.inputs) as reader:
+        for batch in reader:
+            check_finite(model.log_odds(batch), "log-odds")
+            check_finite(model.explain(batch).log_odds, "explained log-odds")
+
+
+def _bytes(one: bytes, two: bytes, random: Random) -> bytes:
+    return damage_often(one, random)
+
+
+def _splice(one: bytes, two: bytes, random: Random) -> bytes:
+    return splice(one, two, random)
+
+
+def _members(one: bytes, two: bytes, random: Random) -> bytes:
+    """Write the members again, some twice, some not, in any order, packed or not."""
+    manifest, arrays = take_apart(one)
+    members = [("manifest.json", json.dumps(manifest).encode()), ("arrays.safetensors", arrays)]
+    members += [("manifest.json", b"{}"), ("more.py", b"raise SystemExit"), ("../up", b"")]
+    sink = io.BytesIO()
+    import warnings
+
+    with warnings.catch_warnings(), zipfile.ZipFile(sink, "w", random.choice([0, 8])) as archive:
+        warnings.simplefilter("ignore")  # that a name is there twice
+        for number in random.integers(len(members), size=random.integers(1, 5)):
+            archive.writestr(*members[number])
+    return sink.getvalue()
+
+
+def _odd_values(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    part = manifest["extra"] if manifest["extra"] and random.random() < 0.3 else manifest
+    for _ in range(random.integers(1, 4)):
+        if part:
+            spoil_manifest(part, random)
+    _forge_anyhow(path, manifest, arrays)
+
+
+def _odd_numbers(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    """Put other numbers where numbers are; half of the time wherever the same number is."""
+    for _ in range(200):
+        holder, key = somewhere(manifest, random)
+        if type(holder[key]) in (int, float):
+            break
+    old, new = holder[key], NUMBERS[random.integers(len(NUMBERS))]
+    if random.random() < 0.5 or old in (0, 1, True):
+        holder[key] = new
+    else:
+        manifest = _replaced(manifest, old, new)
+    _forge_anyhow(path, manifest, arrays)
+
+
+def _replaced(value: Any, old: Any, new: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(inside, old, new) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inside, old, new) for inside in value]
+    return new if value == old and type(value) is type(old) else value
+
+
+def _hostile_arrays(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    """Put hostile numbers into arrays: one cell, a few, or all."""
+    found = load(arrays)
+    names = sorted(found)
+    for name in random.choice(names, random.integers(1, 3)):
+        values = found[name] = found[name].copy()
+        count = int(random.choice([1, 3, max(1, values.size)]))
+        places = random.integers(values.size, size=count)
+        if values.dtype.kind == "f":
+            values.flat[places] = random.choice(HOSTILE)
+        else:
+            limits = np.iinfo(values.dtype)
+            values.flat[places] = random.choice([-1, 0, 1, limits.min, limits.max])
+    forge(path, manifest, save(found))
+
+
+def _other_shapes(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    """Cut or lengthen arrays, and change the manifest wherever the old length is."""
+    found = load(arrays)
+    sizes = sorted({values.shape[0] for values in found.values()})
+    old = int(random.choice(sizes))
+    new = int(random.choice([0, 1, 2, old - 1, old + 1, 2 * old]))
+    for name in found:
+        for axis, length in enumerate(found[name].shape):
+            if length == old:
+                cut = found[name].take(np.arange(new) % old, axis)
+                found[name] = np.ascontiguousarray(cut)
+    _forge_anyhow(path, _replaced(manifest, old, new), save(found))
+
+
+def _array_bytes(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    forge(path, manifest, damage_often(arrays, random))
+
+
+def _other_manifest(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+    names = sorted(MANIFESTS)
+    content = MANIFESTS[names[random.integers(len(names))]]
+    if random.random() < 0.7:
+        content = damage_often(json.dumps(manifest).encode(), random)
+    forge(path, content, arrays, honest=False)
+
+
+def _forge_anyhow(path: Path, manifest: Any, arrays: bytes) -> None:
+    """Write a manifest with the right hash, if it still has a place for one."""
+    listed = isinstance(manifest, dict) and isinstance(manifest.get("arrays"), dict)
+    forge(path, manifest if listed else json.dumps(manifest).encode(), arrays, honest=listed)
+
+
+_OF_BYTES = (_bytes, _splice, _members)
+_OF_PARTS = (_odd_values, _odd_numbers, _hostile_arrays, _other_shapes)
+WAYS = (*_OF_BYTES, *_OF_PARTS, *_OF_PARTS, _array_bytes, _other_manifest)

@@ -1,0 +1,155 @@
+"""Hostile rows: finite results, the same alone as in a batch, and the distances of plain NumPy."""
+
+import shutil
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .good_files import REPRESENTATIONS, labelled_rows
+from .hostile_rows import (
+    REFERENCES,
+    make_reference,
+    make_rows,
+    nearest_distances,
+    stir_memory,
+)
+from .verdicts import REFUSED, SCORED, Wrong, check_finite, check_sentence
+
+KS = [3, 10, 40]
+METRICS = ("euclidean", "manhattan", "cosine")
+ALONE, ORACLE = 12, 200  # rows that are scored alone, and compared with plain NumPy
+Random = np.random.Generator
+
+
+def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
+    """Write rows, and a model file or a table to fit."""
+    settings: dict[str, Any] = {"stir": int(random.integers(2**31)) * int(random.integers(2))}
+    if random.random() < 0.4:
+        names = sorted(REPRESENTATIONS)
+        name = names[random.integers(len(names))]
+        shutil.copy(good / f"rows-{name}.boreod", folder / "model.boreod")
+        reference = labelled_rows()[0]
+        settings["way"] = f"model {name}"
+    else:
+        settings["reference"] = int(random.integers(REFERENCES))
+        settings["metric"] = str(random.choice(METRICS))
+        settings["neighbors"] = [["brute"], ["tree"], ["tree", "brute"]][random.integers(3)]
+        settings["way"] = f"{settings['metric']} {'+'.join(settings['neighbors'])}"
+        reference = make_reference(settings["reference"])
+        np.save(folder / "reference.npy", reference)
+    np.save(folder / "rows.npy", make_rows(reference, random))
+    return settings
+
+
+def run(folder: Path, settings: dict[str, Any]) -> str:
+    """Score the rows in a batch and alone, by one or two searches."""
+    rows = np.load(folder / "rows.npy")
+    random = np.random.default_rng(settings["stir"])
+    if settings["stir"]:
+        stir_memory(random)
+    alone = np.unique(random.integers(len(rows), size=min(ALONE, len(rows))))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if "reference" in settings:
+            verdict = _run_representation(folder, settings, rows, alone)
+        else:
+            verdict = _run_model(folder / "model.boreod", rows, alone)
+    for one in caught:
+        if issubclass(one.category, RuntimeWarning):
+            raise Wrong(f"a warning of NumPy in {Path(one.filename).name}: {one.message}")
+    return verdict
+
+
+def warm_up() -> None:
+    """Compile all kernels, or load them: that may take longer than any case."""
+    reference = make_reference(0)
+    for metric in METRICS:
+        for neighbors in ("brute", "tree"):
+            _fit(reference.tobytes(), reference.shape, metric, neighbors).transform(reference[:2])
+
+
+def _run_model(path: Path, rows: np.ndarray, alone: np.ndarray) -> str:
+    from boreod import load_model
+
+    model = load_model(path)
+    try:
+        odds = model.decision_function(rows)
+    except ValueError as error:
+        check_sentence(str(error))
+        return REFUSED
+    check_finite(odds, "log-odds")
+    check_finite(model.predict_proba(rows), "probabilities")
+    check_finite(model.explain(rows).log_odds, "explained log-odds")
+    single = np.concatenate([model.decision_function(rows[[place]]) for place in alone])
+    if not np.allclose(single, odds[alone], rtol=1e-12, atol=1e-12):
+        raise Wrong(f"log-odds differ alone: {_first_difference(single, odds[alone])}")
+    _check_alone(model.representation_, rows, alone, "columns of a model")
+    return SCORED
+
+
+def _run_representation(
+    folder: Path, settings: dict[str, Any], rows: np.ndarray, alone: np.ndarray
+) -> str:
+    reference, metric = np.load(folder / "reference.npy"), settings["metric"]
+    results = []
+    for neighbors in settings["neighbors"]:
+        fitted = _fit(reference.tobytes(), reference.shape, metric, neighbors)
+        if isinstance(fitted, str):
+            check_sentence(fitted)
+            return REFUSED
+        results.append(_check_alone(fitted, rows, alone, f"columns by {neighbors}"))
+        check_finite(results[-1], f"columns by {neighbors}")
+        found = [name.partition("@")[0] for name in fitted.columns_]
+        some = np.union1d(alone, np.arange(min(len(rows), ORACLE)))
+        expected = nearest_distances(rows[some], reference, metric, KS)
+        mine = results[-1][some][:, [found.index(f"knn_{k}") for k in KS]]
+        floor = 1e-14 if metric == "cosine" else 0.0
+        if not np.allclose(mine, expected, rtol=1e-9, atol=floor):
+            raise Wrong(f"distances by {neighbors} are not those of NumPy: "
+                        f"{_first_difference(mine, expected)}")  # fmt: skip
+    if len(results) == 2 and not np.array_equal(*results):
+        raise Wrong(f"searches differ: {_first_difference(*results)}")
+    return SCORED
+
+
+@lru_cache(maxsize=100)
+def _fit(content: bytes, shape: tuple[int, ...], metric: str, neighbors: str) -> Any:
+    """Return a fitted representation of all scores, or the sentence that refuses the table."""
+    from boreod import OutlierRepresentation
+
+    view = "full" if metric == "euclidean" else metric
+    table = np.frombuffer(content).reshape(shape)
+    model = OutlierRepresentation("all", KS, [view], False, neighbors, n_jobs=1)
+    try:
+        check_finite(model.fit_transform(table), f"columns of a fit by {neighbors}")
+    except ValueError as error:
+        return str(error)
+    return model
+
+
+def _check_alone(representation: Any, rows: np.ndarray, alone: np.ndarray, what: str) -> np.ndarray:
+    """Return the columns of rows, which must be the same for single rows.
+
+    That is to the bit, except that rows which differ by the sign of a zero are copies.
+    """
+    columns = representation.transform(rows)
+    for place in alone:
+        single = representation.transform(rows[[place]])
+        if not (single[0] == columns[place]).all():
+            names = representation.columns_
+            wrong = np.flatnonzero(~(single[0] == columns[place]))
+            told = [names[number] for number in wrong[:5]]
+            difference = _first_difference(single, columns[[place]])
+            raise Wrong(f"{what} differ alone ({told}, row {place}): {difference}")
+    return columns
+
+
+def _first_difference(one: np.ndarray, two: np.ndarray) -> str:
+    different = np.argwhere(one != two)
+    if not len(different):
+        return "only zeros with another sign"
+    place = tuple(different[np.argmax(np.abs(one - two)[tuple(different.T)])])
+    return f"{one[place]!r} and {two[place]!r} at {[int(number) for number in place]}"

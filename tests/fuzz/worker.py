@@ -1,0 +1,110 @@
+"""The process that runs the cases and may die of them: one job a line in, one answer a line out."""
+
+import faulthandler
+import json
+import os
+import resource
+import shutil
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import model_cases, planted, row_cases, table_cases
+from .good_files import make_good_files
+from .verdicts import Wrong, signature
+
+KINDS = {
+    "models": (model_cases.make, model_cases.run),
+    "tables": (table_cases.make, table_cases.run),
+    "rows": (row_cases.make, row_cases.run),
+    "planted good": (planted.make_good_model, planted.nothing),
+    "planted crash": (planted.make, planted.crash),
+    "planted hang": (planted.make, planted.hang),
+    "planted NaN": (planted.make_good_model, planted.not_finite),
+    "planted file": (planted.make_good_model, planted.unfinished),
+}
+ADDRESSES = 12 * 2**30  # bytes; more is an error instead of a machine without memory
+ALLOWANCE = 200 * 2**20
+STATUS, REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def main() -> None:
+    """Answer jobs until there are no more."""
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # nobody else may write between the answers
+    for line in sys.stdin:
+        answer = _answer(json.loads(line))
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    if "prepare" in job:
+        make_good_files(Path(job["prepare"]))
+        if job.get("warm"):
+            row_cases.warm_up()
+        return {"verdict": "ready"}
+    folder = Path(job["folder"])
+    if "kind" not in job:  # a case that was made before
+        shutil.rmtree(folder / "output", ignore_errors=True)
+        return _judge(folder, json.loads((folder / "case.json").read_text()))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    case = {"kind": job["kind"], "seed": job["seed"]}
+    (folder / "case.json").write_text(json.dumps(case))
+    make = KINDS[job["kind"]][0]
+    case |= make(np.random.default_rng(job["seed"]), Path(job["good"]), folder)
+    (folder / "case.json").write_text(json.dumps(case, indent=1))
+    return _judge(folder, case)
+
+
+def _judge(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
+    """Run a case; tell what came out, and how much memory it took."""
+    run = KINDS[case["kind"]][1]
+    allowed = ALLOWANCE + 2 * sum(file.stat().st_size for file in folder.iterdir())
+    before = _start_peak()
+    detail = kind = ""
+    try:
+        verdict = run(folder, case)
+    except Wrong as found:
+        verdict, detail, kind = "wrong", str(found), signature(str(found))
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        verdict, detail = "traceback", traceback.format_exc()
+        where = f"{Path(place.filename).name} {place.name}"
+        kind = f"{type(error).__name__} in {where}: {signature(str(error))}"
+    taken = _peak() - before
+    measured = case["kind"] in ("models", "tables") and case.get("command") != "fit"
+    if measured and taken > allowed and verdict in ("scored", "refused"):
+        verdict, kind = "memory", "more memory than twice the input and 200 MB"
+        detail = f"{taken / 2**20:.0f} MB were taken, and {allowed / 2**20:.0f} MB are allowed"
+    return {"verdict": verdict, "detail": detail, "signature": kind, "memory": max(0, taken)}
+
+
+def _start_peak() -> int:
+    """Begin to measure, where the system can: return the memory in use."""
+    if not REFERENCES.exists():
+        return 0
+    REFERENCES.write_text("5")
+    return _status("VmRSS")
+
+
+def _peak() -> int:
+    return _status("VmHWM") if REFERENCES.exists() else 0
+
+
+def _status(name: str) -> int:
+    for line in STATUS.read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main()
