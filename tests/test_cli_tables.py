@@ -169,7 +169,9 @@ def test_what_score_says(desk, tmp_path):
     run("score", model, table, "-o", output, "--all-columns")
     assert output.read_text().startswith('"id","amount","hour"')
     run("score", model, table, "-o", output, "--no-ids")
-    assert output.read_text().startswith('"row","probability","rank","outlier"\n1,')
+    assert output.read_text().startswith(
+        '"row","probability","rank","outlier","novelty","outside"\n1,'
+    )
     run("score", model, table, "-o", output, "--id", "country,hour")
     assert output.read_text().startswith('"country","hour","prob')
     assert "exclude each other" in run("score", model, table, "--id=id", "--no-ids", code=2).output

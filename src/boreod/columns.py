@@ -138,7 +138,9 @@ class FittedColumns:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
                 table, isolation = self._compute_distinct(points[distinct], engine, wanted)
-                return table[place], isolation[place]
+                table = table[place]
+                table[:, self._raw_to] = points[:, self._raw_from]  # 0.0 and -0.0 are copies
+                return table, isolation[place]
         return self._compute_distinct(points, engine, wanted)
 
     def _compute_distinct(

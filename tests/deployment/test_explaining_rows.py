@@ -41,7 +41,16 @@ def test_single_rows(model, new):
 def test_plain_data(model, new):
     text = json.dumps([item.to_dict() for item in explain_top(model, batches(new, 50), 2)])
     first = json.loads(text)[0]
-    assert set(first) == {"row", "ids", "probability", "outlier", "reasons"}
+    assert set(first) == {
+        "row",
+        "ids",
+        "probability",
+        "outlier",
+        "reasons",
+        "novelty",
+        "novel",
+        "outside",
+    }
     assert set(first["reasons"][0]) == {"name", "contribution"}
 
 

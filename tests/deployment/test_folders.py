@@ -51,7 +51,16 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
     summary = score_folder(model, source, tmp_path / "out", reasons=2)
     assert files_in(tmp_path / "out") == sorted(STRETCHES)
     assert_same_scores(joined(tmp_path / "out"), expected)
-    assert expected.column_names == ["id", "probability", "rank", "outlier", "reason_1", "reason_2"]
+    assert expected.column_names == [
+        "id",
+        "probability",
+        "rank",
+        "outlier",
+        "novelty",
+        "outside",
+        "reason_1",
+        "reason_2",
+    ]
     assert expected["id"].to_pylist() == new["id"].to_pylist()
     assert (summary.rows, summary.written, summary.files) == (210, 210, 4)
     assert summary.outliers == sum(expected["outlier"].to_pylist())

@@ -46,7 +46,7 @@ def test_every_format_in(suffix, model, new, tmp_path):
 def test_every_format_out(suffix, model, new, path, tmp_path):
     score_table(model, path, tmp_path / f"scored.{suffix}", reasons=1)
     table = read_table(tmp_path / f"scored.{suffix}")
-    names = ["id", "probability", "rank", "outlier", "reason_1"]
+    names = ["id", "probability", "rank", "outlier", "novelty", "outside", "reason_1"]
     assert table.column_names == names
     expected = scored(model, path, tmp_path)[1]["probability"].to_numpy()
     assert_allclose(table["probability"].to_numpy(), expected, rtol=1e-12)
@@ -85,13 +85,20 @@ def test_copies_share_a_rank(model, new, tmp_path):
 
 def test_what_is_carried_through(model, new, path, tmp_path):
     numbered = scored(model, path, tmp_path, carry=(), batch_rows=40)[1]
-    assert numbered.column_names == ["row", "probability", "rank", "outlier"]
+    assert numbered.column_names == ["row", "probability", "rank", "outlier", "novelty", "outside"]
     assert numbered["row"].to_pylist() == list(range(1, 211))
     other = scored(model, path, tmp_path, carry=("hour", "country"))[1]
     assert other.column_names[:2] == ["hour", "country"]
     assert other["hour"].equals(new["hour"])
     whole = scored(model, path, tmp_path, all_columns=True)[1]
-    assert whole.column_names == [*new.column_names, "probability", "rank", "outlier"]
+    assert whole.column_names == [
+        *new.column_names,
+        "probability",
+        "rank",
+        "outlier",
+        "novelty",
+        "outside",
+    ]
     assert whole["voucher"].to_pylist() == new["voucher"].to_pylist()
 
 
@@ -188,7 +195,7 @@ def test_batches_for_python(model, new, path):
     with open_table(path, batch_rows=64) as reader:
         batches = list(score_batches(model, reader, reasons=1, threshold=0.1))
     table = pa.Table.from_batches(batches)
-    assert table.column_names == ["id", "probability", "outlier", "reason_1"]
+    assert table.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert len(batches) == 4
     odds = model.log_odds(new)
     assert_allclose(table["probability"].to_numpy(), 1 / (1 + np.exp(-odds)), rtol=1e-12)
@@ -196,7 +203,7 @@ def test_batches_for_python(model, new, path):
 
 def test_reasons_add_up(model, new, path, tmp_path):
     table = scored(model, path, tmp_path, reasons=30)[1]
-    explanation = model.explain(new)
+    explanation = model.assess(new, explain=True).explanation
     first = [table[f"reason_{number}"][0].as_py() for number in range(1, 31)]
     texts = [text for text in first if text is not None]
     assert len(texts) <= len(explanation.columns) < 30

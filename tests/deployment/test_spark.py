@@ -34,7 +34,7 @@ def test_batches_in_and_out(kind, path, new, monkeypatch):
     found = as_table(score(iter([whole.slice(0, 0), whole.slice(0, 110), whole.slice(110)])))
     options = {"reasons": 1, "threshold": 0.2}
     expected = as_table(score_batches(TableModel.load(path), new.to_batches(), **options))
-    assert found.column_names == ["id", "probability", "outlier", "reason_1"]
+    assert found.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert found.schema.equals(score.schema(new.schema))
     assert_allclose(found["probability"], expected["probability"], rtol=1e-12)
     assert found.drop("probability").equals(expected.drop("probability"))
@@ -63,7 +63,7 @@ def test_in_another_process(path, new):
     found, loads = pickle.loads(done.stdout)
     assert loads == (1, 1)
     expected = next(scores[0]([batch]))
-    assert expected.schema.names == ["hour", "probability", "outlier"]
+    assert expected.schema.names == ["hour", "probability", "outlier", "novelty", "outside"]
     assert len(found) == 4
     for scored in found:
         assert_allclose(scored.column("probability"), expected.column("probability"), rtol=1e-12)
@@ -83,7 +83,7 @@ def test_a_model_file_that_is_replaced(path, new, tmp_path):
 
 def test_without_ids_all_columns_come_through(new):
     score = map_in_arrow(small_model(ids=(), drop=["id"]))
-    names = [*new.column_names, "probability", "outlier"]
+    names = [*new.column_names, "probability", "outlier", "novelty", "outside"]
     assert as_table(score(new.to_batches())).column_names == names
     assert score.schema(new.schema).names == names
 
@@ -130,7 +130,7 @@ def test_spark(by_path, session, path, new, tmp_path):
     score = map_in_arrow(path if by_path else TableModel.load(path), reasons=2)
     schema = score.schema(frame.schema)
     assert schema.simpleString() == (
-        "struct<id:string,probability:double,outlier:boolean,reason_1:string,reason_2:string>"
+        "struct<id:string,probability:double,outlier:boolean,novelty:double,outside:string,reason_1:string,reason_2:string>"
     )
     rows = {row["id"]: row.asDict() for row in frame.mapInArrow(score, schema).collect()}
     expected = as_table(score(new.to_batches())).to_pylist()

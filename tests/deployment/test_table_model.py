@@ -67,7 +67,7 @@ def test_frames_of_all_kinds(kind, model, new):
     scored = score_frame(model, frame, reasons=2)
     assert type(scored) is kind
     table = pa.table(scored)
-    names = ["id", "probability", "rank", "outlier", "reason_1", "reason_2"]
+    names = ["id", "probability", "rank", "outlier", "novelty", "outside", "reason_1", "reason_2"]
     assert table.column_names == names
     expected = score_frame(model, new)["probability"].to_numpy()
     np.testing.assert_allclose(table["probability"].to_numpy(), expected, rtol=1e-12)

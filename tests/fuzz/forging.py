@@ -31,7 +31,7 @@ ODD = (
 
 MANIFESTS = {
     "empty": b"",
-    "no JSON": b"{'format': 1}",
+    "no JSON": b"{'format': 3}",
     "a list": b"[]",
     "not ASCII": b"\xff\xfe{}",
     "NaN": b'{"format": NaN}',
@@ -39,9 +39,9 @@ MANIFESTS = {
     "deep objects": b'{"a":' * 100_000,
     "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
     "no format": b"{}",
-    "format of another type": b'{"format": "1"}',
-    "large": b'{"format": 1, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
-    "large objects": b'{"format": 1, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
+    "format of another type": b'{"format": "3"}',
+    "large": b'{"format": 3, "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
+    "large objects": b'{"format": 3, "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
 }
 
 

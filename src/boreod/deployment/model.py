@@ -145,6 +145,16 @@ class TableModel:
         """
         return self.detector.assess(self.prepare(batch, first_row), explain, novelty)
 
+    def log_odds(self, batch: Any, first_row: int = 1) -> NDArray:
+        """Return the log-odds of being an outlier for every row.
+
+        Parameters
+        ----------
+        batch, first_row
+            As in :meth:`prepare`.
+        """
+        return self.assess(batch, first_row, novelty=False).log_odds
+
     def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
 
