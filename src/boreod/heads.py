@@ -20,6 +20,7 @@ from boreod.scorers.foreign import fresh_copy
 PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
+FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
 NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
 
 
@@ -102,6 +103,7 @@ class ClassifierHead:
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
+        table = np.clip(table, -FARTHEST, FARTHEST)
         of_bags = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
         if np.isnan(of_bags).any():
             raise ValueError(
