@@ -193,8 +193,6 @@ class Budgeted(BaseEstimator):
         fitted = self.representation_.fitted_columns_
         prices = PriceLists(fitted, len(points), sample_rows(points))
         self._selector = Selector(self._training, prices, getattr(self, "penalty_", PENALTY))
-        if is_fresh(self.costs):
-            self._take_times(fresh=True)
         self._take_time_if_needed(self.costs, self._unit)
         self.costs_ = self._selector.prices.read(self.costs, self._unit)
 
@@ -205,7 +203,7 @@ class Budgeted(BaseEstimator):
 
     def _take_time_if_needed(self, costs: Any, unit: str) -> None:
         if needs_clock(costs, unit) and self._selector.prices.measured is None:
-            self._take_times(fresh=False)
+            self._take_times(fresh=is_fresh(costs))
 
     def _within(self, budget: Any, costs: Any, selection: Any, fill: Any) -> Self:
         """Do the work of :meth:`within`, but choose no threshold."""

@@ -19,6 +19,7 @@ from boreod.scored_view import FittedScorer
 from boreod.selection.costs import SECONDS, Costs
 
 ROUNDS = 3
+PATIENCE = 0.1  # seconds for what every prediction pays: a busy machine needs more rounds
 SCORE_ROWS = 64
 GEOMETRY_ROWS = 6
 RESERVE = 1.25  # batches with cold caches take longer than the fastest of some warm calls
@@ -55,12 +56,12 @@ def measured_costs(
 def _measure(fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work) -> Costs:
     many = sample[np.arange(CALL_ROWS) % len(sample)]
     table = np.full((CALL_ROWS, len(fitted.names)), 0.5)
-    each = seconds(lambda: per_column(table)) / table.size
+    each = seconds(lambda: per_column(table), PATIENCE) / table.size
     own = dict.fromkeys(fitted.names, max(each, SMALLEST))
     for detector in fitted.detectors:
         own[detector.label] += seconds(partial(detector.score, many)) / CALL_ROWS
     needs: dict[str, dict[str, float]] = {}
-    base = seconds(lambda: (distinct_rows(many), per_row(many))) / CALL_ROWS
+    base = seconds(lambda: (distinct_rows(many), per_row(many)), PATIENCE) / CALL_ROWS
     for view in fitted.views:
         for name, work, needed in _time_view(view, sample):
             own[name] += work
@@ -75,13 +76,17 @@ def sample_rows(points: NDArray) -> NDArray:
     return np.ascontiguousarray(points[chosen])
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of some calls with the reserve; the first may compile."""
-    fastest = np.inf
-    for _ in range(ROUNDS):
+def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
+    """Return the seconds of the fastest of some calls with the reserve; the first may compile.
+
+    There are as many calls as the patience, in seconds, allows, and at least a few.
+    """
+    fastest, spent, rounds = np.inf, 0.0, 0
+    while rounds < ROUNDS or spent < patience:
         started = time.perf_counter()
         work()
-        fastest = min(fastest, time.perf_counter() - started)
+        took = time.perf_counter() - started
+        fastest, spent, rounds = min(fastest, took), spent + took, rounds + 1
     return RESERVE * fastest
 
 

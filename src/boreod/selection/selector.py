@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boreod.engine import Engine
 from boreod.metrics import auc
 from boreod.selection.budgets import read_budget, round_up, show_cost
-from boreod.selection.costs import Costs
+from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import PriceLists, check_units
 from boreod.selection.single import Singles
 from boreod.selection.stability import Paths, stable_set
@@ -181,8 +181,10 @@ def _check_affordable(budget: float, costs: Costs) -> None:
     unit = costs.unit
     cheapest = int(np.argmin(costs.alone))
     if costs.alone[cheapest] > budget:
+        busy = ", or measure again if the machine was busy: costs='fresh' (--costs fresh)"
         raise ValueError(
             f"`budget` is {show_cost(budget, unit)}, but the cheapest column, "
             f"{costs.names[cheapest]!r}, costs "
-            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it."
+            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it"
+            f"{busy if unit == SECONDS else ''}."
         )
