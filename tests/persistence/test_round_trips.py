@@ -244,3 +244,12 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
         assert facts.judged == 270
         assert 0.5 < facts.auc <= 1.0
         assert 0.1 < facts.average_precision <= 1.0
+
+
+def test_prices_of_very_many_columns_are_left_out(labelled, tmp_path):
+    """A manifest must stay small: then only columns in use keep their prices."""
+    model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(*labelled)
+    own = {f"knn_{k}@s{view:03d}": 1e-6 for k in range(1, 101) for view in range(100)}
+    model.costs_ = Costs({**dict.fromkeys(model.columns_, 1e-6), **own}, unit="s")
+    save_model(model, tmp_path / "a.boreod")
+    assert load_model(tmp_path / "a.boreod").costs_.names == model.columns_

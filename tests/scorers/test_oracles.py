@@ -60,3 +60,25 @@ def test_parameters_reach_the_formula(scorer, rows, column):
     scores = column(rows, scorer, 10)
     assert_allclose(scores, expected, rtol=1e-9, atol=1e-12)
     assert not np.allclose(scores, column(rows, scorer.name, 10))
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("backend", ["brute", "tree"])
+@pytest.mark.parametrize("table", ["rows", "grid"])
+def test_rows_from_anywhere(table, backend, name, request):
+    """Far rows are where formulas cancel; the variance of angles loses three digits there."""
+    points, k = request.getfixturevalue(table), 10
+    random = np.random.default_rng(0)
+    shape = (25, points.shape[1])
+    values = random.choice([0, 1e-300, 1, 1e7, 1e9, 1e18, 1e150], shape)
+    new = np.vstack([values * random.choice([-1, 1], shape), points[:3] + 1e-9])
+    new[-1, 0] = 4915112345678.0
+    known = (new[:, np.newaxis] == points).all(axis=2).any(axis=1)
+    new = new[~known]  # these would leave themselves out
+    model = OutlierRepresentation([name], [k], passthrough=False, neighbors=backend).fit(points)
+    with np.errstate(all="ignore"):
+        expected = as_finite(
+            oracle(name).new_rows(points, new, k), oracle(name).in_sample(points, k)
+        )
+    found = model.transform(new)[:, 0]
+    assert_allclose(found, expected, rtol=1e-6 if name == "abod" else 1e-9, atol=1e-12)

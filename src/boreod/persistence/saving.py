@@ -47,6 +47,8 @@ from boreod.scaling import MinMax, Rank
 from boreod.selection import Costs
 from boreod.training import Training
 
+MOST_PRICES = 5000  # columns; a manifest must stay small
+
 
 def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
     """Return manifest, arrays, and the arrays as bytes."""
@@ -82,7 +84,7 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = pack(arrays)
     slope, shift = float(ensemble.correction.slope), float(ensemble.correction.shift)
-    costs = _describe_costs(model.costs_)
+    costs = _describe_costs(model.costs_, model.columns_)
     manifest = Manifest(
         format=FORMAT,
         versions=_versions(),
@@ -222,8 +224,10 @@ def _describe_classes(classes: NDArray) -> StoredClasses:
     return StoredClasses(classes.dtype.name, [encode("y", label) for label in classes.tolist()])
 
 
-def _describe_costs(costs: Costs) -> StoredCosts:
-    """Return the prices of all columns that have one."""
+def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
+    """Return the prices of all columns that have one, of very many only those in use."""
+    if len(costs.own) > MOST_PRICES:
+        costs = costs.only([name for name in columns if name in costs.own])
     own = {name: float(price) for name, price in costs.own.items()}
     needs = {
         name: {part: float(amount) for part, amount in parts.items()}
@@ -237,7 +241,7 @@ def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | No
         return None
     choice = model.selection_
     used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
-    then = _describe_costs(choice.costs)  # times may have been taken again
+    then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
     return StoredSelection(
         list(choice.columns),
         used,
