@@ -118,7 +118,7 @@ def test_out_of_bag_scores_are_honest():
 def test_out_of_bag_by_hand(data):
     X, y = data
     model = fit((X, y), n_bags=30)
-    odds = model._ensemble.head.log_odds(model._represent(X))
+    odds = model._ensemble.head.log_odds(model.represent(X))
     from boreod.bagging import draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)

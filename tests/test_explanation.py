@@ -46,7 +46,7 @@ def test_one_bag_is_plain_products(data):
     model = BORE(OutlierRepresentation(["knn"], [5]), n_bags=1, share=0.9, random_state=0)
     with pytest.warns(UserWarning, match="in every bag"):
         model.fit(*data)
-    table = model._represent(data[0])
+    table = model.represent(data[0])
     expected = (table - model._ensemble.base) * model._ensemble.head.coefficients[0]
     assert_allclose(model.explain(data[0]).contributions, expected, rtol=1e-9, atol=1e-9)
 

@@ -222,17 +222,17 @@ def test_what_goes_wrong_leaves_nothing(
     output, place, failure, model, source, tmp_path, monkeypatch
 ):
     owner, method = {
-        "score": (TableModel, "log_odds"),
+        "score": (TableModel, "assess"),
         "write": (folders.Store, "ranked"),
     }[place]
     original, calls = getattr(owner, method), []
 
-    def fail_later(*arguments):
+    def fail_later(*arguments, **options):
         calls.append(1)
         if len(calls) > (2 if output == "out" else 2 * (place == "score")):
             assert any(name.endswith(".part") for name in os.listdir(tmp_path))
             raise failure
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(owner, method, fail_later)
     with pytest.raises((KeyboardInterrupt, OSError, TableError)):

@@ -167,7 +167,7 @@ def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, m
         return original(*_, **__)
 
     owner, method = {
-        "score": (TableModel, "log_odds"),
+        "score": (TableModel, "assess"),
         "spool": (Spool, "write"),
         "write": (writing_module, "with_ranks"),
     }[place]

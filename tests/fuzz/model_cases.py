@@ -81,7 +81,9 @@ def _check_log_odds(model: Any, table: Path) -> None:
     with open_table(table, types=model.types, columns=model.inputs) as reader:
         for batch in reader:
             check_finite(model.log_odds(batch), "log-odds")
-            check_finite(model.explain(batch).log_odds, "explained log-odds")
+            found = model.assess(batch, explain=True)
+            check_finite(found.log_odds, "explained log-odds")
+            check_finite(found.novelty.times_usual, "distances")
 
 
 def _bytes(one: bytes, two: bytes, random: Random) -> bytes:

@@ -40,18 +40,17 @@ def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
     from boreod import BORE
 
-    honest = BORE.decision_function
+    honest = BORE.assess
 
-    def spoilt(self: Any, X: Any) -> np.ndarray:
-        odds = honest(self, X)
-        odds[-1] = np.nan
-        return odds
+    def spoilt(self: Any, *arguments: Any) -> Any:
+        found = honest(self, *arguments)
+        return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
 
-    BORE.decision_function = spoilt
+    BORE.assess = spoilt
     try:
         return table_cases.run(folder, settings)
     finally:
-        BORE.decision_function = honest
+        BORE.assess = honest
 
 
 def unfinished(folder: Path, settings: dict[str, Any]) -> str:

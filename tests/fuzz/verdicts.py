@@ -71,14 +71,15 @@ def check_folder(folder: Path, expected: list[str]) -> None:
 def check_scores(path: Path, whole: bool) -> None:
     """Raise for probabilities that are none, and for ranks in another order.
 
-    ``whole`` tells that all ranks must be there.
+    ``whole`` tells that all ranks must be there. Novel rows come first, and are all alerts.
     """
-    probabilities, ranks = _read_scores(path)
+    probabilities, ranks, alerts = _read_scores(path)
     check_finite(probabilities, "probabilities")
     if len(ranks) == 0 or probabilities.min() < 0.0 or probabilities.max() > 1.0:
         raise Wrong(f"there are {len(ranks)} rows, or probabilities beyond 0 and 1")
     by_rank = np.argsort(ranks, kind="stable")
-    if (np.diff(probabilities[by_rank]) > 0.0).any():
+    n_novel = int(np.flatnonzero(np.append(True, np.diff(probabilities[by_rank]) > 0.0))[-1])
+    if not alerts[by_rank][:n_novel].all():
         raise Wrong("ranks do not follow the probabilities")
     ordered, places = ranks[by_rank], np.arange(1, len(ranks) + 1)
     shared = np.append(False, ordered[1:] == ordered[:-1])  # rows of one score have one rank
@@ -92,8 +93,8 @@ def signature(text: str) -> str:
     return re.sub(r"-?\d[\d.e+-]*|\b(nan|-?inf)\b", "#", line)[:160]
 
 
-def _read_scores(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read two columns with other means than those that wrote them."""
+def _read_scores(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read three columns with other means than those that wrote them."""
     if path.suffix in (".parquet", ".arrow"):
         import pyarrow.feather
         import pyarrow.parquet
@@ -101,7 +102,7 @@ def _read_scores(path: Path) -> tuple[np.ndarray, np.ndarray]:
         parquet = path.suffix == ".parquet"
         read = pyarrow.parquet.read_table if parquet else pyarrow.feather.read_table
         table = read(path)
-        return table["probability"].to_numpy(), table["rank"].to_numpy()
+        return tuple(table[name].to_numpy() for name in ("probability", "rank", "outlier"))
     with path.open(encoding="utf-8", newline="") as file:
         if path.suffix == ".jsonl":
             lines = [json.loads(line) for line in file]
@@ -109,5 +110,8 @@ def _read_scores(path: Path) -> tuple[np.ndarray, np.ndarray]:
             usual = csv.field_size_limit(2**31 - 1)
             lines = list(csv.DictReader(file))
             csv.field_size_limit(usual)  # it counts for the library too
-    pairs = [(float(line["probability"]), int(line["rank"])) for line in lines]
-    return np.array([one for one, _ in pairs]), np.array([two for _, two in pairs])
+    return (
+        np.array([float(line["probability"]) for line in lines]),
+        np.array([int(line["rank"]) for line in lines]),
+        np.array([str(line["outlier"]).lower() == "true" for line in lines]),
+    )

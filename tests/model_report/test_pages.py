@@ -17,6 +17,7 @@ SECTIONS = [
     "Do the probabilities come true?",
     "Alerts and thresholds",
     "The most suspicious rows",
+    "Rows unlike the training rows",
     "The columns in use",
     "Quality over cost",
     "A map of the rows",

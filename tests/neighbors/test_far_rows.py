@@ -1,8 +1,7 @@
 """Exact search against float64 sums in the order of the columns, for rows from anywhere.
 
 Far from the table float32 tells no candidates apart, and many candidates at one distance do not fit
-into the buffers of brute force. The number of cases is that of the Hypothesis profile: 500 here,
-20,000 with ``--hypothesis-profile=long``.
+into the buffers of brute force. There are 500 cases, or 20,000 with ``--hypothesis-profile=long``.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -144,6 +143,7 @@ def check(points, rows, k, metric, random):
     assert_array_equal(answers[0][1], answers[1][1])
 
 
+@settings(max_examples=max(500, settings().max_examples))
 @given(cases())
 def test_search_equals_float64(case):
     check(*case)

@@ -136,7 +136,7 @@ def test_every_score_alone(scorer, backend, data, tmp_path):
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     training_scores = model._training.table
-    assert_array_equal(loaded._represent(X), training_scores)
+    assert_array_equal(loaded.represent(X), training_scores)
     one = loaded.representation_.keep([f"{scorer}_12"])
     points = loaded._scale_input(new)
     assert_array_equal(one.compute(points), model.representation_.compute(points)[:, [1]])
