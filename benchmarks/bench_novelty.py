@@ -17,7 +17,7 @@ from boreod import BORE, OutlierRepresentation
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import SETS, folder, load
 
-SPLITS = 20
+SPLITS = 60
 MOVED = 200
 SHARES = (0.05, 0.25, 1.0)  # of the training outliers that are labelled
 MOST_ROWS = 5000

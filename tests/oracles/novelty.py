@@ -20,7 +20,7 @@ def p_value(distance, of_training, codes):
     return (1 + sum(d >= distance for d in others)) / (len(others) + 1)
 
 
-def is_novel(distance, of_training, codes, factor=3.0):
+def is_novel(distance, of_training, codes, factor=4.0):
     """Nobody is as far, and it is far beyond the 99th percentile."""
     others = [d for d, code in zip(of_training, codes, strict=True) if code != 1]
     at_floor = p_value(distance, of_training, codes) == 1 / (len(others) + 1)
