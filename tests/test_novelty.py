@@ -189,6 +189,13 @@ def test_thresholds_count_novel_rows(labelled_rows):
     assert model.choose_threshold(0.3, novelty=True) == 0.3
 
 
+def test_distances_beyond_all_measure():
+    """Training rows that are nearly copies, and a row at the end of the world."""
+    seen = SeenRows(["a"], np.zeros(1), np.ones(1), np.full(50, 1e-300), np.zeros(50, int))
+    found = seen.compare(np.array([[1e150]]), np.array([1e150]))
+    assert found.words() == ["novel: 1e+300 times the usual distance"]
+
+
 def test_dask_collections_are_refused(labelled_rows):
     dask = pytest.importorskip("dask.array")
     X, y = labelled_rows

@@ -66,8 +66,8 @@ class Novelty:
     def times_usual(self) -> NDArray:
         """Distances as multiples of the usual one."""
         distances = np.zeros(len(self.novel)) if self.distances is None else self.distances
-        scale = self.usual or 1.0
-        return np.minimum(distances / scale, MOST_RANGES)
+        with np.errstate(over="ignore"):
+            return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
 
     def outside(self) -> list[str | None]:
         """Name the columns outside their ranges, the farthest first; None if all are inside.

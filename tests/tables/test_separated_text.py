@@ -1,12 +1,15 @@
 """Separated text: separators, headers, types, missing values, encodings."""
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boreod.tables import Column, TableError, open_table, read_table
+from boreod.tables.errors import option
 from boreod.tables.sniffing import find_separator
 
 
@@ -173,3 +176,39 @@ def test_numbers_are_read_to_the_last_bit(tmp_path_factory, cells, rows):
     assert [value for batch in batches for value in batch["a"].to_pylist()] == expected
     assert {batch.num_rows for batch in batches[:-1]} <= {rows}
     assert len({str(batch.schema) for batch in batches}) == 1
+
+
+SLOW = """
+import sys, time
+from boreod.tables import TableError, open_table, sources
+honest = sources.TextSource._next
+def slow(self):
+    time.sleep(0.05)
+    return honest(self)
+sources.TextSource._next = slow
+try:
+    with open_table(sys.argv[1]) as reader:
+        list(reader)
+except TableError as error:
+    print(error)
+"""
+
+
+def test_an_error_while_pyarrow_reads_ahead_does_not_end_the_process(tmp_path):
+    """Its thread must be done when the interpreter ends, or both die of it."""
+    path = tmp_path / "long.csv"
+    path.write_text('a,b\n1,"' + "x," * 4_000_000)
+    for _ in range(3):
+        result = subprocess.run(
+            [sys.executable, "-c", SLOW, str(path)], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stderr
+        assert "is longer than 2 MB" in result.stdout
+
+
+def test_names_longer_than_names_are(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a," + "b" * 10_001 + "\n1,2\n")
+    with pytest.raises(TableError, match=r"Column 2 of .* has a name of 10001 letters, of at most"):
+        read_table(path)
+    assert len(option("id", "x" * 5000)) < 300

@@ -6,11 +6,10 @@ from typing import Any
 
 from boreod.preparation.steps import CategoryStep, NumberStep, PresenceStep, Step
 from boreod.preparation.summary import ColumnSummary
-from boreod.tables.errors import TableError, shortened
+from boreod.tables.errors import LONGEST_NAME, TableError, shortened
 
 VERSION = 1
 MOST = 100_000  # columns or levels; more is no table of ours
-LONGEST = 10_000  # letters of a name
 
 
 def step_to_dict(step: Step) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def words(data: Any) -> tuple[str, ...]:
 
 def word(data: Any) -> str:
     """Return a word."""
-    if not isinstance(data, str) or len(data) > LONGEST:
+    if not isinstance(data, str) or len(data) > LONGEST_NAME:
         raise broken(f"{shortened(data)} instead of a word")
     return data
 

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from boreod.tables.arrow import pa
 
+LONGEST_NAME = 10_000  # letters of the name of a column
+LONGEST_SHOWN = 200  # letters of it in advice
+
 
 class TableError(ValueError):
     """A table that cannot be read, written or prepared; the message says what to do."""
@@ -54,13 +57,19 @@ def option(name: str, *columns: str) -> str:
     >>> option("drop", "day", "name of payee")
     "--drop day --drop 'name of payee'"
     """
-    return " ".join(f"--{name} {shlex.quote(column)}" for column in columns)
+    shown = (c if len(c) <= LONGEST_SHOWN else c[: LONGEST_SHOWN - 3] + "..." for c in columns)
+    return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
 def check_names(names: list[str], shown: str) -> None:
-    """Refuse tables in which a column name is there twice."""
+    """Refuse tables in which a column name is there twice, or longer than any name is."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
+        if len(name) > LONGEST_NAME:
+            raise TableError(
+                f"Column {position} of {shown} has a name of {len(name)} letters, of at most "
+                f"{LONGEST_NAME}: {shortened(name)}. Rename it."
+            )
         if name in seen:
             raise TableError(
                 f"Columns must have distinct names; {shown} has {shortened(name)} as column "

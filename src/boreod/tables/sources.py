@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import sys
+import threading
 import zlib
 from typing import Any
 
@@ -11,6 +12,7 @@ from boreod.tables.errors import TableError, reading
 from boreod.tables.formats import STANDARD
 
 CHUNK = 1 << 20
+PATIENCE = 0.3  # seconds
 GZIP = b"\x1f\x8b"
 FOREIGN = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -35,6 +37,9 @@ class TextSource(io.RawIOBase):
 
     def __init__(self, path: str, encoding: str | None) -> None:
         super().__init__()
+        self._reading = threading.RLock()
+        self._told_the_end = threading.Event()
+        self._was_read = False
         self.shown = "standard input" if path == STANDARD else path
         self.encoding = encoding or "utf-8-sig"
         self.quotes = 0
@@ -67,16 +72,32 @@ class TextSource(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most so many."""
-        data = self.head(size if size >= 0 else sys.maxsize)
-        self.skip(len(data))
-        return data
+        self._was_read = True
+        with self._reading:
+            data = b"" if self.closed else self.head(size if size >= 0 else sys.maxsize)
+            self.skip(len(data))
+            if not data:
+                self._told_the_end.set()
+            return data
 
     def close(self) -> None:
-        """Close the file; standard input stays open."""
-        if not self.closed and self._raw is not _standard_input():
-            self._stream.close()
-            self._raw.close()
-        super().close()
+        """Close the file; standard input stays open.
+
+        A thread of pyarrow may read ahead. It is waited for until it has found the end: one that
+        reads while the interpreter ends would take the process with it. One that waits for a pipe
+        is left alone.
+        """
+        waited = self._reading.acquire(timeout=PATIENCE)
+        try:
+            if not self.closed and self._raw is not _standard_input():
+                self._stream.close()
+                self._raw.close()
+            super().close()
+        finally:
+            if waited:
+                self._reading.release()
+        if self._was_read:
+            self._told_the_end.wait(PATIENCE)
 
     def _next(self) -> bytes:
         """Return the next chunk as UTF-8; empty at the end or within a letter."""
