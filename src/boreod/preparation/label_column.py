@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from boreod.preparation.values import as_text, column_of
 from boreod.tables.arrow import pa, pc
 from boreod.tables.cells import MISSING
-from boreod.tables.errors import TableError, listed, shortened
+from boreod.tables.errors import TableError, listed, option, shortened
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
 
@@ -62,7 +62,7 @@ def _read_words(found: list[str], name: str, rarest: str) -> list[int]:
         raise TableError(
             f"Column {shortened(name)} must hold 0 and 1, true and false or yes and no as labels "
             f"(empty for unlabelled rows); it holds {listed(found, 5)}. Say which value marks an "
-            f"outlier: `outlier_label` (--outlier-label {shlex.quote(rarest)}, if the rarest)."
+            f"outlier: `outlier_label` ({option('outlier-label', rarest)}, if the rarest)."
         )
     minus_one = [_canonical(value) == UNLABELLED for value in found]
     if any(minus_one) and OUTLIER in codes and INLIER not in codes:

@@ -37,7 +37,7 @@ class COF(Scorer):
         """Return the own chaining distance over the mean of the neighbors'."""
         own, reference = described[-1].own, described[-1].reference
         around = mean_over_neighbors(reference, block.indices, ks)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.where((own == 0) & (around == 0), 1.0, own / around)
 
 

@@ -43,7 +43,7 @@ class LoOP(Scorer):
         """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
         own, reference = described[-1].own, described[-1].reference
         around = mean_over_neighbors(reference, block.indices, ks)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             excess = np.maximum(own / around - 1.0, 0.0)
         return np.where(np.isfinite(excess), excess, 0.0)
 
