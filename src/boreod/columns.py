@@ -139,15 +139,17 @@ class FittedColumns:
             if len(distinct) < len(points):
                 table, isolation = self._compute_distinct(points[distinct], engine, wanted)
                 table = table[place]
-                table[:, self._raw_to] = points[:, self._raw_from]  # 0.0 and -0.0 are copies
+                if wanted.scores:  # 0.0 and -0.0 are copies, but not the same
+                    table[:, self._raw_to] = points[:, self._raw_from]
                 return table, isolation[place]
         return self._compute_distinct(points, engine, wanted)
 
     def _compute_distinct(
         self, points: NDArray, engine: Engine, wanted: Wanted
     ) -> tuple[NDArray, NDArray]:
-        """Return columns and isolation; what is not wanted is left unset."""
-        table, isolation = unset((len(points), len(self.names))), unset(len(points))
+        """Return columns and isolation; without scores there are no columns."""
+        width = len(self.names) if wanted.scores else 0
+        table, isolation = unset((len(points), width)), unset(len(points))
 
         def take(item: tuple[slice, NDArray], found: tuple[list[NDArray], NDArray | None]) -> None:
             if wanted.scores:
