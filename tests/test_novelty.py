@@ -143,6 +143,16 @@ def test_tables_of_copies():
     assert np.isfinite(found.times_usual).all()
 
 
+@pytest.mark.parametrize("scaling", ["minmax", None])
+def test_tables_of_nothing_but_copies(scaling):
+    """Distances have no measure there but the range of the columns."""
+    X = np.repeat([[1.0, 3.0], [2.0, 5.0]], 30, axis=0)
+    y = np.isin(np.arange(60), [30, 31, 40])
+    model = BORE(KNN, input_scaling=scaling, random_state=0).fit(X, y)
+    rows = [[1.0, 3.0], [1.000000001, 3.0], [1.5, 4.0], [100.0, 4.0]]
+    assert model.novelty(rows).novel.tolist() == [False, False, False, True]
+
+
 @pytest.mark.parametrize(
     "views", [["full"], ["sample:64"], ["sample:64", "full"], ["manhattan"], ["cosine"]]
 )

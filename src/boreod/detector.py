@@ -265,7 +265,8 @@ class BORE(ClassifierMixin, Predicting):
         bagging = Bagging(*bags.rows.shape)
         names = [str(name) for name in _check_feature_names_in(self)]
         table = representation.fit_compute(points, names, bagging)
-        self.seen_ = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes)
+        ranges = rows.min(axis=0), rows.max(axis=0)
+        self.seen_ = SeenRows(names, *ranges, None, codes, self._input_scaler is not None)
         scaler = SCALERS[self.scaling]().fit(table)
         self._training = Training(
             representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]

@@ -123,6 +123,8 @@ class SeenRows:
         Distance of every training row to its 10th neighbor; None if no neighbors are searched.
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
+    scaled
+        Whether columns are brought to [0, 1] before distances are measured.
     """
 
     columns: Sequence[str]
@@ -130,15 +132,20 @@ class SeenRows:
     high: NDArray
     isolation: NDArray | None
     codes: NDArray = field(repr=False)
+    scaled: bool = True
 
     @cached_property
     def usual(self) -> float:
         """The 99th percentile of the distances of rows that are not labelled outlier.
 
         If nearly all rows are copies of others it is 0, and the largest distance takes its place.
+        If all are copies, distances have no measure but the range of the columns.
         """
         known = self._ascending
-        return float(np.quantile(known, PERCENTILE) or known[-1]) if len(known) else 0.0
+        if not len(known):
+            return 0.0
+        extent = 1.0 if self.scaled else float(np.max(self.high - self.low, initial=0.0)) or 1.0
+        return float(np.quantile(known, PERCENTILE) or known[-1] or extent)
 
     @property
     def limit(self) -> float:

@@ -13,6 +13,7 @@ from boreod.deployment import (
     score_frame,
     score_table,
 )
+from boreod.tables import TableError
 from deployment.desk import small_model, write
 
 PHONE = 4915112345678.0
@@ -91,6 +92,7 @@ def test_raw_columns_only_tell_ranges(odd, tmp_path):
     assert not model.detector.searches_
     summary, table = scored(model, odd, tmp_path)
     assert summary.novel is None
+    assert any("novel rows are not known" in note for note in summary.notes)
     assert table.column_names == ["id", "probability", "rank", "outlier", "outside"]
     assert table["outside"].to_pylist()[0].startswith("amount ")
 
@@ -102,6 +104,15 @@ def test_explanations_name_novel_rows_first(model, odd):
     assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.codes != 1) + 1))
     plain = explain_top(model, odd.to_batches(), 5, novelty=False)
     assert all(item.novel is item.outside is item.novelty is None for item in plain)
+
+
+def test_values_that_cannot_be_squared_are_named_by_their_row(model, odd, tmp_path):
+    amounts = odd["amount"].to_numpy().copy()
+    amounts[122] = -1e151
+    place = odd.column_names.index("amount")
+    table = odd.set_column(place, "amount", pa.array(amounts))
+    with pytest.raises(TableError, match=r"numbers up to 1e\+150; row 123 holds -1e\+151"):
+        scored(model, table, tmp_path, batch_rows=50)
 
 
 def test_whatever_the_threshold(model, odd, tmp_path):

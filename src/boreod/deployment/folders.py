@@ -98,7 +98,9 @@ def score_folder(
                 writer.write(batch)
         written, files = writer.rows, 1
     known = novel if scoring.tells_novelty else None
-    return ScoreSummary(table.rows, outliers, known, scoring.threshold, written, files=files)
+    return ScoreSummary(
+        table.rows, outliers, known, scoring.threshold, written, scoring.notes, files
+    )
 
 
 @dataclass(frozen=True)

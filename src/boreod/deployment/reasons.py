@@ -6,6 +6,8 @@ from boreod.explanation import Explanation
 from boreod.novelty import Novelty
 from boreod.tables.arrow import pa
 
+LONG = 1e5  # contributions from here on are written with an exponent
+
 
 def reason_columns(
     explanation: Explanation, number: int, novelty: Novelty | None = None
@@ -50,7 +52,8 @@ def write_reason(name: str, contribution: float) -> str:
 
     Examples
     --------
-    >>> write_reason("amount", 2.31)
-    'amount +2.3'
+    >>> write_reason("amount", 2.31), write_reason("knn", 4.0772e150)
+    ('amount +2.3', 'knn +4.08e+150')
     """
-    return f"{name} {contribution:+.1f}"
+    spelled = f"{contribution:+.1f}" if abs(contribution) < LONG else f"{contribution:+.3g}"
+    return f"{name} {spelled}"

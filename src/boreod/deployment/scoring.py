@@ -73,6 +73,17 @@ class Scoring:
         return self.novelty and self.model.detector.searches_
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said about all rows."""
+        if not self.novelty or self.tells_novelty:
+            return ()
+        return (
+            "The model uses raw columns only and searches no neighbors: novel rows are not known "
+            "and raise no alert. The column `outside` names values beyond the training range; a "
+            "larger budget would tell more.",
+        )
+
+    @property
     def added(self) -> list[tuple[str, Any]]:
         """Names and pyarrow types of the columns that scoring adds."""
         columns = [("probability", pa.float64()), ("outlier", pa.bool_())]

@@ -115,7 +115,7 @@ def score_table(
                 novel += int(is_novel(suspicion).sum())
                 spool.write(scored, suspicion)
                 progress.advance()
-        notes = tuple(reader.notes)
+        notes = (*reader.notes, *scoring.notes)
         with Progress("writing", spool.batches, verbose) as progress:
             for batch in ranked_rows(spool.ranked(), top):
                 writer.write(batch)

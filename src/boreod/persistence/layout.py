@@ -220,4 +220,6 @@ _RANGES: dict[str, Callable[[float, float], bool]] = {
     "gradients": _is_not_negative,
     # descriptions: the density of a clump of copies is infinite
     **dict.fromkeys(DESCRIPTIONS, _is_no_nan),
+    "bandwidth": _is_not_negative,
+    "log_kernel_density": _is_finite,  # also of copies, whose bandwidth is 0
 }

@@ -96,6 +96,7 @@ def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         arrays["seen.high"],
         arrays.get(ISOLATION),
         arrays[LABELS].astype(np.int64),
+        scaled,
     )
     fitted.oob_proba_ = arrays[PROBABILITIES]
     fitted._training = _labels(manifest.training, arrays[LABELS].astype(np.int64))

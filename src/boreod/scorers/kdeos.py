@@ -43,7 +43,7 @@ class KDEOS(Scorer):
     formula = "normal cdf of (mean - own) / sd of kernel densities over p and its neighbors"
     reads = "reverse"
     min_k = 3
-    descriptions = ("bandwidth", "log_bandwidth", "log_density")
+    descriptions = ("bandwidth", "log_bandwidth", "log_kernel_density")
 
     def __init__(self, scale: float = 0.5, dimension: float = 2.0) -> None:
         self.scale = positive("scale", scale)
@@ -59,7 +59,7 @@ class KDEOS(Scorer):
         with np.errstate(divide="ignore"):
             return np.log(described[0].own)
 
-    def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+    def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
         reverse = block.reverse
         return _log_density(
