@@ -132,7 +132,7 @@ class Scoring:
         if twice:
             raise TableError(
                 f"The table has columns that are called like results: {listed(twice)}. Rename "
-                "them, or carry other columns (--id)."
+                "them, or carry other columns (--id) or none (--no-ids)."
             )
 
     def score(self, batch: Any, first_row: int = 1) -> tuple[Any, NDArray]:
