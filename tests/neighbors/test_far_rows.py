@@ -149,7 +149,7 @@ def test_search_equals_float64(case):
     check(*case)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["skewed", "huge column", "small", "copies"])
 @pytest.mark.parametrize("rows", ROWS)
 def test_many_rows_on_two_threads(kind, rows):
     """A batch of 5000, cut in other places and on two threads, is what it is in one."""

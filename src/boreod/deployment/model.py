@@ -16,9 +16,10 @@ from boreod.detector import BORE
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.prediction import Assessment
 from boreod.preparation import Preparation
+from boreod.rows import LARGEST
 from boreod.selection import BudgetCurve
 from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError
+from boreod.tables.errors import TableError, shortened
 from boreod.tables.writer import check_target
 
 
@@ -127,6 +128,7 @@ class TableModel:
             Number of its first row, for errors.
         """
         rows = self.preparation.transform(batch, first_row=first_row)
+        _refuse_large(rows, self.preparation.names_, first_row)
         return name_columns(rows, self.preparation.names_) if self._is_named else rows
 
     def assess(
@@ -188,6 +190,17 @@ def name_columns(rows: NDArray, names: list[str]) -> Any:
     """
     columns = [pa.array(np.ascontiguousarray(rows[:, place])) for place in range(len(names))]
     return pa.table(columns, names=names)
+
+
+def _refuse_large(rows: NDArray, names: list[str], first_row: int) -> None:
+    """Refuse values whose squares are not finite, by the number of their row in the table."""
+    large = np.abs(rows) > LARGEST
+    if large.any():
+        row, column = np.argwhere(large)[0]
+        raise TableError(
+            f"Column {shortened(names[column])} must hold numbers up to {LARGEST:.0e}; row "
+            f"{first_row + row} holds {rows[row, column]:g}. Correct it, or leave it empty."
+        )
 
 
 def check_model_path(path: str | PathLike[str], inputs: list[str]) -> None:

@@ -10,7 +10,6 @@ from boreod.tables.cells import Cell, to_kind
 from boreod.tables.errors import TableError, option, shortened
 from boreod.tables.plain_types import kind_of, plain_column, plain_schema
 
-LARGEST = 1e150  # as boreod.rows allows: squares of differences stay finite
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
 
 
@@ -53,7 +52,6 @@ def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray
         column = _from_integers(column, name, first_row)
     values = column.to_numpy(zero_copy_only=False).astype(np.float64)
     _refuse(np.isinf(values), values, name, first_row, "finite numbers")
-    _refuse(np.abs(values) > LARGEST, values, name, first_row, f"numbers up to {LARGEST:.0e}")
     if kind == "boolean":
         wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
         _refuse(wrong, values, name, first_row, "true or false (1 or 0)")
