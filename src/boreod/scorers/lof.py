@@ -33,7 +33,7 @@ class LOF(Scorer):
         """Return the mean density of the neighbors over the own density."""
         own, reference = described[-1].own, described[-1].reference
         around = mean_over_neighbors(reference, block.indices, ks)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are replaced later
+        with np.errstate(all="ignore"):  # infinities are replaced later
             return np.where(np.isinf(own), 1.0, around / own)
 
 
