@@ -5,8 +5,8 @@ MINUTES ?= 10
 SEED ?=
 
 # Tests that run again with every index of the kernels checked.
-CHECKED := tests/test_compiled.py tests/neighbors tests/scorers tests/selection/test_pursuit.py \
-	tests/test_goldens.py tests/test_logistic.py tests/test_row_alone.py tests/test_scaling.py
+CHECKED := tests/test_compiled.py tests/neighbors tests/scores tests/selection/test_pursuit.py \
+	tests/ensemble/test_logistic.py tests/test_row_alone.py tests/representation/test_scaling.py
 
 .PHONY: demo test test-checked bench fuzz clean
 

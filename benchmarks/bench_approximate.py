@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from timing import report
 
 from boreod import BORE, InvertedLists
-from boreod.lookahead import SearchWarning
 from boreod.metrics import auc
+from boreod.representation.lookahead import SearchWarning
 
 N = 100_000
 
@@ -34,7 +34,7 @@ def compare(name: str, rows: NDArray, labels: NDArray) -> None:
         started = time.perf_counter()
         model = BORE(neighbors=search, random_state=0).fit(rows, known)
         seconds.append(time.perf_counter() - started)
-        areas.append(100 * auc(model.oob_proba_[judged], labels[judged] == 1))
+        areas.append(100 * auc(labels[judged] == 1, model.oob_proba_[judged]))
     recall = model.recall_[""]
     print(
         f"{name}: exact {seconds[0]:.1f} s, AUC {areas[0]:.2f}; inverted lists {seconds[1]:.1f} s, "

@@ -39,7 +39,7 @@ def measure(name: str) -> None:
     scores = model.decision_function(rows)
     scored = time.perf_counter()
     judged = known == -1
-    quality = 100 * auc(scores[judged], labels[judged] == 1)
+    quality = 100 * auc(labels[judged] == 1, scores[judged])
     graph = model.representation_.fitted_columns_.views[0].scored.graph
     print(
         f"{name}: {len(rows)} rows, {graph.n_distinct} distinct, search {graph.backend.name}; fit "
@@ -50,8 +50,8 @@ def measure(name: str) -> None:
 
 def compare_searches() -> None:
     """Search http with its copies, and with as many distinct rows in the same places."""
-    from boreod.engine import Threads
     from boreod.neighbors import NeighborGraph
+    from boreod.parallel import Threads
 
     rows, _ = load("http")
     rows = (rows - rows.min(axis=0)) / np.ptp(rows, axis=0)

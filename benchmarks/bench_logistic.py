@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from timing import best_of_both, report
 
 from boreod import BORE
-from boreod.bagging import draw_bags
-from boreod.engine import Threads
-from boreod.heads import LogisticHead
+from boreod.ensemble.bags import draw_bags
+from boreod.ensemble.heads import LogisticHead
+from boreod.parallel import Threads
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import folder, load
@@ -64,7 +64,7 @@ def main() -> None:
         scaled = (part - part.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
         designs.append(np.hstack([np.ones((len(part), 1)), scaled]))
     engine = Threads(-1)
-    from boreod.logistic import fit_logistic
+    from boreod.ensemble.logistic import fit_logistic
 
     reached = np.array([fit_logistic(d[:, 1:], targets, PENALTY).objective for d in designs])
     for solver in ("lbfgs", "newton-cg", "newton-cholesky"):

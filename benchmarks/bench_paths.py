@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from timing import report, seconds
 
 from boreod import BORE
-from boreod.engine import Threads
-from boreod.logistic import standardization
+from boreod.ensemble.logistic import standardization
+from boreod.parallel import Threads
 from boreod.selection.costs import Costs
 from boreod.selection.stability import Paths
 

@@ -7,7 +7,7 @@ import numpy as np
 from timing import best_of_both, report, seconds
 
 from boreod import OutlierRepresentation
-from boreod.plan import PAPER_KS
+from boreod.representation.plan import PAPER_KS
 
 
 def fit_pyod(rows: np.ndarray) -> None:

@@ -34,7 +34,7 @@ def make_rows(number: int, seed: int) -> object:
 
 def prepare(number: int) -> None:
     """Write a model and, in batches, a table."""
-    from boreod.deployment import fit_table
+    from boreod.table_model import fit_table
     from boreod.tables import write_batches
 
     training = make_rows(3000, 99_999)
@@ -48,7 +48,7 @@ def prepare(number: int) -> None:
 
 def work(number: int) -> None:
     """Load the model, score the table if it has rows, and print seconds and peak memory in kB."""
-    from boreod.deployment import TableModel, score_table
+    from boreod.table_model import TableModel, score_table
 
     model = TableModel.load("model.boreod")
     started = time.perf_counter()

@@ -10,13 +10,12 @@ PAGES = {
     "boreod": "The detector, the representation, model files.",
     "boreod.baselines": "Methods to compare with.",
     "boreod.datasets": "Data sets of the paper, and some that need no download.",
-    "boreod.deployment": "Detectors of whole tables; needs `pip install boreod[data]`.",
+    "boreod.table_model": "Detectors of whole tables; needs `pip install boreod[data]`.",
     "boreod.evaluation": "Comparisons on the same splits.",
     "boreod.metrics": "How well scores rank outliers above inliers.",
-    "boreod.novelty": "How unlike the training rows other rows are.",
+    "boreod.ensemble.novelty": "How unlike the training rows other rows are.",
     "boreod.plots": "Pictures; needs `pip install boreod[report]`.",
-    "boreod.preparation": "From columns of a table to numbers; needs `pip install boreod[data]`.",
-    "boreod.tables": "Tables in and out, in batches; needs `pip install boreod[data]`.",
+    "boreod.tables": "Tables in and out; needs `pip install boreod[data]`.",
 }
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")
 

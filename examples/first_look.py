@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from boreod.datasets import load
-from boreod.deployment import fit_table, score_frame
+from boreod.documents import write_text
 from boreod.metrics import auc
-from boreod.model_report import make_report
-from boreod.report import write_text
+from boreod.report import make_report
+from boreod.table_model import fit_table, score_frame
 
 FOLDER = Path("demo")
 BUDGETS = ("20us", "60us", "200us")
@@ -41,12 +41,12 @@ def main() -> None:
 
     print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
     odds = model.log_odds(new)
-    print(f"  all columns                     {auc(odds, truth == 1):.3f}")
+    print(f"  all columns                     {auc(truth == 1, odds):.3f}")
     rows = model.prepare(new)
     for budget in BUDGETS:
         fast = model.detector.within(budget)
         what = f"within {budget} a row, {len(fast.columns_)} columns"
-        print(f"  {what:<31} {auc(fast.decision_function(rows), truth == 1):.3f}")
+        print(f"  {what:<31} {auc(truth == 1, fast.decision_function(rows)):.3f}")
 
     print("\nrank  probability  truth      what moved its log-odds most")
     for row in sorted(scored, key=lambda row: row["rank"])[:8]:

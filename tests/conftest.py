@@ -60,8 +60,8 @@ def grid():
 def column():
     """Return one score column of training rows, as the library computes it."""
 
-    def compute(points, scorer, k, **options):
-        model = OutlierRepresentation([scorer], [k], passthrough=False, **options)
+    def compute(points, score, k, **options):
+        model = OutlierRepresentation([score], [k], passthrough=False, **options)
         return model.fit_transform(points)[:, 0]
 
     return compute

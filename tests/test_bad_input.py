@@ -13,8 +13,8 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
 from boreod import ColumnsLeftOutWarning, OutlierRepresentation
-from boreod.engine import Threads
-from boreod.scorers import KDEOS, LDF, SCORERS, LoOP, Scorer
+from boreod.parallel import Threads
+from boreod.scores import KDEOS, LDF, SCORES, LoOP, Score
 
 GOOD = np.random.default_rng(0).normal(size=(150, 3))
 
@@ -114,24 +114,24 @@ def test_two_rows():
     ("options", "message"),
     [
         ({"ks": [5, 150]}, r"from 1 to 149 \(rows - 1\); got 150. Lower it or pass more rows"),
-        ({"scorers": ["lof_150"]}, "got 150"),
+        ({"scores": ["lof_150"]}, "got 150"),
         ({"ks": [0]}, "positive integers; got 0"),
         ({"ks": [2.5]}, "got 2.5"),
         ({"ks": [True]}, "got True"),
         ({"ks": []}, "at least one"),
         ({"ks": [3, 3]}, "each once"),
         ({"ks": "ten"}, "got 'ten'"),
-        ({"scorers": ["lofx"]}, "names among knn, knnw"),
-        ({"scorers": ["lof", "lof"]}, "'lof' twice"),
-        ({"scorers": [object()]}, "score_samples"),
-        ({"scorers": 3}, "got 3"),
-        ({"scorers": ["ldof"], "ks": [1]}, "'ldof' needs k of at least 2; got 1"),
-        ({"scorers": ["abod_2"]}, "'abod' needs k of at least 3"),
-        ({"scorers": [], "passthrough": False}, "no column"),
-        ({"scorers": [LDF(bandwidth=3.0), "ldf_10"]}, "'ldf' with different parameters"),
-        ({"scorers": [(5, "lof")]}, "name in a pair must be a text without '@'; got 5"),
-        ({"scorers": [Scorer]}, "must hold names"),
-        ({"scorers": [IsolationForest]}, "must hold names"),
+        ({"scores": ["lofx"]}, "names among knn, knnw"),
+        ({"scores": ["lof", "lof"]}, "'lof' twice"),
+        ({"scores": [object()]}, "score_samples"),
+        ({"scores": 3}, "got 3"),
+        ({"scores": ["ldof"], "ks": [1]}, "'ldof' needs k of at least 2; got 1"),
+        ({"scores": ["abod_2"]}, "'abod' needs k of at least 3"),
+        ({"scores": [], "passthrough": False}, "no column"),
+        ({"scores": [LDF(bandwidth=3.0), "ldf_10"]}, "'ldf' with different parameters"),
+        ({"scores": [(5, "lof")]}, "name in a pair must be a text without '@'; got 5"),
+        ({"scores": [Score]}, "must hold names"),
+        ({"scores": [IsolationForest]}, "must hold names"),
         ({"views": [], "passthrough": False}, "`views` is empty"),
         ({"passthrough": "no"}, "`passthrough` must be True or False; got 'no'"),
         ({"random_state": np.random.default_rng(0)}, "`random_state` must be None, an integer"),
@@ -194,7 +194,7 @@ def test_first_fit_that_fails_leaves_nothing():
 
 
 @pytest.mark.parametrize(
-    ("scorer", "parameters"),
+    ("score", "parameters"),
     [
         (LoOP, {"extent": -1}),
         (LDF, {"bandwidth": 0}),
@@ -205,9 +205,9 @@ def test_first_fit_that_fails_leaves_nothing():
         (LoOP, {"extent": 5e-324}),
     ],
 )
-def test_wrong_parameters_of_scorers(scorer, parameters):
+def test_wrong_parameters_of_scores(score, parameters):
     with pytest.raises(ValueError, match=r"must be a number from 1e-100 to 1e\+100; got"):
-        scorer(**parameters)
+        score(**parameters)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -275,7 +275,7 @@ def test_errors_in_threads_reach_the_caller():
         Threads(2).map(fail, [0, 1, 2], "failing")
 
 
-def test_all_scorers_have_a_smallest_k():
-    for scorer in SCORERS.values():
+def test_all_scores_have_a_smallest_k():
+    for score in SCORES.values():
         with pytest.raises(ValueError, match=r"at least 1|needs k|positive|names among"):
-            OutlierRepresentation([f"{scorer.name}_{scorer.min_k - 1}"]).fit(GOOD)
+            OutlierRepresentation([f"{score.name}_{score.min_k - 1}"]).fit(GOOD)

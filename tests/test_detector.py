@@ -59,7 +59,7 @@ def test_probabilities(data):
         {},
         {"penalty": "auto"},
         {"scaling": "rank", "calibration": "oob"},
-        {"classifier": ExtraTreesClassifier(10)},
+        {"estimator": ExtraTreesClassifier(10)},
         {"representation": OutlierRepresentation(["knn"], [5], ["subspaces:3", "sample:99"])},
     ],
     ids=["default", "auto", "rank", "trees", "views"],
@@ -117,9 +117,9 @@ def test_out_of_bag_scores_are_honest():
 
 def test_out_of_bag_by_hand(data):
     X, y = data
-    model = fit((X, y), n_bags=30)
+    model = fit((X, y), n_estimators=30)
     odds = model._ensemble.head.log_odds(model.represent(X))
-    from boreod.bagging import draw_bags
+    from boreod.ensemble.bags import draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)
     bags = draw_bags(np.flatnonzero(y == 1), np.flatnonzero(y == 0), 240, 30, 0.7, seeds[1])
@@ -152,7 +152,7 @@ def test_prior_correction_keeps_the_ranking_and_calibrates():
 @pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
 def test_any_classifier(aggregation, data):
     trees = ExtraTreesClassifier(20)
-    model = fit(data, classifier=trees, aggregation=aggregation)
+    model = fit(data, estimator=trees, aggregation=aggregation)
     new, truth = table(seed=1)
     probabilities = model.predict_proba(new)[:, 1]
     assert roc_auc_score(truth, probabilities) > 0.8
@@ -161,7 +161,7 @@ def test_any_classifier(aggregation, data):
     with pytest.raises(TypeError, match="logistic head only"):
         model.explain(new)
     with pytest.raises(TypeError, match="must have `predict_proba`"):
-        fit(data, classifier=LinearSVC())
+        fit(data, estimator=LinearSVC())
 
 
 @pytest.mark.parametrize("threshold", ["alerts:30", "fpr:0.05", "precision:0.7", 0.2])
@@ -237,11 +237,11 @@ def test_frames(frame, data):
 
 def test_scikit_learn_tools(data):
     X, y = data
-    pipeline = make_pipeline(StandardScaler(), BORE(SMALL, n_bags=30, random_state=0))
+    pipeline = make_pipeline(StandardScaler(), BORE(SMALL, n_estimators=30, random_state=0))
     scores = cross_val_predict(pipeline, X, y, cv=3, method="predict_proba")[:, 1]
     assert roc_auc_score(y, scores) > 0.7
     search = GridSearchCV(
-        BORE(SMALL, n_bags=30, random_state=0),
+        BORE(SMALL, n_estimators=30, random_state=0),
         {"scaling": ["minmax", "rank"], "representation__ks": [[5], [10]]},
         scoring="roc_auc",
         cv=3,
@@ -277,8 +277,8 @@ def test_parameters_are_never_changed(data):
         ({"input_scaling": "z"}, "`input_scaling`"),
         ({"aggregation": "max"}, "`aggregation`"),
         ({"calibration": "platt"}, "`calibration`"),
-        ({"n_bags": 0}, "`n_bags` must be a positive integer; got 0"),
-        ({"n_bags": 2.5}, "`n_bags`"),
+        ({"n_estimators": 0}, "`n_estimators` must be a positive integer; got 0"),
+        ({"n_estimators": 2.5}, "`n_estimators`"),
         ({"share": 0}, "`share`"),
         ({"penalty": 0}, "`penalty` must be 'auto' or a finite number from 1e-12 on; got 0"),
         ({"penalty": 1e-300}, "`penalty` must be 'auto' or a finite number from 1e-12 on"),
@@ -287,7 +287,7 @@ def test_parameters_are_never_changed(data):
         ({"n_jobs": 0}, "n_jobs"),
         ({"penalty": np.inf}, "`penalty`"),
         ({"share": "0.7"}, "`share`"),
-        ({"n_bags": True}, "`n_bags`"),
+        ({"n_estimators": True}, "`n_estimators`"),
         ({"scaling": np.array(["minmax"])}, "`scaling`"),
         ({"representation": StandardScaler()}, "`representation` must be an OutlierRepresentation"),
         ({"outlier_label": ["a"]}, "`outlier_label` must be one label"),
@@ -339,16 +339,16 @@ class NotSure(ExtraTreesClassifier):
 
 
 def test_manners_of_classifiers(data):
-    single = fit(data, classifier=SinglePrecision(5))
+    single = fit(data, estimator=SinglePrecision(5))
     assert np.isfinite(single.decision_function(data[0])).all()
     assert np.isfinite(single.oob_proba_).all()
     with pytest.raises(ValueError, match="returned NaN as a probability"):
-        fit(data, classifier=NotSure(5))
+        fit(data, estimator=NotSure(5))
 
 
 def test_nested_classifiers_get_seeds(data):
     nested = make_pipeline(StandardScaler(), ExtraTreesClassifier(5))
-    first, second = (fit(data, classifier=nested).oob_proba_ for _ in range(2))
+    first, second = (fit(data, estimator=nested).oob_proba_ for _ in range(2))
     assert_array_equal(first, second)
 
 
@@ -357,7 +357,7 @@ def test_parameters_changed_after_fit_do_not_matter(data):
     expected = model.decision_function(data[0])
     model.set_params(aggregation="log-odds")
     assert_array_equal(model.decision_function(data[0]), expected)
-    model.set_params(classifier=ExtraTreesClassifier(5)).fit(*data)
+    model.set_params(estimator=ExtraTreesClassifier(5)).fit(*data)
     assert not hasattr(model, "penalty_")
 
 
@@ -390,6 +390,6 @@ def test_thresholds_without_out_of_bag_scores():
 
 
 def test_unfinished_bags_warn(data, monkeypatch):
-    monkeypatch.setattr("boreod.logistic.MOST_STEPS", 2)
+    monkeypatch.setattr("boreod.ensemble.logistic.MOST_STEPS", 2)
     with pytest.warns(UserWarning, match=r"50 of 50 bags did not converge"):
         fit(data)

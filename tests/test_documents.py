@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from boreod.scorers import SCORERS
+from boreod.scores import SCORES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -89,16 +89,16 @@ def test_the_reference_is_that_of_the_docstrings():
     assert module.make_api() == written, "run: python docs/make_api.py"
 
 
-def test_readme_lists_every_scorer():
+def test_readme_lists_every_score():
     text = (ROOT / "README.md").read_text()
-    for scorer in SCORERS.values():
-        row = f"| `{scorer.name}` | {scorer.title} | {scorer.min_k} | {scorer.formula} |"
+    for score in SCORES.values():
+        row = f"| `{score.name}` | {score.title} | {score.min_k} | {score.formula} |"
         assert row in text
 
 
-def test_the_scorer_in_the_guide_is_the_real_one():
-    source = (ROOT / "src/boreod/scorers/slof.py").read_text()
-    assert f"```python\n{source}```" in (ROOT / "docs/adding-a-scorer.md").read_text()
+def test_the_score_in_the_guide_is_the_real_one():
+    source = (ROOT / "src/boreod/scores/slof.py").read_text()
+    assert f"```python\n{source}```" in (ROOT / "docs/adding-a-score.md").read_text()
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)

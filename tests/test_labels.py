@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boreod.labels import read_labels
+from boreod.validation import read_labels
 
 
 @pytest.mark.parametrize(

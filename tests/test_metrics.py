@@ -21,10 +21,10 @@ def rankings(draw):
 @given(rankings())
 def test_scikit_learn_agrees(ranking):
     scores, outliers = ranking
-    assert float(auc(scores, outliers)) == pytest.approx(roc_auc_score(outliers, scores))
+    assert float(auc(outliers, scores)) == pytest.approx(roc_auc_score(outliers, scores))
     expected = average_precision_score(outliers, scores)
-    assert average_precision(scores, outliers) == pytest.approx(expected)
-    assert early_auc(scores, outliers, 1.0) == pytest.approx(roc_auc_score(outliers, scores))
+    assert average_precision(outliers, scores) == pytest.approx(expected)
+    assert early_auc(outliers, scores, 1.0) == pytest.approx(roc_auc_score(outliers, scores))
 
 
 @given(rankings(), st.floats(0.01, 0.99))
@@ -33,16 +33,16 @@ def test_early_auc_is_the_area_of_a_cut_curve(ranking, most):
     false, true, _ = roc_curve(outliers, scores, drop_intermediate=False)
     fine = np.linspace(0.0, most, 20001)
     rates = np.interp(fine, false, true)  # takes the upper end of vertical steps
-    assert early_auc(scores, outliers, most) == pytest.approx(rates.mean(), abs=2e-3)
+    assert early_auc(outliers, scores, most) == pytest.approx(rates.mean(), abs=2e-3)
 
 
 def test_early_auc_is_not_mcclish():
     random = np.random.default_rng(0)
     outliers = random.uniform(size=20000) < 0.5
     scores = random.uniform(size=20000)
-    assert early_auc(scores, outliers) == pytest.approx(0.05, abs=0.01)
+    assert early_auc(outliers, scores) == pytest.approx(0.05, abs=0.01)
     assert roc_auc_score(outliers, scores, max_fpr=0.1) == pytest.approx(0.5, abs=0.01)
-    assert early_auc(-scores * 0 + ~outliers, outliers) == 0.0  # the paper's table has zeros
+    assert early_auc(outliers, -scores * 0 + ~outliers) == 0.0  # the paper's table has zeros
 
 
 @given(rankings(), st.randoms())
@@ -55,29 +55,29 @@ def test_ties_are_broken_without_looking_at_labels(ranking, random):
     for _ in range(300):
         order = np.lexsort((generator.permutation(len(scores)), -scores))
         drawn.append(outliers[order[:number]].mean())
-    assert precision_at(scores, outliers) == pytest.approx(np.mean(drawn), abs=0.15)
+    assert precision_at(outliers, scores) == pytest.approx(np.mean(drawn), abs=0.15)
 
 
 def test_columns_of_a_table_are_judged_at_once():
     random = np.random.default_rng(1)
     table, outliers = random.normal(size=(50, 4)), np.arange(50) < 10
     expected = [roc_auc_score(outliers, column) for column in table.T]
-    assert auc(table, outliers) == pytest.approx(expected)
+    assert auc(outliers, table) == pytest.approx(expected)
 
 
 def test_labels_may_be_numbers():
     random = np.random.default_rng(0)
     scores, labels = random.normal(size=50), (np.arange(50) < 10).astype(int)
     for measure in (auc, early_auc, precision_at, average_precision):
-        assert measure(scores, labels) == measure(scores, labels == 1)
+        assert measure(labels, scores) == measure(labels == 1, scores)
     for wrong in (0.0, 1.5, np.nan):
         with pytest.raises(ValueError, match="`most` must be above 0"):
-            early_auc(scores, labels, wrong)
+            early_auc(labels, scores, wrong)
 
 
 def test_one_class_is_refused():
     for measure in (auc, early_auc, precision_at, average_precision):
         with pytest.raises(ValueError, match="both classes; got 0 outliers and 3 inliers"):
-            measure(np.arange(3.0), np.zeros(3, bool))
+            measure(np.zeros(3, bool), np.arange(3.0))
     with pytest.raises(ValueError, match="`number` must be from 1 to 3"):
-        precision_at(np.arange(3.0), np.array([True, False, False]), 4)
+        precision_at(np.array([True, False, False]), np.arange(3.0), 4)

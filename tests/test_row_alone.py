@@ -68,7 +68,7 @@ MODELS = {
     "many": {"budget": 600},
     "time": {"budget": "30us"},
     "unscaled": {"input_scaling": None},
-    "trees": {"classifier": ExtraTreesClassifier(3, random_state=0), "n_bags": 12},
+    "trees": {"estimator": ExtraTreesClassifier(3, random_state=0), "n_estimators": 12},
 }
 
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from boreod.version import __version__
+from boreod.files import __version__
 
 __all__ = [
     "BORE",
@@ -14,29 +14,29 @@ __all__ = [
     "OutlierRepresentation",
     "View",
     "__version__",
-    "engine",
     "load_model",
+    "parallel",
     "save_model",
 ]
 
 if TYPE_CHECKING:
-    from boreod import engine
+    from boreod import parallel
     from boreod.detector import BORE
     from boreod.neighbors import InvertedLists
     from boreod.persistence import ModelFileError, load_model, save_model
-    from boreod.plan import ColumnsLeftOutWarning
-    from boreod.representation import OutlierRepresentation
+    from boreod.representation.plan import ColumnsLeftOutWarning
+    from boreod.representation.transformer import OutlierRepresentation
+    from boreod.representation.views import View
     from boreod.selection.costs import Costs
-    from boreod.views import View
 
 _HOMES = {
     "BORE": "boreod.detector",
-    "ColumnsLeftOutWarning": "boreod.plan",
+    "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
     "InvertedLists": "boreod.neighbors",
     "ModelFileError": "boreod.persistence",
-    "OutlierRepresentation": "boreod.representation",
-    "View": "boreod.views",
+    "OutlierRepresentation": "boreod.representation.transformer",
+    "View": "boreod.representation.views",
     "load_model": "boreod.persistence",
     "save_model": "boreod.persistence",
 }
@@ -44,8 +44,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `import boreod` itself stays cheap."""
-    if name == "engine":
-        return import_module("boreod.engine")
+    if name == "parallel":
+        return import_module("boreod.parallel")
     if name not in _HOMES:
         raise AttributeError(f"module 'boreod' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -10,15 +10,16 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boreod.engine import Threads, plain_interrupts
-from boreod.ensemble import Ensemble
-from boreod.heads import PENALTY, LogisticHead
-from boreod.logistic import add_up
-from boreod.novelty import SeenRows
+from boreod.ensemble.ensemble import Ensemble
+from boreod.ensemble.heads import PENALTY, LogisticHead
+from boreod.ensemble.logistic import add_up
+from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.thresholds import choose_threshold
+from boreod.ensemble.training import Training
+from boreod.parallel import Threads, plain_interrupts
 from boreod.parameters import check_parameters
-from boreod.representation import OutlierRepresentation
-from boreod.rows import check_values
-from boreod.scaling import MinMax, scale_within_bounds
+from boreod.representation.scaling import MinMax, scale_within_bounds
+from boreod.representation.transformer import OutlierRepresentation
 from boreod.selection import (
     SECONDS,
     SHARED,
@@ -36,8 +37,7 @@ from boreod.selection import (
     sample_rows,
     trace_budgets,
 )
-from boreod.thresholds import choose_threshold
-from boreod.training import Training
+from boreod.validation import check_values
 
 
 class Budgeted(BaseEstimator):
@@ -148,7 +148,7 @@ class Budgeted(BaseEstimator):
             "input_scaling": self._input_scaler is not None,
         }
         if not isinstance(head, LogisticHead):  # all of its work counts, whatever the columns
-            facts["classifier"] = self._options["classifier"]
+            facts["estimator"] = self._options["estimator"]
             facts["size"] = [bags.shape[1], len(self._ensemble.base)]
         return facts
 
@@ -173,7 +173,7 @@ class Budgeted(BaseEstimator):
         """Solve the bags on some of the columns, with the options of the fit."""
         self._ensemble = Ensemble(
             self._training.keep(columns),
-            self._options["classifier"],
+            self._options["estimator"],
             self._options["penalty"],
             self._options["aggregation"],
             self._options["calibration"],

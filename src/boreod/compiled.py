@@ -2,7 +2,7 @@
 
 Kernels are serial, release the interpreter lock and keep the rules of IEEE arithmetic (no
 ``fastmath``), because scores meet infinities beside duplicates. Parallelism lives in
-:mod:`boreod.engine`, over blocks of rows.
+:mod:`boreod.parallel`, over blocks of rows.
 
 With ``NUMBA_BOUNDSCHECK=1`` every index is checked, and buffers that kernels must fill hold
 values that betray whoever reads them unset: NaN, and an index outside every table. Numba's cache

@@ -7,20 +7,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from boreod.bagging import draw_bags
-from boreod.calibration import warn_without_score
-from boreod.engine import count_rows, gather_column, gather_rows, is_collection
-from boreod.forecast import check_reading
-from boreod.labels import INLIER, OUTLIER, read_labels
-from boreod.lookahead import Bagging
-from boreod.memory import available_memory
-from boreod.novelty import SeenRows
+from boreod.ensemble.bags import draw_bags
+from boreod.ensemble.calibration import warn_without_score
+from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.reference import Shares, draw_reference
+from boreod.ensemble.training import Training, make_representation
+from boreod.parallel import count_rows, gather_column, gather_rows, is_collection, plain_interrupts
 from boreod.parameters import check_parameters
 from boreod.prediction import Predicting
-from boreod.reference import Shares, draw_reference
-from boreod.rows import all_or_nothing, read_rows, read_seed
-from boreod.scaling import SCALERS, MinMax
-from boreod.training import Training, make_representation
+from boreod.representation.forecast import check_reading
+from boreod.representation.lookahead import Bagging
+from boreod.representation.memory import available_memory
+from boreod.representation.scaling import SCALERS, MinMax
+from boreod.validation import INLIER, OUTLIER, all_or_nothing, read_labels, read_rows, read_seed
 
 
 class BORE(ClassifierMixin, Predicting):
@@ -49,14 +48,14 @@ class BORE(ClassifierMixin, Predicting):
         them.
     scaling
         Of the representation's columns: ``"minmax"`` (the paper) or ``"rank"``.
-    n_bags
+    n_estimators
         Number of bags.
     share
         Share of the smaller class that each bag holds, with as many rows of the other class.
     penalty
         Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.
-    classifier
+    estimator
         A scikit-learn classifier with ``predict_proba`` in the place of logistic regression.
     aggregation
         ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
@@ -129,10 +128,10 @@ class BORE(ClassifierMixin, Predicting):
         reference_sampling: str = "stratified",
         input_scaling: str | None = "minmax",
         scaling: str = "minmax",
-        n_bags: int = 50,
+        n_estimators: int = 50,
         share: float = 0.7,
         penalty: float | str = 1e-6,
-        classifier: Any = None,
+        estimator: Any = None,
         aggregation: str = "mean",
         calibration: str | None = None,
         threshold: float | str = 0.5,
@@ -151,10 +150,10 @@ class BORE(ClassifierMixin, Predicting):
         self.reference_sampling = reference_sampling
         self.input_scaling = input_scaling
         self.scaling = scaling
-        self.n_bags = n_bags
+        self.n_estimators = n_estimators
         self.share = share
         self.penalty = penalty
-        self.classifier = classifier
+        self.estimator = estimator
         self.aggregation = aggregation
         self.calibration = calibration
         self.threshold = threshold
@@ -185,7 +184,7 @@ class BORE(ClassifierMixin, Predicting):
                 f"BORE.fit does not take {', '.join(unsupported)}: rows have no weights in a "
                 "neighbor graph, and bags are balanced already. Leave it out."
             )
-        with all_or_nothing(self):
+        with plain_interrupts(), all_or_nothing(self):
             self._fit(X, y, None)
         return self
 
@@ -201,7 +200,7 @@ class BORE(ClassifierMixin, Predicting):
         shares, rows
             What :meth:`draw_reference` returned with it.
         """
-        with all_or_nothing(self):
+        with plain_interrupts(), all_or_nothing(self):
             self._fit(X, y, shares)
             if rows is not None:
                 self.reference_rows_ = np.asarray(rows)
@@ -261,7 +260,7 @@ class BORE(ClassifierMixin, Predicting):
             representation.set_params(neighbors=self.neighbors)
         representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
-        bags = draw_bags(outliers, inliers, len(rows), self.n_bags, self.share, seeds[1])
+        bags = draw_bags(outliers, inliers, len(rows), self.n_estimators, self.share, seeds[1])
         bagging = Bagging(*bags.rows.shape)
         names = [str(name) for name in _check_feature_names_in(self)]
         table = representation.fit_compute(points, names, bagging)
@@ -271,7 +270,7 @@ class BORE(ClassifierMixin, Predicting):
         self._training = Training(
             representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]
         )
-        options = ("classifier", "penalty", "aggregation", "calibration", "threshold")
+        options = ("estimator", "penalty", "aggregation", "calibration", "threshold")
         self._options = {name: getattr(self, name) for name in options}  # `within` needs them
         self.classes_ = classes
         self._learn(representation.columns_)

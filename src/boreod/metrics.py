@@ -6,31 +6,30 @@ order were drawn at random.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 
-def auc(scores: NDArray, outliers: NDArray) -> NDArray:
+def auc(y_true: NDArray, y_score: NDArray) -> NDArray:
     """Return the area under the ROC curve, of one array of scores or of every column of a table.
 
     Parameters
     ----------
-    scores
-        High for outliers; a table has one row per judged row.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers; a table has one row per judged row.
 
     Examples
     --------
-    >>> float(auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])))
+    >>> float(auc(np.array([False, False, True, True]), np.array([0.1, 0.4, 0.4, 0.8])))
     0.875
     """
-    n_outliers, n_inliers = _count(outliers)
-    ranks = rankdata(scores, axis=0)[np.asarray(outliers, bool)]
+    n_outliers, n_inliers = _count(y_true)
+    ranks = average_ranks(y_score)[np.asarray(y_true, bool)]
     above = ranks.sum(axis=0) - n_outliers * (n_outliers + 1) / 2
     return np.asarray(above / (n_outliers * n_inliers))
 
 
-def early_auc(scores: NDArray, outliers: NDArray, most: float = 0.1) -> float:
+def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     """Return the area under the ROC curve over false-positive rates up to ``most``, divided by it.
 
     The mean true-positive rate of a detector that may raise few false alarms: 1 for a perfect
@@ -39,22 +38,22 @@ def early_auc(scores: NDArray, outliers: NDArray, most: float = 0.1) -> float:
 
     Parameters
     ----------
-    scores
-        High for outliers.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers.
     most
         Largest false-positive rate.
 
     Examples
     --------
     >>> scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
-    >>> early_auc(scores, np.array([True, False, True, False, False, False]), most=0.25)
+    >>> early_auc(np.array([True, False, True, False, False, False]), scores, most=0.25)
     0.5
     """
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
-    false, true = roc_rates(scores, outliers)
+    false, true = roc_rates(y_true, y_score)
     end = int(
         np.searchsorted(false, most)
     )  # the first at or beyond: steps at the edge do not count
@@ -64,106 +63,125 @@ def early_auc(scores: NDArray, outliers: NDArray, most: float = 0.1) -> float:
     return float(np.trapezoid(true, false) / most)
 
 
-def precision_at(scores: NDArray, outliers: NDArray, number: int | None = None) -> float:
+def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -> float:
     """Return the share of outliers among the rows with the highest scores.
 
     Parameters
     ----------
-    scores
-        High for outliers.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers.
     number
         How many rows, None for as many as there are outliers.
 
     Examples
     --------
-    >>> precision_at(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
+    >>> precision_at(np.array([True, True, False, False]), np.array([0.9, 0.5, 0.5, 0.1]))
     0.75
     """
-    number = _count(outliers)[0] if number is None else number
-    if not 1 <= number <= len(scores):
-        raise ValueError(f"`number` must be from 1 to {len(scores)} (the rows); got {number!r}.")
-    outliers = np.asarray(outliers, bool)
-    last = np.sort(scores)[-number]
-    above, tied = scores > last, scores == last
+    number = _count(y_true)[0] if number is None else number
+    if not 1 <= number <= len(y_score):
+        raise ValueError(f"`number` must be from 1 to {len(y_score)} (the rows); got {number!r}.")
+    outliers = np.asarray(y_true, bool)
+    last = np.sort(y_score)[-number]
+    above, tied = y_score > last, y_score == last
     places = number - above.sum()  # of the rows with this last score, which share them evenly
     return float((outliers[above].sum() + outliers[tied].mean() * places) / number)
 
 
-def average_precision(scores: NDArray, outliers: NDArray) -> float:
+def average_precision(y_true: NDArray, y_score: NDArray) -> float:
     """Return the mean over outliers of the precision at their score.
 
     Parameters
     ----------
-    scores
-        High for outliers.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers.
 
     Examples
     --------
-    >>> average_precision(np.array([0.9, 0.8, 0.7]), np.array([True, False, True])) * 6
+    >>> average_precision(np.array([True, False, True]), np.array([0.9, 0.8, 0.7])) * 6
     5.0
     """
-    n_outliers, n_inliers = _count(outliers)
-    false, true = roc_rates(scores, outliers)
+    n_outliers, n_inliers = _count(y_true)
+    false, true = roc_rates(y_true, y_score)
     hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
     precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
     return float(np.sum(np.diff(true) * precision[1:]))
 
 
-def true_positive_rates(scores: NDArray, outliers: NDArray, false_rates: NDArray) -> NDArray:
+def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
     """Return the ROC curve at given false-positive rates, the upper end of every vertical step.
 
     Parameters
     ----------
-    scores
-        High for outliers.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers.
     false_rates
         False-positive rates from 0 to 1.
 
     Examples
     --------
     >>> scores = np.array([0.9, 0.8, 0.7, 0.6])
-    >>> true_positive_rates(scores, np.array([True, False, True, False]), np.array([0, 0.5, 1]))
+    >>> true_positive_rates(np.array([True, False, True, False]), scores, np.array([0, 0.5, 1]))
     array([0.5, 1. , 1. ])
     """
-    false, true = roc_rates(scores, outliers)
+    false, true = roc_rates(y_true, y_score)
     top = np.append(np.diff(false) != 0, True)  # of several points above each other, the last
     return np.interp(false_rates, false[top], true[top])
 
 
-def roc_rates(scores: NDArray, outliers: NDArray) -> tuple[NDArray, NDArray]:
+def roc_rates(y_true: NDArray, y_score: NDArray) -> tuple[NDArray, NDArray]:
     """Return false- and true-positive rates at every distinct score, from (0, 0) on.
 
     Parameters
     ----------
-    scores
-        High for outliers.
-    outliers
+    y_true
         Whether each row is an outlier.
+    y_score
+        High for outliers.
 
     Examples
     --------
-    >>> false, true = roc_rates(np.array([0.9, 0.4, 0.4]), np.array([True, True, False]))
+    >>> false, true = roc_rates(np.array([True, True, False]), np.array([0.9, 0.4, 0.4]))
     >>> false.tolist(), true.tolist()
     ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
     """
-    n_outliers, n_inliers = _count(outliers)
-    order = np.argsort(-scores, kind="stable")
-    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
-    true = np.cumsum(np.asarray(outliers, bool)[order])[last_of_tie]
+    n_outliers, n_inliers = _count(y_true)
+    order = np.argsort(-y_score, kind="stable")
+    last_of_tie = np.append(np.diff(y_score[order]) != 0, True)
+    true = np.cumsum(np.asarray(y_true, bool)[order])[last_of_tie]
     alarms = np.flatnonzero(last_of_tie) + 1
     return np.append(0.0, (alarms - true) / n_inliers), np.append(0.0, true / n_outliers)
 
 
-def _count(outliers: NDArray) -> tuple[int, int]:
+def average_ranks(values: NDArray) -> NDArray:
+    """Return ranks from 1 on along the first axis; equal values share the mean of their ranks.
+
+    Examples
+    --------
+    >>> average_ranks(np.array([0.3, 0.1, 0.3, 0.2])).tolist()
+    [3.5, 1.0, 3.5, 2.0]
+    """
+    table = np.asarray(values).reshape(len(values), -1)
+    result = np.empty(table.shape)
+    for ranks, column in zip(result.T, table.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        ascending = column[order]
+        starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+        ends = np.append(starts[1:], len(column))
+        ranks[order] = np.repeat(0.5 * (starts + ends + 1), ends - starts)
+    return result.reshape(np.shape(values))
+
+
+def _count(y_true: NDArray) -> tuple[int, int]:
     """Return the numbers of outliers and inliers, or say that there is only one class."""
-    n_outliers = int(np.count_nonzero(outliers))
-    n_inliers = len(outliers) - n_outliers
+    n_outliers = int(np.count_nonzero(y_true))
+    n_inliers = len(y_true) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
         raise ValueError(
             "Rankings are judged on rows of both classes; got "

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from boreod.reference import check_reference
-from boreod.representation import OutlierRepresentation
-from boreod.rows import is_number
-from boreod.scaling import SCALERS
+from boreod.ensemble.reference import check_reference
+from boreod.ensemble.thresholds import read_threshold
+from boreod.representation.scaling import SCALERS
+from boreod.representation.transformer import OutlierRepresentation
 from boreod.selection.budgets import read_budget
 from boreod.selection.prices import check_costs, check_units
-from boreod.thresholds import read_threshold
+from boreod.validation import is_number
 
 LEAST_PENALTY = 1e-12  # smaller ones vanish beside the rounding errors of the bags
 
@@ -28,8 +28,8 @@ def check_parameters(model: Any) -> None:
         value = getattr(model, name)
         if not isinstance(value, str | None) or value not in allowed:
             raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
-    if not is_number(model.n_bags, Integral) or model.n_bags < 1:
-        raise ValueError(f"`n_bags` must be a positive integer; got {model.n_bags!r}.")
+    if not is_number(model.n_estimators, Integral) or model.n_estimators < 1:
+        raise ValueError(f"`n_estimators` must be a positive integer; got {model.n_estimators!r}.")
     if not is_number(model.share) or not 0.0 < model.share <= 1.0:
         raise ValueError(f"`share` must be above 0 and at most 1; got {model.share!r}.")
     is_penalty = is_number(model.penalty) and LEAST_PENALTY <= float(model.penalty) < np.inf
@@ -45,9 +45,9 @@ def check_parameters(model: Any) -> None:
         check_units(read_budget(model.budget)[1], model.costs)
     if not isinstance(model.fill, bool | np.bool_):
         raise ValueError(f"`fill` must be True or False; got {model.fill!r}.")
-    if model.classifier is not None and not hasattr(model.classifier, "predict_proba"):
+    if model.estimator is not None and not hasattr(model.estimator, "predict_proba"):
         raise TypeError(
-            f"`classifier` must have `predict_proba`; {model.classifier!r} has not. "
+            f"`estimator` must have `predict_proba`; {model.estimator!r} has not. "
             "Wrap it in CalibratedClassifierCV."
         )
     if not isinstance(model.representation, OutlierRepresentation | None):

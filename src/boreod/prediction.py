@@ -10,11 +10,11 @@ from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.budgeting import Budgeted
-from boreod.engine import is_collection, map_rows
-from boreod.explanation import Explanation
+from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.novelty import Novelty
 from boreod.neighbors import Recall, blocks, distinct_rows
-from boreod.novelty import Novelty
-from boreod.rows import read_rows
+from boreod.parallel import is_collection, map_rows
+from boreod.validation import read_rows
 
 MANY_ROWS = 65_536  # whose representation is held at once
 

@@ -74,7 +74,7 @@ def test_equals_the_exact_solver(kinds, share, sigma):
     if sigma >= 0.4:  # below, most of NEW is so far from all rows that only dust ranks it
         similar = gaussian(squared_distances(NEW, points), sigma)
         both = similar @ (task.signs * np.array([weights, exact.weights])).T
-        ranked = auc(-both, np.arange(400) % 4 == 0)
+        ranked = auc(np.arange(400) % 4 == 0, -both)
         assert_allclose(ranked[0], ranked[1], atol=0.01)
 
 
@@ -202,7 +202,7 @@ def test_tuning_above_the_limit_of_rows(monkeypatch, landmarks, unlabelled):
     assert seen == [(150, 150)] * 7
     assert set(some["kappa"]) == set(every["kappa"])
     assert some["auc"][0] > every["auc"][0] - 0.1
-    assert auc(model.decision_function(NEW), np.arange(400) % 4 == 0) > 0.8
+    assert auc(np.arange(400) % 4 == 0, model.decision_function(NEW)) > 0.8
     again = SSAD("cv", sigma="cv", landmarks=landmarks, random_state=0, n_jobs=1)
     assert_array_equal(again.fit(points, codes).cv_results_["auc"], some["auc"])
 

@@ -8,8 +8,8 @@ import pytest
 
 from boreod.datasets import DownloadError
 from boreod.datasets.download import BLOCK, fetch
-from boreod.engine import progress
-from boreod.engine.progress import Progress
+from boreod.parallel import progress
+from boreod.parallel.progress import Progress
 from datasets.tiny_set import TINY
 
 HALF = len(TINY) // 2

@@ -58,7 +58,7 @@ def test_the_oracle_is_the_best_single_score():
     test = split_rows(WINE.y, 0, "transductive").test
     points = (WINE.X - WINE.X.min(axis=0)) / np.ptp(WINE.X, axis=0)
     scores = columns.set_params(passthrough=False).fit_transform(points)[test]
-    assert found["auc"] == pytest.approx(auc(scores, WINE.y[test] == 1).max(), abs=1e-12)
+    assert found["auc"] == pytest.approx(auc(WINE.y[test] == 1, scores).max(), abs=1e-12)
 
 
 def test_unknown_and_missing_methods(monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from deployment.desk import make_frauds
+from table_model.desk import make_frauds
 
 PIECE = 5000  # rows that are repeated
 

@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from deployment.desk import make_frauds, small_model, write
+from table_model.desk import make_frauds, small_model, write
 from tables.test_round_trips import make_table
 
 from boreod import BORE, OutlierRepresentation, save_model
@@ -13,12 +13,12 @@ SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
 ROWS, LATER = 150, 40  # of the tables to fit and to score
 
 REPRESENTATIONS = {
-    "raw": {"scorers": []},
-    "knn": {"scorers": ["knn_10"], "passthrough": False},
-    "reverse": {"scorers": ["odin", "inflo"], "ks": [5, 10]},
-    "geometry": {"scorers": ["cof", "ldof", "abod"], "ks": [5, 10]},
-    "samples": {"scorers": ["knn", "lof"], "ks": [5], "views": ["full", "sample:64", "cosine"]},
-    "everything": {"scorers": "all", "ks": [5]},
+    "raw": {"scores": []},
+    "knn": {"scores": ["knn_10"], "passthrough": False},
+    "reverse": {"scores": ["odin", "inflo"], "ks": [5, 10]},
+    "geometry": {"scores": ["cof", "ldof", "abod"], "ks": [5, 10]},
+    "samples": {"scores": ["knn", "lof"], "ks": [5], "views": ["full", "sample:64", "cosine"]},
+    "everything": {"scores": "all", "ks": [5]},
 }
 OPTIONS = {
     "raw": {"aggregation": "log-odds"},
@@ -35,7 +35,12 @@ def make_good_files(folder: Path) -> None:
         warnings.simplefilter("ignore")
         for name in REPRESENTATIONS:
             small_model(n_jobs=1, **_options(name)).save(folder / f"table-{name}.boreod")
-            given = {"costs": "complexity:shared", "n_bags": 20, "random_state": 0, "n_jobs": 1}
+            given = {
+                "costs": "complexity:shared",
+                "n_estimators": 20,
+                "random_state": 0,
+                "n_jobs": 1,
+            }
             model = BORE(**given, **_options(name)).fit(*labelled_rows())
             save_model(model, folder / f"rows-{name}.boreod")
     first, later = make_frauds(ROWS), make_frauds(LATER, seed=1)

@@ -31,7 +31,7 @@ def main(model: str, *rest: str) -> None:
         except SystemExit as end:
             code = int(end.code or 0)
     else:
-        from boreod.deployment import TableModel
+        from boreod.table_model import TableModel
 
         TableModel.load(model)
     sys.stdout.write(f"{peak()} {code}\n")

@@ -47,8 +47,8 @@ def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
 
 def run(folder: Path, settings: dict[str, Any]) -> str:
     """Load, describe, score."""
-    from boreod.deployment import TableModel
     from boreod.persistence import ModelFileError
+    from boreod.table_model import TableModel
 
     path, table, output = folder / "model.boreod", folder / "table.csv", folder / "output"
     output.mkdir()

@@ -86,12 +86,12 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
         return SCORED if done else REFUSED
     import warnings
 
-    from deployment.desk import FEW
+    from table_model.desk import FEW
 
-    from boreod.deployment import TableModel, fit_table
-    from boreod.forecast import MemoryForecastError
+    from boreod.representation.forecast import MemoryForecastError
+    from boreod.table_model import TableModel, fit_table
 
-    few = {"representation": FEW, "n_bags": 20, "costs": "complexity:shared", "n_jobs": 1}
+    few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1}
     reading = {"types": {"fraud": "text"}}
     try:
         with warnings.catch_warnings():

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.engine import Threads
 from boreod.neighbors import BACKENDS, METRICS, NeighborGraph
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.faiss_flat import FaissFlat
 from boreod.neighbors.metrics import embed
 from boreod.neighbors.rounded import RoundedTable
+from boreod.parallel import Threads
 
 faiss = pytest.importorskip("faiss")
 ONE_WAY, OTHER_WAY = sys.maxsize >> 33, 1  # sizes of a search from which faiss uses inner products

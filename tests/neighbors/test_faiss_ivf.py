@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod.engine import Threads
 from boreod.neighbors import InvertedLists, NeighborGraph, is_exact, make_backend, measure_recall
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.faiss_ivf import FaissIVF
 from boreod.neighbors.metrics import METRICS, embed
+from boreod.parallel import Threads
 
 pytest.importorskip("faiss")
 K = 20

@@ -9,7 +9,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from boreod.engine import Threads
 from boreod.neighbors import (
     ForeignNeighbors,
     RecallError,
@@ -20,6 +19,7 @@ from boreod.neighbors import (
 )
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.metrics import METRICS, embed
+from boreod.parallel import Threads
 
 K = 12
 

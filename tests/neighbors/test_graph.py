@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from boreod.engine import Threads
 from boreod.neighbors import KnownRows, NeighborGraph
+from boreod.parallel import Threads
 
 
 def graph_of(points, k, reverse_k=0, backend="brute", threads=1):

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from boreod.engine import Threads
 from boreod.neighbors import BACKENDS, METRICS, NeighborGraph, is_exact
 from boreod.neighbors.backends import choose_backend
 from boreod.neighbors.metrics import embed
+from boreod.parallel import Threads
 
 RANDOM = np.random.default_rng(11)
 TABLES = {

@@ -21,7 +21,7 @@ def test_a_sample_is_remembered(tmp_path):
     X, y = clusters(1200)
     y[600:] = -1
     few = OutlierRepresentation(["knn"], [5])
-    model = BORE(few, reference_size=300, n_bags=20, random_state=0).fit(X, y)
+    model = BORE(few, reference_size=300, n_estimators=20, random_state=0).fit(X, y)
     save_model(model, tmp_path / "sample.boreod")
     loaded = load_model(tmp_path / "sample.boreod")
     said = loaded.stored_.training
@@ -36,7 +36,7 @@ def test_inverted_lists_come_back_with_their_recall(tmp_path):
     X, y = clusters(3000)
     few = OutlierRepresentation(["knn", "lof", "odin"], [5, 20])
     settings = InvertedLists(n_lists=40, n_probe=16, min_recall=0.9)
-    model = BORE(few, neighbors=settings, n_bags=20, random_state=0).fit(X, y)
+    model = BORE(few, neighbors=settings, n_estimators=20, random_state=0).fit(X, y)
     graph = model.representation_.fitted_columns_.views[0].scored.graph
     assert graph.recall.isolated >= 0.99
     save_model(model, tmp_path / "lists.boreod")
@@ -57,7 +57,7 @@ def test_inverted_lists_come_back_with_their_recall(tmp_path):
 def test_prices_of_columns_that_were_not_bought(tmp_path):
     X, y = clusters(600)
     few = OutlierRepresentation(["knn", "lof"], [5, 10], ["full", "sample:50"])
-    model = BORE(few, costs="complexity:shared", n_bags=20, random_state=0).fit(X, y)
+    model = BORE(few, costs="complexity:shared", n_estimators=20, random_state=0).fit(X, y)
     narrow = model.within(7)
     assert set(narrow.columns_) < set(model.columns_)
     save_model(narrow, tmp_path / "narrow.boreod")
@@ -73,6 +73,6 @@ def test_a_search_of_another_library_cannot_be_stored(tmp_path):
 
     X, y = clusters(400)
     few = OutlierRepresentation(["knn"], [5])
-    model = BORE(few, neighbors=KNeighborsTransformer(), n_bags=20, random_state=0).fit(X, y)
+    model = BORE(few, neighbors=KNeighborsTransformer(), n_estimators=20, random_state=0).fit(X, y)
     with pytest.raises(ModelFileError, match="KNeighborsTransformer"):
         save_model(model, tmp_path / "foreign.boreod")

@@ -22,7 +22,7 @@ ALLOWANCE = 100_000_000
 def original(labelled, tmp_path_factory):
     """The bytes of a model file that uses most of the format."""
     grid = OutlierRepresentation(["knn", "lof", "kdeos", "loop"], [4, 9], ["full", "sample:50"])
-    model = BORE(grid, budget=60, costs="complexity:shared", n_bags=20, random_state=0)
+    model = BORE(grid, budget=60, costs="complexity:shared", n_estimators=20, random_state=0)
     path = tmp_path_factory.mktemp("original") / "model.boreod"
     save_model(model.fit(*labelled), path)
     return path.read_bytes()
@@ -176,7 +176,7 @@ def test_huge_declared_sizes_in_the_manifest(huge, parts, tmp_path):
         lambda m: m["bags"].update(number=huge),
         lambda m: m["representation"].update(reference_rows=huge),
         lambda m: m["representation"]["views"][0].update(rows=huge),
-        lambda m: m["representation"]["views"][0]["scorers"][0].update(ks=[4, huge]),
+        lambda m: m["representation"]["views"][0]["scores"][0].update(ks=[4, huge]),
         lambda m: m["representation"]["views"][0].update(columns=[huge]),
         lambda m: m["arrays"]["tensors"]["reference"].update(shape=[huge, huge]),
     ):
@@ -303,7 +303,7 @@ def test_large_files_are_read_once(labelled, tmp_path):
     """Forged rows make a file of 64 MB; refusing it takes less than twice that."""
     grid = OutlierRepresentation(["knn"], [4], passthrough=False)
     path = tmp_path / "a"
-    save_model(BORE(grid, n_bags=20, random_state=0).fit(*labelled), path)
+    save_model(BORE(grid, n_estimators=20, random_state=0).fit(*labelled), path)
     with zipfile.ZipFile(path) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         arrays = load(archive.read("arrays.safetensors"))

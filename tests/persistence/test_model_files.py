@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from boreod import BORE, OutlierRepresentation, View
 from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.scorers import KNN, LOF
+from boreod.scores import KNN, LOF
 
 FEW = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
 
@@ -31,7 +31,7 @@ def large():
 
 
 SIZES = {
-    # scorers, views: statistics per reference row and column of the view, in numbers; novelty
+    # scores, views: statistics per reference row and column of the view, in numbers; novelty
     # needs one more, the distance of every training row to its 10th neighbor
     "knn": (["knn_10"], ["full"], 0),
     "geometry": (["abod_10", "ldof_10"], ["full"], 0),
@@ -48,8 +48,8 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_size(name, large, tmp_path):
     X, y = large
-    scorers, views, statistics = SIZES[name]
-    grid = OutlierRepresentation(scorers, [10] if scorers == "all" else None, views)
+    scores, views, statistics = SIZES[name]
+    grid = OutlierRepresentation(scores, [10] if scores == "all" else None, views)
     model = BORE(grid, costs="complexity:shared", random_state=0).fit(X, y)
     save_model(model, tmp_path / "a")
     needed = 8 * len(X) * (X.shape[1] + statistics + 1)
@@ -91,7 +91,7 @@ class Mine(KNN):
 
 
 REFUSED = {
-    "classifier": ({"classifier": ExtraTreesClassifier(5)}, "ExtraTreesClassifier.*logistic head"),
+    "classifier": ({"estimator": ExtraTreesClassifier(5)}, "ExtraTreesClassifier.*logistic head"),
     "detector": (
         {"representation": OutlierRepresentation(["knn_5", IsolationForest(n_estimators=5)])},
         "isolationforest come from detectors of other libraries.*Leave them out",
@@ -117,7 +117,7 @@ def test_a_detector_that_is_only_a_parameter(labelled, tmp_path):
         .fit(*labelled)
         .within(4, costs={"knn_5": 9, "isolationforest": 9})
     )
-    with pytest.raises(ModelFileError, match=r"`scorers` holds IsolationForest.*knn, knnw"):
+    with pytest.raises(ModelFileError, match=r"`scores` holds IsolationForest.*knn, knnw"):
         save_model(model, tmp_path / "a")
 
 

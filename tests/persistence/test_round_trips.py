@@ -15,7 +15,7 @@ from sklearn.base import clone
 from boreod import BORE, Costs, OutlierRepresentation, View
 from boreod.persistence import NotStoredError, load_model, save_model
 from boreod.persistence.values import encode_parameters
-from boreod.scorers import KDEOS, LDF, LOF, SCORERS, LoOP
+from boreod.scores import KDEOS, LDF, LOF, SCORES, LoOP
 
 FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])
 EVERY_VIEW = (
@@ -55,7 +55,11 @@ CONFIGURATIONS = {
     "time": {"representation": FEW, "budget": "200us"},
     "fresh": {"representation": FEW, "costs": "fresh"},
     "additive": {"representation": FEW, "costs": "measured:additive", "budget": "500us"},
-    "numpy parameters": {"representation": FEW, "share": np.float32(0.5), "n_bags": np.int64(7)},
+    "numpy parameters": {
+        "representation": FEW,
+        "share": np.float32(0.5),
+        "n_estimators": np.int64(7),
+    },
 }
 
 
@@ -76,7 +80,7 @@ def fit(options, X, y):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # columns without a price
-        return BORE(**{"random_state": 0, "n_bags": 20, **options}).fit(X, y)
+        return BORE(**{"random_state": 0, "n_estimators": 20, **options}).fit(X, y)
 
 
 def reloaded(model, folder):
@@ -127,17 +131,17 @@ def test_every_configuration(name, data, tmp_path):
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("backend", ["brute", "tree"])
-def test_every_score_alone(scorer, backend, data, tmp_path):
+def test_every_score_alone(score, backend, data, tmp_path):
     X, y, new = data
-    grid = OutlierRepresentation([scorer], [4, 12], passthrough=False, neighbors=backend)
+    grid = OutlierRepresentation([score], [4, 12], passthrough=False, neighbors=backend)
     model = fit({"representation": grid}, X, y)
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     training_scores = model._training.table
     assert_array_equal(loaded.represent(X), training_scores)
-    one = loaded.representation_.keep([f"{scorer}_12"])
+    one = loaded.representation_.keep([f"{score}_12"])
     points = loaded._scale_input(new)
     assert_array_equal(one.compute(points), model.representation_.compute(points)[:, [1]])
 

@@ -18,7 +18,7 @@ def test_drawn_roc_area_is_the_auc(ranked):
     drawn = RocDisplay.from_predictions(outliers, scores)
     for name, line in drawn.lines_.items():
         x, y = line.get_xydata().T
-        assert np.trapezoid(y, x) == pytest.approx(float(auc(scores[name], outliers)))
+        assert np.trapezoid(y, x) == pytest.approx(float(auc(outliers, scores[name])))
         assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
     assert len(drawn.lines_["LOF"].get_xdata()) == len(np.unique(scores["LOF"])) + 1
     assert drawn.reference_.get_xydata().tolist() == [[0, 0], [1, 1]]
@@ -31,7 +31,7 @@ def test_drawn_steps_are_the_average_precision(ranked):
     for name, line in drawn.lines_.items():
         x, y = line.get_xydata().T
         area = np.sum(np.diff(x) * y[1:])
-        assert area == pytest.approx(average_precision(scores[name], outliers))
+        assert area == pytest.approx(average_precision(outliers, scores[name]))
         assert line.get_drawstyle() == "steps-pre"  # so the area drawn is this sum
     assert drawn.reference_.get_ydata() == pytest.approx([0.06, 0.06])
     assert "base rate 0.06" in [text.get_text() for text in drawn.ax_.texts]

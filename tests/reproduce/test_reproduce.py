@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from boreod.cli.reproduce import NAMES
+from boreod.documents import Table, to_markdown
 from boreod.evaluation import PAPER, Summary
-from boreod.report import Table, to_markdown
 from boreod.reproduce import PARTS, SETS, Settings, reproduce
 from boreod.reproduce.setup import make_feature_bagging, read_paper
 from boreod.reproduce.verdict import JUDGED, judge_reproduction

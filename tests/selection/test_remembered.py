@@ -47,7 +47,9 @@ def clock(monkeypatch):
 
 
 def fit(data, **options):
-    return BORE(**{"representation": FEW, "random_state": 0, "n_bags": 20, **options}).fit(*data)
+    return BORE(**{"representation": FEW, "random_state": 0, "n_estimators": 20, **options}).fit(
+        *data
+    )
 
 
 def the_file(cache):
@@ -173,14 +175,14 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
     assert len(clock) == 1
     trees = ("trees", IsolationForest(n_estimators=5))
     others = [
-        {"n_bags": 21},
+        {"n_estimators": 21},
         {"scaling": "rank"},
         {"input_scaling": None},
         {"aggregation": "log-odds"},
         {"neighbors": "brute"},
         {"neighbors": "tree"},
-        {"classifier": ExtraTreesClassifier(5)},
-        {"classifier": ExtraTreesClassifier(6)},
+        {"estimator": ExtraTreesClassifier(5)},
+        {"estimator": ExtraTreesClassifier(6)},
         {"representation": OutlierRepresentation(["knn", "lof", "odin", "cof"], [5, 11])},
         {"representation": OutlierRepresentation(["knn"], [5], ["sample:60"])},
         {"representation": OutlierRepresentation(["knn"], [5], [View("r60", (0, 1), sample=60)])},
@@ -308,8 +310,8 @@ def test_a_cache_that_may_only_be_read(labelled, cache, clock, monkeypatch):
     monkeypatch.setattr(os, "utime", refuse)
     fit(labelled)
     assert len(clock) == 1
-    fit(labelled, n_bags=21)
-    fit(labelled, n_bags=21)
+    fit(labelled, n_estimators=21)
+    fit(labelled, n_estimators=21)
     assert len(clock) == 3
     assert len(list(cache.iterdir())) == 1
 

@@ -9,8 +9,8 @@ from oracles.selection import path as slow_path
 from oracles.selection import stable_order
 from oracles.selection import stable_set as slow_set
 
-from boreod.bagging import draw_bags
-from boreod.engine import Threads
+from boreod.ensemble.bags import draw_bags
+from boreod.parallel import Threads
 from boreod.selection.costs import Costs
 from boreod.selection.stability import Paths, stable_set
 

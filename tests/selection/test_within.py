@@ -12,7 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, ColumnsLeftOutWarning, Costs, OutlierRepresentation
 from boreod.neighbors import NeighborGraph
-from boreod.scorers.lof import LOF
+from boreod.scores.lof import LOF
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 20])
 
@@ -196,8 +196,8 @@ def test_cheap_views_are_bought_when_the_budget_is_tight():
 
 
 def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
-    monkeypatch.setattr("boreod.training.LARGE_TABLE", 299)
-    monkeypatch.setattr("boreod.training.CHEAP_VIEWS", ("sample:50", "sample:100"))
+    monkeypatch.setattr("boreod.ensemble.training.LARGE_TABLE", 299)
+    monkeypatch.setattr("boreod.ensemble.training.CHEAP_VIEWS", ("sample:50", "sample:100"))
     with pytest.warns(ColumnsLeftOutWarning):
         fast = BORE(budget=1e6, random_state=0).fit(*data)
     assert {"lof_10", "lof_10@r50", "lof_10@r100"} <= set(fast.columns_)
@@ -208,12 +208,12 @@ def test_other_heads_scalings_and_detectors(data):
     X, y = data
     few = OutlierRepresentation(["knn", ("trees", IsolationForest(n_estimators=10))], ks=[5, 10])
     for options in (
-        {"classifier": ExtraTreesClassifier(5)},
+        {"estimator": ExtraTreesClassifier(5)},
         {"penalty": "auto"},
         {"scaling": "rank", "calibration": "oob", "aggregation": "log-odds"},
         {"input_scaling": None, "threshold": "alerts:10"},
     ):
-        model = BORE(few, random_state=0, n_bags=20, **options).fit(X, y)
+        model = BORE(few, random_state=0, n_estimators=20, **options).fit(X, y)
         fast = model.within(12)
         assert fast.cost_ <= 12
         assert model.costs_.total(["trees"]) > model.costs_.total(["x0"])
@@ -262,7 +262,7 @@ def test_a_column_that_is_too_dear_does_not_end_the_purchase():
     heavy = np.exp(random.normal(size=320))
     heavy[5] = 1e6
     raw = OutlierRepresentation([], views=[])
-    model = BORE(raw, random_state=0, n_bags=30).fit(np.column_stack([X, heavy]), y)
+    model = BORE(raw, random_state=0, n_estimators=30).fit(np.column_stack([X, heavy]), y)
     for selection in ("omp", "budget"):
         fast = model.within(6, costs={"x6": 7}, selection=selection)
         assert fast.columns_ == ["x0", "x1", "x2", "x3", "x4", "x5"]
@@ -291,7 +291,7 @@ def test_measuring_on_a_narrow_model_is_its_own_affair(data):
     assert model.within(1e6).predict_proba(X).shape == (300, 2)
 
 
-def test_a_scorer_may_be_called_search(data):
+def test_a_score_may_be_called_search(data):
     named = BORE(OutlierRepresentation([("search", LOF())], ks=[10]), random_state=0).fit(*data)
     assert named.costs_.total(["search_10"]) > 5 * named.costs_.base / 4
 
@@ -299,7 +299,7 @@ def test_a_scorer_may_be_called_search(data):
 def test_parameters_set_after_fit_wait_for_the_next_fit(model, data):
     changed = clone(model).fit(*data)
     expected = changed.within(25, costs=prices(model)).predict_proba(data[0])
-    changed.set_params(classifier=ExtraTreesClassifier(5), aggregation="log-odds", penalty=1.0)
+    changed.set_params(estimator=ExtraTreesClassifier(5), aggregation="log-odds", penalty=1.0)
     assert_array_equal(changed.within(25, costs=prices(model)).predict_proba(data[0]), expected)
 
 

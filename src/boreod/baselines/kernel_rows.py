@@ -13,7 +13,7 @@ from boreod.baselines.kernels import (
     gaussian,
     squared_distances,
 )
-from boreod.labels import OUTLIER
+from boreod.validation import OUTLIER
 
 BLOCK = 4_000_000  # kernel values at a time
 

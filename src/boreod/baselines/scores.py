@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.baselines.greedy import choose_members
-from boreod.labels import OUTLIER, read_labels
+from boreod.ensemble.training import make_representation
 from boreod.metrics import auc
-from boreod.rows import all_or_nothing, read_rows
-from boreod.scaling import MinMax, scale_within_bounds
-from boreod.training import make_representation
+from boreod.parallel import plain_interrupts
+from boreod.representation.scaling import MinMax, scale_within_bounds
+from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
 
 class MeanScore(ClassifierMixin, BaseEstimator):
@@ -77,7 +77,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         y
             1 for outliers, 0 for inliers, -1 for unlabelled rows.
         """
-        with all_or_nothing(self):
+        with plain_interrupts(), all_or_nothing(self):
             rows = read_rows(self, X, fitting=True)
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
             scores = make_representation(self.representation, len(rows), False, self.random_state)
@@ -141,4 +141,4 @@ class BestScore(MeanScore):
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         labelled = codes >= 0
-        return [int(np.argmax(auc(table[labelled], codes[labelled] == OUTLIER)))]
+        return [int(np.argmax(auc(codes[labelled] == OUTLIER, table[labelled])))]

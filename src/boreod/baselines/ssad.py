@@ -26,11 +26,10 @@ from boreod.baselines.ssad_input import (
 )
 from boreod.baselines.ssad_problem import Problem, Solution, check_feasible
 from boreod.baselines.ssad_tuning import tune
-from boreod.engine import Threads, one_blas_thread
-from boreod.labels import UNLABELLED
-from boreod.logistic import standardization
-from boreod.rows import all_or_nothing, read_rows, read_seed
-from boreod.scaling import scale_within_bounds
+from boreod.ensemble.logistic import standardization
+from boreod.parallel import Threads, one_blas_thread, plain_interrupts
+from boreod.representation.scaling import scale_within_bounds
+from boreod.validation import UNLABELLED, all_or_nothing, read_rows, read_seed
 
 MANY_ROWS, ENOUGH_LANDMARKS = 4000, 1000
 LARGEST_GAP = 1e-5
@@ -141,7 +140,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
             1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
             ``outlier_label``. One class may be missing, and so may both.
         """
-        with all_or_nothing(self), one_blas_thread():
+        with plain_interrupts(), all_or_nothing(self), one_blas_thread():
             self._fit(X, y)
         return self
 

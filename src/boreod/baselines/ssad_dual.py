@@ -23,7 +23,7 @@ from boreod.baselines.ssad_problem import (
 )
 from boreod.baselines.ssad_tight import solve_tight
 from boreod.baselines.working_set import minimize_growing, pick_evenly
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 EXACT = 1e-10
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.labels import INLIER, OUTLIER, read_labels
-from boreod.rows import is_number
+from boreod.validation import INLIER, OUTLIER, is_number, read_labels
 
 
 def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:

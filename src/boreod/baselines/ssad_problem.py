@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.baselines.kernels import Gram
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 TIGHT = 1e-9  # what is left of a constraint that leaves no choice
 

@@ -11,7 +11,7 @@ from boreod.baselines.kernels import Dense
 from boreod.baselines.pairwise import ROUNDING, descend
 from boreod.baselines.ssad_dual import solve_ssad
 from boreod.baselines.ssad_problem import Problem, check_feasible, most_labelled
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 KINDS = (UNLABELLED, INLIER, OUTLIER)
 ROUGH = 3e-4  # of the range of f

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 FEWEST_INLIERS = 300  # labelled ones; a fold is judged by its share of them
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boreod.baselines.quadratic_program import Program
 from boreod.baselines.ssad_problem import TIGHT, Problem, Solution, evaluate
 from boreod.baselines.working_set import minimize_growing, pick_evenly
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 
 def solve_tight(problem: Problem, tolerance: float) -> Solution:

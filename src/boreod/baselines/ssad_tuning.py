@@ -15,9 +15,9 @@ from boreod.baselines.kernels import Dense, gaussian
 from boreod.baselines.ssad_problem import Problem, check_feasible
 from boreod.baselines.ssad_rough import solve_roughly, sort_by_kind
 from boreod.baselines.ssad_sample import sample_rows
-from boreod.engine import Engine
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
 from boreod.metrics import auc
+from boreod.parallel import Engine
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
@@ -135,4 +135,4 @@ def _judge(gram: Dense, codes: NDArray, caps: NDArray, kappas: NDArray, fold: Fo
     outputs = gram.matrix @ signed
     # Ranked as decision_function does: digits of a tiny f, far from all rows, do not count.
     level = np.abs(outputs[fold.training]).max(axis=0)
-    return auc(level - outputs[fold.test], codes[fold.test] == OUTLIER)
+    return auc(codes[fold.test] == OUTLIER, level - outputs[fold.test])

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-import boreod
+from boreod.files import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"boreod {boreod.__version__}")
+        typer.echo(f"boreod {__version__}")
         raise typer.Exit
 
 

@@ -40,7 +40,7 @@ def chosen_engine(
         raise typer.BadParameter("--workers and --scheduler exclude each other.")
     if jobs is not None:
         raise typer.BadParameter("--jobs is of --engine threads; dask has --workers.")
-    from boreod.engine import dask
+    from boreod.parallel import dask
 
     with ExitStack() as stack:
         cluster = scheduler if scheduler is not None else stack.enter_context(_own(workers))
@@ -50,8 +50,8 @@ def chosen_engine(
 
 def _own(workers: int | None) -> Any:
     """Return a cluster of processes on this machine, to be closed in the end."""
-    from boreod.engine import count_threads
-    from boreod.engine.dask_door import load
+    from boreod.parallel import count_threads
+    from boreod.parallel.dask_door import load
 
     return load("distributed").LocalCluster(
         n_workers=workers or count_threads(-1),

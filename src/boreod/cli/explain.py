@@ -52,9 +52,9 @@ def explain(
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
-    from boreod.deployment import Scoring, TableModel, explain_rows, explain_top
-    from boreod.deployment.row_counts import count_batches
-    from boreod.deployment.writing import BATCH_ROWS
+    from boreod.table_model import Scoring, TableModel, explain_rows, explain_top
+    from boreod.table_model.row_counts import count_batches
+    from boreod.table_model.writing import BATCH_ROWS
     from boreod.tables import open_table
 
     loaded = TableModel.load(model, jobs)
@@ -83,7 +83,7 @@ def explain(
 
 def _print(found: list[Any], ids: tuple[str, ...]) -> None:
     from boreod.cli.screen import cell, print_table
-    from boreod.deployment.reasons import write_reason
+    from boreod.table_model.reasons import write_reason
 
     lines = [
         [

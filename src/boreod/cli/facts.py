@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli.app import note
 from boreod.cli.screen import cell, print_table
-from boreod.memory import show_bytes
+from boreod.text import show_bytes
 
 MOST = 40  # columns on a screen
 
@@ -26,7 +26,7 @@ def print_fit(model: Any, path: Path, advice: list[str], *, json: bool, quiet: b
     json, quiet
         As on the command line.
     """
-    from boreod.deployment import describe
+    from boreod.table_model import describe
 
     facts = {"file": str(path), "bytes": path.stat().st_size, **describe(model)}
     if json:

@@ -84,9 +84,9 @@ def fit(
     """
     from boreod.cli.facts import print_fit
     from boreod.cli.prices import read_costs
-    from boreod.deployment import TableModel, fit_table
-    from boreod.deployment.fitting import name_source
-    from boreod.deployment.model import check_model_path
+    from boreod.table_model import TableModel, fit_table
+    from boreod.table_model.fitting import name_source
+    from boreod.table_model.model import check_model_path
     from boreod.tables import open_table, read_table
 
     if output is None:

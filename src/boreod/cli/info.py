@@ -14,8 +14,8 @@ def info(model: ModelFile, json: Json = False) -> None:
     """
     from boreod.cli import facts as show
     from boreod.cli.screen import cell
-    from boreod.deployment import TableModel, describe
-    from boreod.memory import show_bytes
+    from boreod.table_model import TableModel, describe
+    from boreod.text import show_bytes
 
     found = describe(TableModel.load(model))
     found = {"file": str(model), "bytes": model.stat().st_size, **found}

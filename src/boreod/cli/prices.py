@@ -30,8 +30,8 @@ def read_costs(text: str | None) -> Any:
 
 def _read_prices(path: Path) -> dict[str, float]:
     """Return the prices in a file, or say what is wrong with it."""
-    from boreod.rows import shorten
     from boreod.selection.costs import check_price
+    from boreod.text import shorten
 
     if not path.is_file():
         raise ValueError(f"There is no file {str(path)!r} of prices (--costs).")

@@ -59,13 +59,12 @@ def report(
     Example: boreod report fraud.boreod payments.csv -o report.html
     """
     from boreod.cli.facts import print_json
-    from boreod.deployment import TableModel
-    from boreod.memory import show_bytes
-    from boreod.model_report import make_report
-    from boreod.preparation import read_label_column
-    from boreod.report import write_text
-    from boreod.tables import read_table
+    from boreod.documents import write_text
+    from boreod.report import make_report
+    from boreod.table_model import TableModel
+    from boreod.tables import read_label_column, read_table
     from boreod.tables.writer import check_target
+    from boreod.text import show_bytes
 
     inputs: list[str | os.PathLike[str]] = [model, *([] if table == "-" else [table])]
     check_target(os.path.realpath(output), str(output), inputs)

@@ -8,6 +8,7 @@ import typer
 
 from boreod.cli.app import plain_errors, split_names, stop_with_journal
 from boreod.cli.options import check_dataset
+from boreod.text import show_seconds
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
 
@@ -49,8 +50,8 @@ def reproduce(
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
-    from boreod.report import to_markdown
-    from boreod.reproduce import PARTS, SETS, Settings, show_time
+    from boreod.documents import to_markdown
+    from boreod.reproduce import PARTS, SETS, Settings
     from boreod.reproduce import reproduce as run
 
     if part != "all" and part not in PARTS:
@@ -71,4 +72,4 @@ def reproduce(
     else:
         typer.echo(to_markdown(sections[0], level=1))
         typer.echo(f"Files: in {output}, their names begin with {part}")
-    typer.echo(f"Time: {show_time(time.perf_counter() - started)}")
+    typer.echo(f"Time: {show_seconds(time.perf_counter() - started)}")

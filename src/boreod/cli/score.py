@@ -85,8 +85,8 @@ def score(
     """
     if sum([bool(ids), no_ids, all_columns]) > 1:
         raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
-    from boreod.deployment import TableModel, score_folder, score_table
-    from boreod.deployment.unfinished import is_folder_name
+    from boreod.table_model import TableModel, score_folder, score_table
+    from boreod.table_model.unfinished import is_folder_name
 
     started = time.perf_counter()
     wanted: dict[str, Any] = {

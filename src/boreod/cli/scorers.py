@@ -12,20 +12,20 @@ def scorers(
 
     Example: boreod scorers --json
     """
-    from boreod.scorers import SCORERS
+    from boreod.scores import SCORES
 
     if json:
         import json as encoder
 
         fields = ("name", "title", "min_k", "reads", "formula", "citation")
-        rows = [{name: getattr(scorer, name) for name in fields} for scorer in SCORERS.values()]
+        rows = [{name: getattr(score, name) for name in fields} for score in SCORES.values()]
         typer.echo(encoder.dumps(rows, indent=2, ensure_ascii=False))
         return
     from rich.console import Console
     from rich.table import Table
 
     table = Table("name", "k from", "reads", "score", box=None, pad_edge=False)
-    for scorer in SCORERS.values():
-        text = f"{scorer.title}: {scorer.formula}\n[dim]{scorer.citation}[/dim]"
-        table.add_row(scorer.name, str(scorer.min_k), scorer.reads, text)
+    for score in SCORES.values():
+        text = f"{score.title}: {score.formula}\n[dim]{score.citation}[/dim]"
+        table.add_row(score.name, str(score.min_k), score.reads, text)
     Console().print(table)

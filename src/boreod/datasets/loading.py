@@ -13,7 +13,7 @@ from boreod.datasets.download import fetch
 from boreod.datasets.entries import DatasetInfo, catalogue, check_version, find
 from boreod.datasets.folders import Folder, data_folder, npz_name, read_npz
 from boreod.datasets.readers import draw_events, labelled_rows, read_arff, read_csv, read_mat
-from boreod.whole_files import cache_folder
+from boreod.files import cache_folder
 
 
 @dataclass(frozen=True)

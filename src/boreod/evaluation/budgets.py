@@ -9,7 +9,7 @@ from boreod.evaluation.judging import judge
 from boreod.evaluation.splits import split_rows
 from boreod.evaluation.summary import Run
 from boreod.evaluation.trials import Trials
-from boreod.labels import OUTLIER
+from boreod.validation import OUTLIER
 
 EVERYTHING = "all columns"
 

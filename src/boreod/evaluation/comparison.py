@@ -16,8 +16,7 @@ from boreod.evaluation.references import ALL_ROWS, read_sizes, try_references
 from boreod.evaluation.splits import split_rows
 from boreod.evaluation.summary import Run, Summary
 from boreod.evaluation.trials import Trials
-from boreod.labels import read_labels
-from boreod.rows import read_rows
+from boreod.validation import read_labels, read_rows
 
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
 JUDGED_BY = "average_precision"  # what counts for those who look at the top of a list

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import boreod
+from boreod.files import __version__
 
 
 class Journal:
@@ -46,7 +46,7 @@ class Journal:
         if self._path is None or "error" in result:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"boreod": boreod.__version__, "run": key, "result": result})
+        line = json.dumps({"boreod": __version__, "run": key, "result": result})
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -66,5 +66,5 @@ class Journal:
                     f"Line {number} of {path} is not a finished run. Delete that line, or the "
                     "file to start anew."
                 ) from None
-            if version == boreod.__version__:
+            if version == __version__:
                 self._results[key] = result

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from boreod.evaluation.methods import METHODS
 from boreod.evaluation.splits import split_rows
-from boreod.labels import OUTLIER
 from boreod.metrics import auc, average_precision, early_auc, precision_at, true_positive_rates
+from boreod.validation import OUTLIER
 
 MEASURES = {
     "auc": "AUC",
@@ -29,10 +29,10 @@ def judge(scores: NDArray, outliers: NDArray) -> dict[str, float]:
     1.0
     """
     return {
-        "auc": float(auc(scores, outliers)),
-        "early_auc": early_auc(scores, outliers),
-        "precision": precision_at(scores, outliers),
-        "average_precision": average_precision(scores, outliers),
+        "auc": float(auc(outliers, scores)),
+        "early_auc": early_auc(outliers, scores),
+        "precision": precision_at(outliers, scores),
+        "average_precision": average_precision(outliers, scores),
     }
 
 
@@ -76,7 +76,7 @@ def run_method(
     outliers = codes[split.test] == OUTLIER
     return {
         **judge(scores, outliers),
-        "roc": true_positive_rates(scores, outliers, RATES).round(6).tolist(),
+        "roc": true_positive_rates(outliers, scores, RATES).round(6).tolist(),
         "fit_seconds": fitted - started,
         "row_seconds": (scored - fitted) / len(split.test),
     }

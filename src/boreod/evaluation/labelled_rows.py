@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.labels import UNLABELLED
+from boreod.validation import UNLABELLED
 
 
 class LabelledRows:

@@ -11,7 +11,7 @@ from typing import Any
 from boreod.baselines import SSAD, BestScore, GreedyEnsemble, MeanScore
 from boreod.detector import BORE
 from boreod.evaluation.labelled_rows import LabelledRows
-from boreod.representation import OutlierRepresentation
+from boreod.representation.transformer import OutlierRepresentation
 
 TREES, TREE_BAGS = 100, 10
 
@@ -77,7 +77,9 @@ def _on_raw_columns(_: Any, seed: int, **options: Any) -> BORE:
 def _trees(_: Any, seed: int) -> BORE:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return _on_raw_columns(None, seed, n_bags=TREE_BAGS, classifier=ExtraTreesClassifier(TREES))
+    return _on_raw_columns(
+        None, seed, n_estimators=TREE_BAGS, estimator=ExtraTreesClassifier(TREES)
+    )
 
 
 def _xgbod(_: Any, seed: int) -> LabelledRows:

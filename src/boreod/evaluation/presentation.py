@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from boreod.documents import Block, Figure, Paragraph, Section, Table
 from boreod.evaluation.budgets import EVERYTHING, read_seconds
 from boreod.evaluation.comparison import Comparison, is_oracle
 from boreod.evaluation.judging import MEASURES
@@ -12,7 +13,6 @@ from boreod.evaluation.methods import METHODS
 from boreod.evaluation.references import ALL_ROWS
 from boreod.evaluation.summary import Run, Summary
 from boreod.evaluation.trials import TABLE
-from boreod.report import Block, Figure, Paragraph, Section, Table
 
 MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
 

@@ -11,8 +11,8 @@ from boreod.evaluation.judging import run_method
 from boreod.evaluation.splits import split_rows
 from boreod.evaluation.summary import Run
 from boreod.evaluation.trials import Trials
-from boreod.labels import OUTLIER
-from boreod.rows import is_number, shorten
+from boreod.text import shorten
+from boreod.validation import OUTLIER, is_number
 
 ALL_ROWS = "all rows"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from boreod.engine import Progress, count_threads
 from boreod.evaluation.journal import Journal
+from boreod.parallel import Progress, count_threads
 
 Task = tuple[Any, ...]
 Work = Callable[..., dict[str, Any]]

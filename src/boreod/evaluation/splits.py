@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 PROTOCOLS = ("transductive", "unseen")
 TEST_SHARE = 0.4

@@ -1,6 +1,6 @@
-"""A block of rows and what surrounds them: all that a scorer may look at.
+"""A block of rows and what surrounds them: all that a score may look at.
 
-A block of training rows and a block of new rows look the same to a scorer; that is why one function
+A block of training rows and a block of new rows look the same to a score; that is why one function
 serves both.
 """
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.engine import Engine
 from boreod.neighbors.backends import Backend, is_exact, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.neighbors.recall import Recall, check_recall, measure_recall
+from boreod.parallel import Engine
 
 LARGE_TABLE = 20_000  # rows whose descriptions do not fit into the cache
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache

@@ -16,9 +16,9 @@ from struct import calcsize, pack, unpack_from
 from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
+from boreod.files import whole_file
 from boreod.persistence.errors import ModelFileError
-from boreod.rows import shorten
-from boreod.whole_files import whole_file
+from boreod.text import shorten
 
 MANIFEST, ARRAYS = b"manifest.json", b"arrays.safetensors"
 MANIFEST_LIMIT = 3 * 2**20  # bytes; parsed JSON can take 26 times as much memory

@@ -6,17 +6,17 @@ from math import isclose
 
 from boreod.neighbors import BACKENDS, METRICS, is_exact
 from boreod.persistence.errors import ModelFileError
-from boreod.persistence.layout import expected_tensors, n_bytes, scorer_of
+from boreod.persistence.layout import expected_tensors, n_bytes, score_of
 from boreod.persistence.manifest import (
     Manifest,
     StoredCosts,
-    StoredScorer,
+    StoredScore,
     StoredSelection,
     StoredView,
     TrainingSummary,
 )
-from boreod.plan import PlannedScorer
-from boreod.scaling import SCALERS
+from boreod.representation.plan import PlannedScore
+from boreod.representation.scaling import SCALERS
 from boreod.selection import Costs
 
 LABELS: dict[str, Callable[[object], bool]] = {
@@ -89,9 +89,9 @@ def _check_views(manifest: Manifest) -> None:
         _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
         inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
         _require(inside, f"{where}.columns")
-        _require(len(view.scorers) > 0, f"{where}.scorers")
-        for stored in view.scorers:
-            _check_scorer(stored, view.rows or rows, f"{where}.scorers")
+        _require(len(view.scores) > 0, f"{where}.scores")
+        for stored in view.scores:
+            _check_score(stored, view.rows or rows, f"{where}.scores")
 
 
 def _check_lists(view: StoredView, rows: int, where: str) -> None:
@@ -105,8 +105,8 @@ def _check_lists(view: StoredView, rows: int, where: str) -> None:
     _require(all(0.0 <= share <= 1.0 for share in shares), where)
 
 
-def _check_scorer(stored: StoredScorer, rows: int, where: str) -> None:
-    smallest, ks = scorer_of(stored).min_k, stored.ks
+def _check_score(stored: StoredScore, rows: int, where: str) -> None:
+    smallest, ks = score_of(stored).min_k, stored.ks
     _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.ks")
     _require(smallest <= ks[0] and ks[-1] < rows, f"{where}.ks")
 
@@ -123,8 +123,8 @@ def _check_columns(manifest: Manifest) -> None:
 def _columns_of(view: StoredView) -> list[str]:
     return [
         name
-        for stored in view.scorers
-        for name in PlannedScorer(stored.label, scorer_of(stored), tuple(stored.ks)).column_names(
+        for stored in view.scores
+        for name in PlannedScore(stored.label, score_of(stored), tuple(stored.ks)).column_names(
             view.name
         )
     ]

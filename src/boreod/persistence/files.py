@@ -14,7 +14,7 @@ from boreod.persistence.layout import check_values, unpack
 from boreod.persistence.loading import put_together
 from boreod.persistence.manifest import read_manifest, write_manifest
 from boreod.persistence.saving import read_extra, take_apart
-from boreod.rows import shorten
+from boreod.text import shorten
 
 # what building from a manifest that contradicts itself may end in
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,

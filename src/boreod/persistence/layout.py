@@ -12,14 +12,14 @@ from boreod.neighbors import Ks
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.manifest import (
     Manifest,
-    StoredScorer,
+    StoredScore,
     StoredView,
     Tensor,
     TrainingSummary,
 )
-from boreod.persistence.values import make_scorer
-from boreod.rows import LARGEST
-from boreod.scorers import SCORERS, Scorer
+from boreod.persistence.values import make_score
+from boreod.scores import SCORES, Score
+from boreod.validation import LARGEST
 
 FLOAT, INTEGER, LABEL = "F64", "I32", "I8"
 TYPES: dict[str, np.dtype] = {
@@ -29,7 +29,7 @@ TYPES: dict[str, np.dtype] = {
 }
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
 ISOLATION = "seen.isolation"  # of the training rows too
-DESCRIPTIONS = {name for scorer in SCORERS.values() for name in scorer.descriptions}
+DESCRIPTIONS = {name for score in SCORES.values() for name in score.descriptions}
 
 Arrays = dict[str, NDArray]
 
@@ -67,27 +67,27 @@ def _tensors_of(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
     _, with_radii, _ = depths(view)
     if with_radii:
         tensors[f"{prefix}.radii"] = Tensor(FLOAT, [rows, len(with_radii)])
-    for number, stored in enumerate(view.scorers):
-        scorer, n_ks = scorer_of(stored), len(stored.ks)
-        summary = scorer.summarize(np.zeros((1, n_ks)))
+    for number, stored in enumerate(view.scores):
+        score, n_ks = score_of(stored), len(stored.ks)
+        summary = score.summarize(np.zeros((1, n_ks)))
         tensors[f"{prefix}.{number}.summary"] = Tensor(FLOAT, list(summary.shape))
-        for name in scorer.descriptions if scorer.compares() else ():
+        for name in score.descriptions if score.compares() else ():
             tensors[f"{prefix}.{number}.{name}"] = Tensor(FLOAT, [rows, n_ks])
     return tensors
 
 
-def scorer_of(stored: StoredScorer) -> Scorer:
-    """Return the scorer that a manifest names."""
-    return make_scorer(stored.scorer, stored.parameters)
+def score_of(stored: StoredScore) -> Score:
+    """Return the score that a manifest names."""
+    return make_score(stored.score, stored.parameters)
 
 
 def depths(view: StoredView) -> tuple[Ks, Ks, int]:
     """Return all ks, those whose k-distances are looked up, and the largest with reverse lists."""
-    scorers = [(scorer_of(stored), stored.ks) for stored in view.scorers]
-    ks = sorted({k for _, of_one in scorers for k in of_one})
-    lookups = [of_one for s, of_one in scorers if s.reads_radii or s.reads == "reverse"]
+    scores = [(score_of(stored), stored.ks) for stored in view.scores]
+    ks = sorted({k for _, of_one in scores for k in of_one})
+    lookups = [of_one for s, of_one in scores if s.reads_radii or s.reads == "reverse"]
     with_radii = sorted({k for of_one in lookups for k in of_one})
-    reverse = max((of_one[-1] for s, of_one in scorers if s.reads == "reverse"), default=0)
+    reverse = max((of_one[-1] for s, of_one in scores if s.reads == "reverse"), default=0)
     return tuple(ks), tuple(with_radii), reverse
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.calibration import Correction
-from boreod.columns import FittedColumns, KnownView
 from boreod.detector import BORE
-from boreod.engine import Threads
-from boreod.ensemble import Ensemble
-from boreod.heads import LogisticHead
+from boreod.ensemble.calibration import Correction
+from boreod.ensemble.ensemble import Ensemble
+from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.reference import Shares
 from boreod.neighbors import InvertedLists, KnownRows, NeighborGraph
-from boreod.novelty import SeenRows
+from boreod.parallel import Threads
 from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
 from boreod.persistence.errors import LabelsOnly, NotStored
@@ -23,16 +23,16 @@ from boreod.persistence.layout import (
     PROBABILITIES,
     Arrays,
     depths,
-    scorer_of,
+    score_of,
 )
 from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
 from boreod.persistence.values import make_estimator
-from boreod.reference import Shares
-from boreod.representation import OutlierRepresentation
-from boreod.scaling import MinMax, Rank, Scaler
-from boreod.scored_view import FittedScorer, ScoredView
+from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.scaling import MinMax, Rank, Scaler
+from boreod.representation.scored_view import FittedScore, ScoredView
+from boreod.representation.transformer import OutlierRepresentation
+from boreod.representation.views import Space
 from boreod.selection import Costs, Selection
-from boreod.views import Space
 
 
 @dataclass(frozen=True)
@@ -153,19 +153,18 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     graph = NeighborGraph.restore(
         points, ks, reverse_k, space.metric, search, k, recall, {with_radii: radii}
     )
-    scorers = [
-        _scorer(stored, number, arrays, f"{prefix}.{number}")
-        for number in range(len(stored.scorers))
+    scores = [
+        _score(stored, number, arrays, f"{prefix}.{number}") for number in range(len(stored.scores))
     ]
-    return KnownView(ScoredView(space, graph, scorers), known)
+    return KnownView(ScoredView(space, graph, scores), known)
 
 
-def _scorer(view: StoredView, number: int, arrays: Arrays, prefix: str) -> FittedScorer:
-    stored = view.scorers[number]
-    scorer = scorer_of(stored)
+def _score(view: StoredView, number: int, arrays: Arrays, prefix: str) -> FittedScore:
+    stored = view.scores[number]
+    score = score_of(stored)
     nobody_looks: NDArray = np.empty((0, len(stored.ks)))
-    frozen = [arrays.get(f"{prefix}.{name}", nobody_looks) for name in scorer.descriptions]
-    return FittedScorer(stored.label, scorer, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
+    frozen = [arrays.get(f"{prefix}.{name}", nobody_looks) for name in score.descriptions]
+    return FittedScore(stored.label, score, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
 
 
 def _scaler(manifest: Manifest, arrays: Arrays) -> Scaler:

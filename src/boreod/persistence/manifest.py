@@ -4,21 +4,21 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
-from boreod import __version__
+from boreod.files import __version__
 from boreod.neighbors import Recall
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.schema import read
-from boreod.rows import shorten
+from boreod.text import shorten
 
 FORMAT = 3
 
 
 @dataclass(frozen=True)
-class StoredScorer:
-    """A scorer of a view, with the ks in use."""
+class StoredScore:
+    """A score of a view, with the ks in use."""
 
     label: str
-    scorer: str
+    score: str
     parameters: dict[str, float]
     ks: list[int]
 
@@ -47,7 +47,7 @@ class StoredView:
     rows: int | None
     backend: str
     lists: StoredLists | None
-    scorers: list[StoredScorer]
+    scores: list[StoredScore]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in
 
-from boreod import __version__
-from boreod.columns import FittedColumns, KnownView
 from boreod.detector import BORE
-from boreod.heads import LogisticHead
-from boreod.labels import INLIER, OUTLIER, UNLABELLED
+from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.training import Training
+from boreod.files import __version__
 from boreod.metrics import auc, average_precision
 from boreod.neighbors import InvertedLists, NeighborGraph
 from boreod.persistence.errors import ModelFileError, NotStored
@@ -36,16 +35,17 @@ from boreod.persistence.manifest import (
     StoredCosts,
     StoredLists,
     StoredRepresentation,
-    StoredScorer,
+    StoredScore,
     StoredSelection,
     StoredView,
     TrainingSummary,
 )
 from boreod.persistence.values import encode, encode_parameters, is_registered
-from boreod.rows import shorten
-from boreod.scaling import MinMax, Rank
+from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.scaling import MinMax, Rank
 from boreod.selection import Costs
-from boreod.training import Training
+from boreod.text import shorten
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MOST_PRICES = 5000  # columns; a manifest must stay small
 
@@ -56,14 +56,14 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     head = ensemble.head
     if not isinstance(head, LogisticHead):
         raise ModelFileError(
-            f"`classifier` is {shorten(model._options['classifier'])}, which a model file cannot "
-            "store without pickle. Fit with `classifier=None`, the logistic head, in its place."
+            f"`estimator` is {shorten(model._options['estimator'])}, which a model file cannot "
+            "store without pickle. Fit with `estimator=None`, the logistic head, in its place."
         )
     if fitted.detectors:
         names = ", ".join(detector.label for detector in fitted.detectors)
         raise ModelFileError(
             f"The columns {names} come from detectors of other libraries, which a model file "
-            "cannot store without pickle. Leave them out of `scorers` and fit again."
+            "cannot store without pickle. Leave them out of `scores` and fit again."
         )
     reference, places = _reference_rows(fitted.views)
     arrays: Arrays = {} if reference is None else {"reference": reference}
@@ -159,11 +159,11 @@ def _scaler_arrays(prefix: str, scaler: Any) -> Arrays:
 
 def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
     scored = view.scored
-    for s in scored.scorers:
-        if not is_registered(s.scorer):
+    for s in scored.scores:
+        if not is_registered(s.definition):
             raise ModelFileError(
-                f"The score {s.label!r} is {shorten(s.scorer)}, which is none of boreod's own, and "
-                "a model file holds no code. Use a score of the registry and fit again."
+                f"The score {s.label!r} is {shorten(s.definition)}, which is none of boreod's own, "
+                "and a model file holds no code. Use a score of the registry and fit again."
             )
     return StoredView(
         name=scored.space.name,
@@ -172,9 +172,9 @@ def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
         rows=None if rows is None else len(rows),
         backend=scored.graph.backend.name,
         lists=_describe_lists(scored.graph),
-        scorers=[
-            StoredScorer(s.label, s.scorer.name, s.scorer.parameters(), list(s.ks))
-            for s in scored.scorers
+        scores=[
+            StoredScore(s.label, s.definition.name, s.definition.parameters(), list(s.ks))
+            for s in scored.scores
         ],
     )
 
@@ -200,10 +200,10 @@ def _view_arrays(view: KnownView, stored: StoredView, rows: NDArray | None, pref
     _, with_radii, _ = depths(stored)
     if with_radii:
         arrays[f"{prefix}.radii"] = view.scored.graph.radii(with_radii)
-    for number, s in enumerate(view.scored.scorers):
+    for number, s in enumerate(view.scored.scores):
         arrays[f"{prefix}.{number}.summary"] = s.summary
-        if s.scorer.compares():
-            names = (f"{prefix}.{number}.{name}" for name in s.scorer.descriptions)
+        if s.definition.compares():
+            names = (f"{prefix}.{number}.{name}" for name in s.definition.descriptions)
             arrays |= dict(zip(names, s.frozen, strict=True))
     return arrays
 
@@ -267,8 +267,8 @@ def _summarize(model: BORE) -> TrainingSummary:
         inlier_share=training.shares.inliers,
         unlabelled_share=training.shares.unlabelled,
         judged=len(outliers),
-        auc=float(auc(scores, outliers)) if both else None,
-        average_precision=float(average_precision(scores, outliers)) if both else None,
+        auc=float(auc(outliers, scores)) if both else None,
+        average_precision=float(average_precision(outliers, scores)) if both else None,
     )
 
 

@@ -5,7 +5,8 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from boreod.persistence.errors import ModelFileError
-from boreod.rows import is_number, shorten
+from boreod.text import shorten
+from boreod.validation import is_number
 
 NAMES = {int: "a whole number", str: "a text", bool: "true or false"}
 

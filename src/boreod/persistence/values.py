@@ -11,11 +11,11 @@ import numpy as np
 from boreod.neighbors import InvertedLists
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.schema import read
-from boreod.representation import OutlierRepresentation
-from boreod.rows import shorten
-from boreod.scorers import SCORERS, Scorer
+from boreod.representation.transformer import OutlierRepresentation
+from boreod.representation.views import View
+from boreod.scores import SCORES, Score
 from boreod.selection import Costs
-from boreod.views import View
+from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
 
@@ -44,10 +44,10 @@ def encode(name: str, value: Any) -> Any:
 
 
 def _encode_object(name: str, value: Any) -> Any:
-    if isinstance(value, type) and issubclass(value, Scorer) and value in SCORERS.values():
-        return {"scorer class": value.name}
-    if isinstance(value, Scorer) and is_registered(value):
-        return {"scorer": [value.name, value.parameters()]}
+    if isinstance(value, type) and issubclass(value, Score) and value in SCORES.values():
+        return {"score class": value.name}
+    if isinstance(value, Score) and is_registered(value):
+        return {"score": [value.name, value.parameters()]}
     if isinstance(value, InvertedLists):
         return {"inverted lists": {part: encode(name, item) for part, item in vars(value).items()}}
     if isinstance(value, View):
@@ -61,7 +61,7 @@ def _encode_object(name: str, value: Any) -> Any:
     if isinstance(value, np.random.RandomState):
         remedy = "Give the model a number first: model.set_params(random_state=0)"
     else:
-        remedy = f"Use scores of boreod in its place ({', '.join(SCORERS)}) and fit again"
+        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
     raise ModelFileError(
         f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
         f"{remedy}."
@@ -102,22 +102,22 @@ def _object(content: Any) -> dict[str, Any]:
     return read(dict[str, Any], content, PARAMETER)
 
 
-def is_registered(scorer: Scorer) -> bool:
-    """Whether a name and parameters are enough to make a scorer again."""
-    return SCORERS.get(getattr(scorer, "name", "")) is type(scorer)
+def is_registered(score: Score) -> bool:
+    """Whether a name and parameters are enough to make a score again."""
+    return SCORES.get(getattr(score, "name", "")) is type(score)
 
 
-def make_scorer(name: str, parameters: dict[str, float]) -> Scorer:
-    """Return a scorer of the registry."""
-    return _scorer_class(name)(**parameters)
+def make_score(name: str, parameters: dict[str, float]) -> Score:
+    """Return a score of the registry."""
+    return _score_class(name)(**parameters)
 
 
-def _scorer_class(name: Any) -> type[Scorer]:
-    if not isinstance(name, str) or name not in SCORERS:
+def _score_class(name: Any) -> type[Score]:
+    if not isinstance(name, str) or name not in SCORES:
         raise ModelFileError(
-            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORERS)} only"
+            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
         )
-    return SCORERS[name]
+    return SCORES[name]
 
 
 def _pairs(content: Any) -> dict[Any, Any]:
@@ -127,16 +127,16 @@ def _pairs(content: Any) -> dict[Any, Any]:
     return {decode(key): decode(item) for key, item in pairs}
 
 
-def _scorer(content: Any) -> Scorer:
+def _score(content: Any) -> Score:
     name, parameters = read(list[Any], content, PARAMETER)
-    return make_scorer(name, read(dict[str, float], parameters, PARAMETER))
+    return make_score(name, read(dict[str, float], parameters, PARAMETER))
 
 
 _KINDS: dict[str, Any] = {
     "tuple": lambda content: tuple(decode(read(list[Any], content, PARAMETER))),
     "dict": _pairs,
-    "scorer class": _scorer_class,
-    "scorer": _scorer,
+    "score class": _score_class,
+    "score": _score,
     "inverted lists": lambda content: InvertedLists(**_decode_all(content)),
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),

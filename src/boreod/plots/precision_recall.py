@@ -33,7 +33,7 @@ class PrecisionRecallDisplay(RankingDisplay):
 
     @staticmethod
     def _judge(ranks: NDArray, outliers: NDArray) -> float:
-        return average_precision(ranks, outliers)
+        return average_precision(outliers, ranks)
 
     @staticmethod
     def _points(false: NDArray, true: NDArray, base_rate: float, /) -> tuple[NDArray, NDArray]:

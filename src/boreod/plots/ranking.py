@@ -250,7 +250,7 @@ class RankingDisplay(ABC):
         cls, ranks: NDArray, outliers: NDArray, interval: float | None, random_state: Any
     ) -> Curve:
         share = float(outliers.mean())
-        false, true = roc_rates(ranks, outliers)
+        false, true = roc_rates(outliers, ranks)
         x, y = cls._points(false, true, share)
         quality = cls._judge(ranks, outliers)
         if interval is None:

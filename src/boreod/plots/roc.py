@@ -67,7 +67,7 @@ class RocDisplay(RankingDisplay):
 
     @staticmethod
     def _judge(ranks: NDArray, outliers: NDArray) -> float:
-        return float(auc(ranks, outliers))
+        return float(auc(outliers, ranks))
 
     @staticmethod
     def _points(false: NDArray, true: NDArray, _base_rate: float, /) -> tuple[NDArray, NDArray]:

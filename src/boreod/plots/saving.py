@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from boreod.whole_files import whole_file
+from boreod.files import whole_file
 
 
 def save_picture(figure: Any, path: Path) -> Path:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
+from boreod.documents import Block, Figure, Paragraph, Section, Table
 from boreod.evaluation import MEASURES, judge, split_rows
-from boreod.labels import OUTLIER
 from boreod.plots import BudgetDisplay, new_panels, save_picture
-from boreod.report import Block, Figure, Paragraph, Section, Table
 from boreod.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.validation import OUTLIER
 
 POOL = (10, 20, 50, 100, 200, 300, 1000, 2000)  # the paper's costs of a score; raw columns cost 1
 SELECTIONS = {"budget": "BORE-Budget", "omp": "BORE-OMP", "random": "BORE-random"}

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-import boreod
-from boreod.report import Paragraph, Section, to_markdown, to_page, write_text
+from boreod.documents import Paragraph, Section, to_markdown, to_page, write_text
+from boreod.files import __version__
 from boreod.reproduce.budget import count_draws, reproduce_budget
 from boreod.reproduce.roc import reproduce_roc
 from boreod.reproduce.sensitivity import reproduce_sensitivity
@@ -12,6 +12,7 @@ from boreod.reproduce.setup import Settings
 from boreod.reproduce.table1 import reproduce_table1
 from boreod.reproduce.table2 import reproduce_table2
 from boreod.reproduce.tsne import reproduce_tsne
+from boreod.text import show_seconds
 
 PARTS: dict[str, Callable[[Settings], Section]] = {
     "table1": reproduce_table1,
@@ -42,29 +43,17 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         seconds = time.perf_counter() - started
         write_text(settings.folder / f"{name}.md", to_markdown(section, level=1))
         sections.append(section)
-        settings.say(f"{name}: {show_time(seconds)}")
+        settings.say(f"{name}: {show_seconds(seconds)}")
     if len(parts) > 1:
         _write_report(settings, sections)
     return sections
-
-
-def show_time(seconds: float) -> str:
-    """Write a time in seconds or minutes.
-
-    Examples
-    --------
-    >>> show_time(42.4), show_time(200)
-    ('42 s', '3 min 20 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _write_report(settings: Settings, sections: list[Section]) -> None:
     """Write all sections as Markdown and as a page."""
     options = "quick, " if settings.quick else ""
     text = (
-        f"boreod {boreod.__version__}, {options}{settings.count} repetitions, seed "
+        f"boreod {__version__}, {options}{settings.count} repetitions, seed "
         f"{settings.seed}. The paper: Micenková, McWilliams, Assent: Learning Representations for "
         "Outlier Detection on a Budget, 2015. All figures here were computed by the command "
         "boreod reproduce all; none was typed in but those marked as the paper's."

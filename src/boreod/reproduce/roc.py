@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from boreod.documents import Figure, Paragraph, Section
 from boreod.evaluation import METHODS, PAPER, RATES, Summary
 from boreod.plots import RocDisplay, new_panels, save_picture
-from boreod.report import Figure, Paragraph, Section
 from boreod.reproduce.setup import Settings, compare, write_csv
 
 SHOWN = ("cardio", "ionosphere", "letter", "pageblocks", "waveform", "wilt")

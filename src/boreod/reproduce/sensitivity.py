@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from boreod.baselines import SSAD
 from boreod.baselines.ssad_tuning import KAPPAS, SIGMAS
 from boreod.detector import BORE
+from boreod.documents import Block, Figure, Paragraph, Section
 from boreod.evaluation import LabelledRows, split_rows
-from boreod.labels import OUTLIER
 from boreod.metrics import auc
 from boreod.plots import SensitivityDisplay, new_panels, save_picture
-from boreod.report import Block, Figure, Paragraph, Section
 from boreod.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.validation import OUTLIER
 
 SHOWN = ("ionosphere",)
 BAGS, SHARES = (1, 2, 5, 10, 20, 50, 100), (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -80,13 +80,17 @@ def _judge_grid(
         make = _make_bore if method == "bore" else _make_ssad
         model = make(first, second, seed + repetition)
         scores = model.fit(rows[split.fitted], split.labels).decision_function(rows[split.test])
-        areas.append(float(auc(scores, codes[split.test] == OUTLIER)))
+        areas.append(float(auc(codes[split.test] == OUTLIER, scores)))
     return {"auc": areas}
 
 
 def _make_bore(share: float, bags: float, seed: int) -> BORE:
     return BORE(
-        share=share, n_bags=int(bags), costs="complexity:additive", n_jobs=1, random_state=seed
+        share=share,
+        n_estimators=int(bags),
+        costs="complexity:additive",
+        n_jobs=1,
+        random_state=seed,
     )
 
 

@@ -1,7 +1,7 @@
 """Table 1: the data sets as found."""
 
 from boreod import datasets
-from boreod.report import Block, Paragraph, Section, Table
+from boreod.documents import Block, Paragraph, Section, Table
 from boreod.reproduce.setup import Settings, load_repetition, read_paper, write_csv
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from boreod.documents import Block, Paragraph, Section, Table
 from boreod.evaluation import MEASURES, METHODS, PAPER, TODAY, Summary
-from boreod.report import Block, Paragraph, Section, Table
 from boreod.reproduce.setup import (
     FEATURE_BAGGING,
     Settings,

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.bagging import draw_bags
-from boreod.labels import INLIER, OUTLIER
+from boreod.documents import Figure, Paragraph, Section, Table
+from boreod.ensemble.bags import draw_bags
 from boreod.plots import EmbeddingDisplay, new_panels, save_picture
-from boreod.report import Figure, Paragraph, Section, Table
-from boreod.representation import OutlierRepresentation
+from boreod.representation.scaling import MinMax
+from boreod.representation.transformer import OutlierRepresentation
 from boreod.reproduce.setup import Settings, load_repetition, write_csv
-from boreod.scaling import MinMax
+from boreod.validation import INLIER, OUTLIER
 
 SHOWN = ("letter", "ionosphere", "pageblocks")
 SHARE = 0.7

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from boreod.documents import Paragraph, Table
 from boreod.evaluation import MEASURES, METHODS, PAPER, Summary
-from boreod.report import Paragraph, Table
 
 # At least 20 outliers are in the test part, and the rows are the paper's: not so for higgs.
 JUDGED = ("cardio", "ionosphere", "letter", "pageblocks", "spambase", "waveform", "wilt")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from boreod.rows import is_number, shorten
 from boreod.selection.costs import SECONDS
+from boreod.text import shorten
+from boreod.validation import is_number
 
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
 ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} such as '200us'"

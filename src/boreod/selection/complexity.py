@@ -15,8 +15,8 @@ In units of the paper: a search through the whole training table is of its cheap
 a raw column costs 1. A foreign detector counts as one search.
 """
 
-from boreod.columns import FittedColumns
-from boreod.scored_view import FittedScorer, ScoredView
+from boreod.representation.columns import FittedColumns
+from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.selection.costs import RAW, Costs, Needs
 
 SEARCH = 10.0
@@ -29,19 +29,19 @@ def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Cost
     own |= dict.fromkeys((detector.label for detector in fitted.detectors), SEARCH)
     needs: dict[str, Needs] = {}
     for view in fitted.views:
-        for s in view.scored.scorers:
+        for s in view.scored.scores:
             for k, name in zip(s.ks, s.column_names(view.scored.space.name), strict=True):
                 own[name], needs[name] = _price(view.scored, s, k, unit)
     return Costs({name: own[name] for name in fitted.names}, needs)
 
 
-def _price(view: ScoredView, s: FittedScorer, k: int, unit: float) -> tuple[float, Needs]:
+def _price(view: ScoredView, s: FittedScore, k: int, unit: float) -> tuple[float, Needs]:
     name, (n, _), d = view.space.name, view.graph.reference.shape, len(view.space.columns)
-    steps = len(s.scorer.descriptions) + 1
+    steps = len(s.definition.descriptions) + 1
     needs = {f"search@{name}": n * d * unit}
-    if s.scorer.reads == "reverse":
+    if s.definition.reads == "reverse":
         needs[f"reverse@{name}"] = n * unit
-    if s.scorer.reads == "geometry":
+    if s.definition.reads == "geometry":
         needs[f"geometry@{name}"] = k * k * d / 2 * unit
         return steps * k * k * unit, needs
     return steps * k * unit, needs

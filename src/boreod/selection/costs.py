@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
-from boreod.rows import is_number, shorten
+from boreod.text import shorten
+from boreod.validation import is_number
 
 Needs = Mapping[str, float]
 SECONDS = "s"  # the unit of costs that are times

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_precision
 from boreod.selection.budgets import show_cost, write_budget
-from boreod.training import Training
 
 LOSS = 0.01  # of AUC, which a user would hardly notice
 
@@ -96,7 +96,7 @@ def trace_budgets(models: Iterable[Any], training: Training) -> BudgetCurve:
                 "or inliers are in every bag. Label more rows, add bags, or lower `share`."
             )
         choice = model.selection_
-        quality = (float(auc(scores, outliers)), average_precision(scores, outliers))
+        quality = (float(auc(outliers, scores)), average_precision(outliers, scores))
         points.append((choice.budget, choice.cost, len(choice.columns), *quality))
     budgets, costs, counts, areas, precisions = map(np.array, zip(*sorted(points), strict=True))
     return BudgetCurve(budgets, costs, counts, areas, precisions, choice.costs.unit)

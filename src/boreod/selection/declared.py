@@ -4,9 +4,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from boreod.columns import FittedColumns, close_names
-from boreod.rows import shorten
+from boreod.representation.columns import FittedColumns
 from boreod.selection.costs import RAW, Costs, check_price
+from boreod.text import close_names, shorten
 
 
 def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
@@ -38,7 +38,7 @@ def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, fl
         if name in scores and name in fitted.names:
             raise ValueError(
                 f"`costs` names {name!r}, which is a raw column and a score. Rename the raw "
-                "column, or give the score another name: ('a name', scorer)."
+                "column, or give the score another name: ('a name', score)."
             )
         if name not in scores and name not in fitted.names:
             _refuse(name, [*fitted.names, *scores])
@@ -51,9 +51,10 @@ def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, fl
 
 
 def _refuse(name: Any, known: list[str]) -> None:
+    close = close_names(name, known) or known[:3]
     raise ValueError(
         f"`costs` names {shorten(name)}, which is neither a column nor a score of this model. "
-        f"Did you mean {', '.join(close_names(name, known))}? All columns are in `columns_`."
+        f"Did you mean {', '.join(close)}? All columns are in `columns_`."
     )
 
 

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.columns import FittedColumns, KnownView
-from boreod.engine import one_blas_thread
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
-from boreod.scored_view import FittedScorer
+from boreod.parallel import one_blas_thread
+from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.scored_view import FittedScore
 from boreod.selection.costs import SECONDS, Costs
 
 ROUNDS = 3
@@ -105,21 +105,21 @@ def _time_view(view: KnownView, sample: NDArray) -> Iterator[tuple[str, float, d
     reverse_ks = tuple(k for k in ks if k <= scored.graph.reverse_k)
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
     block = scored.graph.new_block(points, known).part(slice(0, min(len(sample), SCORE_ROWS)))
-    for s in scored.scorers:
-        alone, together, geometry = _time_scorer(s, block, scored.geometry_rows)
+    for s in scored.scores:
+        alone, together, geometry = _time_score(s, block, scored.geometry_rows)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
             deep = max(k, scored.near)  # novelty asks for so many neighbors of every row
             needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
-            if s.scorer.reads == "reverse":
+            if s.definition.reads == "reverse":
                 needs[f"reverse@{name}"] = reverse[k]
-            if s.scorer.reads == "geometry":
+            if s.definition.reads == "geometry":
                 needs[f"geometry@{name}"] = geometry[k]
             yield column, alone[k], needs
 
 
-def _time_scorer(s: FittedScorer, block: Block, geometry_rows: int) -> tuple[ByK, ByK, ByK]:
+def _time_score(s: FittedScore, block: Block, geometry_rows: int) -> tuple[ByK, ByK, ByK]:
     """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
-    reads_geometry = s.scorer.reads == "geometry"
+    reads_geometry = s.definition.reads == "geometry"
     most = min(geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
     rows = slice(0, min(len(block.points), most))
     known = block.part(rows)  # keeps its geometry, a fresh part has none

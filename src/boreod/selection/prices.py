@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.columns import FittedColumns
+from boreod.representation.columns import FittedColumns
 from boreod.selection.budgets import round_up, write_budget
 from boreod.selection.complexity import complexity_costs
 from boreod.selection.costs import SECONDS, Costs

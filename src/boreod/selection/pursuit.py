@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
-from boreod.logistic import MOST_STEPS, descend, gram_of, standardization
+from boreod.ensemble.logistic import MOST_STEPS, descend, gram_of, standardization
 from boreod.selection.costs import Costs, marginal_cost, pay
 
 CHEAPEST = 1e-30  # free columns have no price to divide by

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from boreod.columns import FittedColumns, KnownView
+from boreod.files import __version__, cache_folder, whole_file
+from boreod.representation.columns import FittedColumns, KnownView
 from boreod.selection.costs import SECONDS, Costs
-from boreod.version import __version__
-from boreod.whole_files import cache_folder, whole_file
 
 MOST_FILES = 200
 MOST_BYTES = 2**25  # of all files together, and so of one
@@ -114,11 +113,11 @@ def plain(value: Any) -> Any:
 
 def _describe(view: KnownView) -> list[Any]:
     space, graph = view.scored.space, view.scored.graph
-    scorers = [
-        [s.label, type(s.scorer).__name__, plain(s.scorer.parameters()), list(s.ks)]
-        for s in view.scored.scorers
+    scores = [
+        [s.label, type(s.definition).__name__, plain(s.definition.parameters()), list(s.ks)]
+        for s in view.scored.scores
     ]
-    return [space.name, space.metric, len(space.columns), len(graph.reference), scorers]
+    return [space.name, space.metric, len(space.columns), len(graph.reference), scores]
 
 
 @cache

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.engine import Engine
+from boreod.ensemble.training import Training
 from boreod.metrics import auc
+from boreod.parallel import Engine
 from boreod.selection.budgets import read_budget, round_up, show_cost
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import PriceLists, check_units
 from boreod.selection.single import Singles
 from boreod.selection.stability import Paths, stable_set
-from boreod.training import Training
 
 REMEMBERED = 32  # sets of offered columns whose paths are kept
 
@@ -112,7 +112,7 @@ class Selector:
         is_everything = len(choice.columns) == len(choice.costs.names)
         if is_everything or not 0 < outliers.sum() < len(outliers):
             return None
-        quality = float(auc(scores, outliers))
+        quality = float(auc(outliers, scores))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
         offered = self._offered(choice.costs, choice.budget)
         name = self._best_single(choice.costs, choice.budget)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from boreod.labels import OUTLIER
+from boreod.ensemble.training import Training
 from boreod.metrics import auc
-from boreod.training import Training
+from boreod.validation import OUTLIER
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Singles:
         outliers = self.training.codes[labelled[judged]] == OUTLIER
         if not 0 < outliers.sum() < len(outliers):
             return float("nan")
-        return float(auc(votes[judged].mean(axis=1, where=speak[judged]), outliers))
+        return float(auc(outliers, votes[judged].mean(axis=1, where=speak[judged])))
 
     def _named(self, offered: NDArray) -> NDArray:
         """Return the place of the column that each bag names."""

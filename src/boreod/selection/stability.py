@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.bagging import Bags
-from boreod.engine import Engine, one_blas_thread
+from boreod.ensemble.bags import Bags
+from boreod.parallel import Engine, one_blas_thread
 from boreod.selection.costs import Costs
 from boreod.selection.pursuit import Path, pursue
 

@@ -5,20 +5,33 @@ types: numbers, booleans, text, dates and times. ``write_batches`` and ``TableWr
 same formats, and leave either a whole file or none. What is wrong with a table is said in one
 sentence, as a ``TableError``.
 
+``Preparation`` learns from a training table how its columns become numbers, ``read_label_column``
+reads labels as people write them, and ``as_arrow`` and ``like_input`` take data frames and arrays
+the same way as files.
+
 pyarrow is an extra: importing this package without it says how to install it.
 """
 
 from boreod.tables.errors import TableError
+from boreod.tables.frames import as_arrow, like_input
+from boreod.tables.label_column import read_label_column
 from boreod.tables.plain_types import Column
+from boreod.tables.preparation import Preparation
 from boreod.tables.reader import TableReader, open_table, read_table
+from boreod.tables.summary import ColumnSummary
 from boreod.tables.writer import TableWriter, write_batches
 
 __all__ = [
     "Column",
+    "ColumnSummary",
+    "Preparation",
     "TableError",
     "TableReader",
     "TableWriter",
+    "as_arrow",
+    "like_input",
     "open_table",
+    "read_label_column",
     "read_table",
     "write_batches",
 ]

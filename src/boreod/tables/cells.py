@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from boreod.tables.arrow import pa, pc
-from boreod.tables.errors import TableError, option, shortened
+from boreod.tables.errors import TableError, option
+from boreod.text import shorten
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "Null", "None")
 KINDS = ("number", "boolean", "text")
@@ -35,7 +36,7 @@ def check_types(types: Mapping[str, str]) -> None:
         if kind not in KINDS:
             raise TableError(
                 f"The type of a column must be one of {', '.join(KINDS)}; got {kind!r} for "
-                f"{shortened(name)}."
+                f"{shorten(name)}."
             )
 
 
@@ -137,13 +138,13 @@ def convert(
         expected = "a number" if kind == "number" else "true or false"
         basis = "its type asks for" if declared else "the values before it are"
         raise TableError(
-            f"{where(converted.row)}, column {shortened(name)}: {shortened(converted.value)} is "
+            f"{where(converted.row)}, column {shorten(name)}: {shorten(converted.value)} is "
             f"not {expected} as {basis}. {remedy}"
         )
     code = None if declared or kind == "boolean" else first_match(cells, CODE)
     if code is not None:
         raise TableError(
-            f"{where(code.row)}, column {shortened(name)}: {shortened(code.value)} looks like a "
+            f"{where(code.row)}, column {shorten(name)}: {shorten(code.value)} looks like a "
             f"code and would change as a number, which the values before it are. {remedy}"
         )
     return converted

@@ -6,8 +6,9 @@ import math
 from typing import Any, Protocol
 
 from boreod.tables.arrow import arrow_csv, pa, parquet
-from boreod.tables.errors import TableError, shortened
+from boreod.tables.errors import TableError
 from boreod.tables.plain_types import plain_batch, plain_schema
+from boreod.text import shorten
 
 
 class Encoder(Protocol):
@@ -102,7 +103,7 @@ def _json_value(name: str, value: Any) -> Any:
         if math.isnan(value):
             return None
         raise TableError(
-            f"JSON has no infinite numbers, but column {shortened(name)} holds one. "
+            f"JSON has no infinite numbers, but column {shorten(name)} holds one. "
             "Write CSV or Parquet instead."
         )
     return value

@@ -1,12 +1,12 @@
 """What can be wrong with a table, in one sentence."""
 
-import difflib
 import errno
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from boreod.tables.arrow import pa
+from boreod.text import shorten
 
 LONGEST_NAME = 10_000  # letters of the name of a column
 LONGEST_SHOWN = 200  # letters of it in advice
@@ -14,39 +14,6 @@ LONGEST_SHOWN = 200  # letters of it in advice
 
 class TableError(ValueError):
     """A table that cannot be read, written or prepared; the message says what to do."""
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the names that a wrong one may have meant.
-
-    Examples
-    --------
-    >>> suggest("amonut", ["amount", "country"])
-    "Did you mean 'amount'?"
-    >>> suggest("x", ["amount", "country"])
-    "The columns are 'amount', 'country'."
-    """
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=3)
-    if close:
-        return f"Did you mean {' or '.join(map(repr, close))}?"
-    return f"The columns are {listed(known)}."
-
-
-def listed(values: Iterable[object], most: int = 10) -> str:
-    """Return values for a sentence, not too many of them."""
-    values = list(values)
-    shown = ", ".join(shortened(value) for value in values[:most])
-    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
-
-
-def shortened(value: object) -> str:
-    """Return a representation that fits into a sentence."""
-    try:
-        shown = repr(value)
-    except ValueError:  # whole numbers of thousands of digits have none
-        return f"a {type(value).__name__}"
-    return shown if len(shown) <= 50 else shown[:46] + "..." + shown[-1]
 
 
 def option(name: str, *columns: str) -> str:
@@ -68,11 +35,11 @@ def check_names(names: list[str], shown: str) -> None:
         if len(name) > LONGEST_NAME:
             raise TableError(
                 f"Column {position} of {shown} has a name of {len(name)} letters, of at most "
-                f"{LONGEST_NAME}: {shortened(name)}. Rename it."
+                f"{LONGEST_NAME}: {shorten(name)}. Rename it."
             )
         if name in seen:
             raise TableError(
-                f"Columns must have distinct names; {shown} has {shortened(name)} as column "
+                f"Columns must have distinct names; {shown} has {shorten(name)} as column "
                 f"{seen[name]} and as column {position}. Rename one of them."
             )
         seen[name] = position

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from boreod.tables.errors import TableError, suggest
+from boreod.tables.errors import TableError
+from boreod.text import suggest
 
 SUFFIXES = {
     ".csv": "csv",

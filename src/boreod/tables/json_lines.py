@@ -7,9 +7,10 @@ from itertools import islice
 from typing import Any
 
 from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError, shortened
+from boreod.tables.errors import TableError
 from boreod.tables.sources import TextSource
 from boreod.tables.typed_text import Block, Opened, Options, check_columns, find_kinds, typed
+from boreod.text import shorten
 
 ROWS = 10_000  # of a block
 
@@ -79,11 +80,11 @@ def _records(source: TextSource) -> Iterator[tuple[int, dict[str, Any]]]:
             raise TableError(f"{place} {error}") from None
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", "nested too deeply")
-            raise TableError(f"{place} is not JSON ({reason}): {shortened(line[:60])}.") from None
+            raise TableError(f"{place} is not JSON ({reason}): {shorten(line[:60])}.") from None
         if not isinstance(record, dict):
             raise TableError(
                 f'{place} must be an object such as {{"amount": 3.5}}; got '
-                f"{shortened(line.strip()[:60])}. Write one object a line, without a list around."
+                f"{shorten(line.strip()[:60])}. Write one object a line, without a list around."
             )
         if "\\u" in line and not _is_text(record):
             raise TableError(
@@ -116,11 +117,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise TableError(f"has a key twice: {shortened(twice)}.")
+        raise TableError(f"has a key twice: {shorten(twice)}.")
     for key, value in pairs:
         if isinstance(value, dict | list):
             raise TableError(
-                f"holds nested values for {shortened(key)}. Cells must hold one number or word "
+                f"holds nested values for {shorten(key)}. Cells must hold one number or word "
                 "each: spread it over keys of its own."
             )
     return record
@@ -136,7 +137,7 @@ def _block(records: list[tuple[int, dict]], names: list[str], known: set[str] | 
             if not record.keys() <= known:
                 new = min(record.keys() - known)
                 raise TableError(
-                    f"Line {number} has the key {shortened(new)}, which the first {ROWS} rows do "
+                    f"Line {number} has the key {shorten(new)}, which the first {ROWS} rows do "
                     "not have. Add it there with null, or read only the columns you need."
                 )
     columns = [

@@ -7,11 +7,12 @@ from typing import Any
 
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.binary_files import chosen_schema
-from boreod.tables.errors import TableError, listed, reading
+from boreod.tables.errors import TableError, reading
 from boreod.tables.locations import find_place
 from boreod.tables.parquet_folders import Member, find_members
 from boreod.tables.plain_types import plain_batch
 from boreod.tables.typed_text import Opened, Options
+from boreod.text import listed
 
 PARQUET = "a Parquet file"
 

@@ -9,9 +9,10 @@ from urllib.parse import unquote
 
 from boreod.tables.arrow import fs, pa
 from boreod.tables.cells import TYPES, Cell, find_kind, to_kind
-from boreod.tables.errors import TableError, shortened
+from boreod.tables.errors import TableError
 from boreod.tables.formats import SUFFIXES
 from boreod.tables.locations import Place, reaching
+from boreod.text import shorten
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -124,8 +125,8 @@ def _read_values(
         typed = to_kind(cells, kind)
         if isinstance(typed, Cell):
             raise TableError(
-                f"Column {shortened(name)} must hold {kind}s; a folder is called "
-                f"{shortened(f'{name}={typed.value}')}. Rename it, or move it elsewhere."
+                f"Column {shorten(name)} must hold {kind}s; a folder is called "
+                f"{shorten(f'{name}={typed.value}')}. Rename it, or move it elsewhere."
             )
         for place, value in zip(places, typed.cast(TYPES[kind]), strict=True):
             result[place][name] = value

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boreod.tables.arrow import pa, pc
-from boreod.tables.errors import TableError, check_names, shortened
+from boreod.tables.errors import TableError, check_names
+from boreod.text import shorten
 
 
 class Column(NamedTuple):
@@ -68,7 +69,7 @@ def _plain_type(field: Any, shown: str) -> Any:
     if types.is_nested(held):
         what, remedy = "nested values", "Spread it over columns of its own"
     raise TableError(
-        f"Cells must hold one number, word or date each; column {shortened(field.name)} of {shown} "
+        f"Cells must hold one number, word or date each; column {shorten(field.name)} of {shown} "
         f"holds {what} ({str(held)[:60]}). {remedy}, or read only the others."
     )
 
@@ -87,5 +88,5 @@ def plain_column(column: Any, field: Any) -> Any:
         return pc.cast(column, field.type)
     except pa.ArrowException as error:
         raise TableError(
-            f"Column {shortened(field.name)} cannot be read as {kind_of(field.type)}: {error}"
+            f"Column {shorten(field.name)} cannot be read as {kind_of(field.type)}: {error}"
         ) from None

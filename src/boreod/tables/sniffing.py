@@ -5,7 +5,8 @@ import io
 import re
 from dataclasses import dataclass
 
-from boreod.tables.errors import TableError, check_names, listed
+from boreod.tables.errors import TableError, check_names
+from boreod.text import listed
 
 SEPARATORS = (",", ";", "\t", "|")
 LINES = 50  # that are looked at

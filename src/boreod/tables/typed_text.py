@@ -6,7 +6,8 @@ from typing import Any
 
 from boreod.tables.arrow import pa
 from boreod.tables.cells import TYPES, check_types, convert, find_kind, has_decimal_commas
-from boreod.tables.errors import TableError, option, shortened, suggest
+from boreod.tables.errors import TableError, option
+from boreod.text import shorten, suggest
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def find_kinds(block: Any, options: Options, *, commas: bool) -> dict[str, str]:
         undeclared_text = kind == "text" and name not in options.types
         if commas and undeclared_text and options.decimal == "." and has_decimal_commas(column):
             raise TableError(
-                f"Column {shortened(name)} seems to hold numbers with a decimal comma. Pass "
+                f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
                 f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
             )
         kinds[name] = kind
@@ -88,7 +89,7 @@ def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -
         return known
     for name in columns:
         if name not in known:
-            raise TableError(f"{shown} has no column {shortened(name)}. {suggest(name, known)}")
+            raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
     return list(dict.fromkeys(columns))
 
 

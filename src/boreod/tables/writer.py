@@ -13,7 +13,7 @@ from typing import Any
 
 from boreod.tables.arrow import pa
 from boreod.tables.encoders import Encoder, make_encoder
-from boreod.tables.errors import TableError, listed, writing
+from boreod.tables.errors import TableError, writing
 from boreod.tables.formats import (
     STANDARD,
     SUFFIXES,
@@ -25,6 +25,7 @@ from boreod.tables.formats import (
 from boreod.tables.locations import local_path, refuse_address
 from boreod.tables.reader import FilePath
 from boreod.tables.sniffing import read_separator
+from boreod.text import listed
 
 
 class TableWriter:

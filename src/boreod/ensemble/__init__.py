@@ -1,0 +1,1 @@
+"""Balanced bags, a classifier on each, one probability."""

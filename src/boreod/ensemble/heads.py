@@ -1,0 +1,173 @@
+"""Heads: what is fitted on every bag, and how the bags speak with one voice.
+
+The logistic head is the paper's and the default; any classifier with probabilities can take its
+place. A head returns log-odds, one column per bag.
+"""
+
+import warnings
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from boreod.ensemble.bags import Bags
+from boreod.ensemble.logistic import Solution, add_up, fit_standardized
+from boreod.parallel import Engine, one_blas_thread
+from boreod.scores.foreign import fresh_copy
+
+PENALTY = 1e-6
+PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
+FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
+NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
+
+
+class Head(Protocol):
+    """What the detector needs of a head."""
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+
+
+class LogisticHead:
+    """One logistic regression a bag.
+
+    Attributes
+    ----------
+    coefficients
+        For scaled columns, (bags, columns).
+    intercepts
+        One per bag.
+    gradients
+        Largest component of the gradient that was left in each bag.
+    penalty
+        The penalty used.
+    """
+
+    def __init__(self, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> None:
+        targets = bags.targets
+
+        def solve(rows: NDArray) -> Solution:
+            return fit_standardized(table[rows], targets, penalty)
+
+        with one_blas_thread():
+            solutions = engine.map(solve, list(bags.rows), "bags")
+        beta = np.array([solution.coefficients for solution in solutions])
+        self.coefficients, self.intercepts = np.ascontiguousarray(beta[:, 1:]), beta[:, 0]
+        self.gradients = np.array([solution.gradient for solution in solutions])
+        self.penalty = penalty
+        unfinished = sum(not solution.converged for solution in solutions)
+        if unfinished:
+            warnings.warn(
+                f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
+                f"{self.gradients.max():.1e}). Raise `penalty`.",
+                UserWarning,
+                stacklevel=7,
+            )
+
+    @classmethod
+    def restore(
+        cls, coefficients: NDArray, intercepts: NDArray, gradients: NDArray, penalty: float
+    ) -> "LogisticHead":
+        """Return a head that was solved before."""
+        head = object.__new__(cls)
+        head.coefficients, head.intercepts = coefficients, intercepts
+        head.gradients, head.penalty = gradients, penalty
+        return head
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
+
+    @cached_property
+    def _by_column(self) -> NDArray:
+        return np.ascontiguousarray(self.coefficients.T)
+
+
+class ClassifierHead:
+    """Any classifier with ``predict_proba``, a copy for each bag."""
+
+    def __init__(
+        self, table: NDArray, bags: Bags, classifier: Any, seed: int, engine: Engine
+    ) -> None:
+        seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
+        targets = bags.targets.astype(np.int64)
+
+        def fit(number: int) -> Any:
+            model = fresh_copy(classifier, seeds[number])
+            return model.fit(table[bags.rows[number]], targets)
+
+        self.models = engine.map(fit, list(range(len(bags.rows))), "bags")
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        table = np.clip(table, -FARTHEST, FARTHEST)
+        of_bags = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
+        if np.isnan(of_bags).any():
+            raise ValueError(
+                f"The classifier {self.models[0]!r} returned NaN as a probability. "
+                "Use one that copes with small bags, or raise `share`."
+            )
+        probabilities = np.clip(of_bags.astype(np.float64), NEVER_SURE, 1.0 - NEVER_SURE)
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+
+def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+    """Return one log-odds per row: of the mean probability over bags, or the mean itself.
+
+    ``use`` tells which bags may speak about which row; rows without a bag get NaN.
+    """
+    use = np.ones(log_odds.shape, dtype=bool) if use is None else use
+    silent = ~use.any(axis=1)
+    if silent.any():
+        use = use | silent.reshape(-1, 1)
+    if aggregation == "log-odds":
+        result = log_odds.mean(axis=1, where=use)
+    else:
+        outlier, inlier = (expit(side * log_odds).mean(axis=1, where=use) for side in (1.0, -1.0))
+        extreme = np.minimum(outlier, inlier) < ALMOST_ZERO
+        with np.errstate(divide="ignore"):
+            result = np.log(outlier) - np.log(inlier)
+        if extreme.any():  # logarithms do not underflow, but take ten times as long
+            rest, speak = log_odds[extreme], use[extreme]
+            result[extreme] = log_mean(log_sigmoid(rest), speak) - log_mean(
+                log_sigmoid(-rest), speak
+            )
+    return np.where(silent, np.nan, result)
+
+
+def log_sigmoid(log_odds: NDArray) -> NDArray:
+    """Return the logarithm of the probability that log-odds stand for."""
+    return -np.logaddexp(0.0, -log_odds)
+
+
+def log_mean(logs: NDArray, use: NDArray | None = None) -> NDArray:
+    """Return the logarithm of the mean over bags of numbers given by their logarithms."""
+    where = np.True_ if use is None else use
+    highest = np.max(logs, axis=1, where=where, initial=-np.inf)
+    relative = np.minimum(
+        logs - highest[:, np.newaxis], 0.0
+    )  # bags that do not speak may be higher
+    return highest + np.log(np.exp(relative).mean(axis=1, where=where))
+
+
+def choose_penalty(
+    table: NDArray, bags: Bags, codes: NDArray, aggregation: str, engine: Engine
+) -> LogisticHead:
+    """Return the head with the lowest out-of-bag log-loss, both classes weighted alike."""
+    labelled = np.flatnonzero(codes >= 0)
+    use = ~bags.holds[labelled]
+    heads = [LogisticHead(table, bags, penalty, engine) for penalty in PENALTIES]
+    losses = []
+    for head in heads:
+        odds = combine(head.log_odds(table[labelled]), aggregation, use)
+        outliers, inliers = (odds[np.isfinite(odds) & (codes[labelled] == c)] for c in (1, 0))
+        if outliers.size == 0 or inliers.size == 0:
+            raise ValueError(
+                "`penalty='auto'` needs out-of-bag scores of both classes, and all labelled "
+                "outliers or inliers are in every bag. Pass a number, or label more rows."
+            )
+        losses.append(-log_sigmoid(outliers).mean() - log_sigmoid(-inliers).mean())
+    return heads[int(np.argmin(losses))]

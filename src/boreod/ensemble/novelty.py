@@ -1,0 +1,190 @@
+"""Novelty: how unlike all training rows a row is, whatever the labels taught.
+
+Learned weights may be blind to what no label ever showed. A row is therefore also compared with the
+training rows themselves, by its *isolation*: the distance to its 10th reference row. Let d be that
+of the row and d_i those of the n training rows that are not labelled outlier, each to its own 10th
+neighbor. Then
+
+    p = (1 + number of d_i that are at least d) / (n + 1)
+
+is a valid p-value for a row that is exchangeable with these: at most a share x of such rows have
+p <= x (Laxhammar and Falkman: Conformal prediction for distribution-independent anomaly detection,
+2010). A small p alone is no alarm, as a share x of all ordinary rows have it. A row is *novel* if
+p is at its floor, so that no training row is as isolated, and d is more than FACTOR times the 99th
+percentile of the d_i.
+
+The factor: within the training rows of 21 public tables, 60 % of them judging the others, rows
+beyond 2, 3, 4, 5 and 8 times the percentile and all d_i were outliers in 38, 52, 57, 54 and 53 % of
+the cases. At 4 novel rows are most often outliers, and one ordinary row in 5,700 is novel. Rows
+with one column moved 20 ranges outside are at least 7 times as far, on every one of the tables.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.validation import OUTLIER
+
+FACTOR = 4.0
+PERCENTILE = 0.99
+MOST_RANGES = 1e300
+NAMED = 3  # columns that words about a row name
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """How unlike the training rows some rows are.
+
+    Attributes
+    ----------
+    columns
+        Names of the raw columns.
+    ranges
+        (rows, columns): how far a value is outside the range of the training rows, in such ranges;
+        negative below it, 0 inside, infinite where training rows had one value only.
+    distances
+        To the 10th reference row; None if the model searches no neighbors.
+    p_values
+        Share of training rows that are as isolated; None likewise.
+    novel
+        Which rows are more isolated than any training row, by far.
+    usual
+        The 99th percentile of the distances of training rows; 0 if the model searches none.
+    """
+
+    columns: Sequence[str]
+    ranges: NDArray = field(repr=False)
+    distances: NDArray | None = field(repr=False)
+    p_values: NDArray | None = field(repr=False)
+    novel: NDArray = field(repr=False)
+    usual: float
+
+    @property
+    def times_usual(self) -> NDArray:
+        """Distances as multiples of the usual one."""
+        distances = np.zeros(len(self.novel)) if self.distances is None else self.distances
+        with np.errstate(over="ignore"):
+            return np.minimum(distances / (self.usual or 1.0), MOST_RANGES)
+
+    def outside(self) -> list[str | None]:
+        """Name the columns outside their ranges, the farthest first; None if all are inside.
+
+        Examples
+        --------
+        >>> ranges = np.array([[0.0, 20.25], [-0.5, 0.0], [0.0, 0.0]])
+        >>> Novelty(["age", "amount"], ranges, None, None, np.zeros(3, bool), 0.0).outside()
+        ['amount 20.2 ranges above', 'age 0.5 ranges below', None]
+        """
+        result: list[str | None] = [None] * len(self.ranges)
+        for row in np.flatnonzero(self.ranges.any(axis=1)):
+            far = np.argsort(-np.abs(self.ranges[row]), kind="stable")
+            far = far[self.ranges[row, far] != 0.0]
+            named = [_tell(self.columns[at], self.ranges[row, at]) for at in far[:NAMED]]
+            more = [f"{len(far) - NAMED} more"] if len(far) > NAMED else []
+            result[row] = "; ".join([*named, *more])
+        return result
+
+    def words(self) -> list[str | None]:
+        """Say why rows are novel; None for rows that are not.
+
+        Examples
+        --------
+        >>> novel = np.array([True, False])
+        >>> Novelty([], np.zeros((2, 0)), np.array([8.2, 1.0]), np.ones(2), novel, 2.0).words()
+        ['novel: 4.1 times the usual distance', None]
+        """
+        return [
+            f"novel: {times:.3g} times the usual distance" if novel else None
+            for novel, times in zip(self.novel, self.times_usual.tolist(), strict=True)
+        ]
+
+
+def _tell(name: str, ranges: float) -> str:
+    side = "above" if ranges > 0 else "below"
+    if np.isinf(ranges):
+        return f"{name} {side} its only value"
+    return f"{name} {abs(ranges):.3g} ranges {side}"
+
+
+@dataclass(frozen=True)
+class SeenRows:
+    """What novelty remembers of the training rows.
+
+    Attributes
+    ----------
+    columns
+        Names of the raw columns.
+    low, high
+        Their ranges.
+    isolation
+        Distance of every training row to its 10th neighbor; None if no neighbors are searched.
+    codes
+        Labels: 1 outlier, 0 inlier, -1 unlabelled.
+    scaled
+        Whether columns are brought to [0, 1] before distances are measured.
+    """
+
+    columns: Sequence[str]
+    low: NDArray
+    high: NDArray
+    isolation: NDArray | None
+    codes: NDArray = field(repr=False)
+    scaled: bool = True
+
+    @cached_property
+    def usual(self) -> float:
+        """The 99th percentile of the distances of rows that are not labelled outlier.
+
+        If nearly all rows are copies of others it is 0, and the largest distance takes its place.
+        If all are copies, distances have no measure but the range of the columns.
+        """
+        known = self._ascending
+        if not len(known):
+            return 0.0
+        extent = 1.0 if self.scaled else float(np.max(self.high - self.low, initial=0.0)) or 1.0
+        return float(np.quantile(known, PERCENTILE) or known[-1] or extent)
+
+    @property
+    def limit(self) -> float:
+        """The distance beyond which a row is novel; infinite if no neighbors are searched."""
+        known = self._ascending
+        return max(FACTOR * self.usual, float(known[-1])) if len(known) else np.inf
+
+    @cached_property
+    def _ascending(self) -> NDArray:
+        if self.isolation is None:
+            return np.empty(0)
+        return np.sort(self.isolation[self.codes != OUTLIER])
+
+    def compare(self, rows: NDArray, isolation: NDArray | None) -> Novelty:
+        """Return the novelty of rows, given their distances to the 10th reference row."""
+        known = self._ascending
+        if isolation is None:
+            no_row = np.zeros(len(rows), bool)
+            return Novelty(self.columns, self._ranges(rows), None, None, no_row, 0.0)
+        as_far = len(known) - np.searchsorted(known, isolation, side="left")
+        p_values = (1.0 + as_far) / (len(known) + 1.0)
+        novel = isolation > self.limit
+        return Novelty(self.columns, self._ranges(rows), isolation, p_values, novel, self.usual)
+
+    def novel_training_rows(self) -> NDArray:
+        """Tell which training rows would be novel if they were new: compared with the others."""
+        if self.isolation is None:
+            return np.zeros(len(self.codes), bool)
+        known = self._ascending
+        novel = self.isolation > self.limit  # labelled outliers, which are not among the known
+        if len(known) > 1 and known[-1] > max(FACTOR * self.usual, known[-2]):
+            novel |= (self.isolation == known[-1]) & (self.codes != OUTLIER)
+        return novel
+
+    def _ranges(self, rows: NDArray) -> NDArray:
+        outside = np.maximum(rows - self.high, 0.0) + np.minimum(rows - self.low, 0.0)
+        extent = self.high - self.low
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ranges = np.clip(outside / extent, -MOST_RANGES, MOST_RANGES)
+        return np.where(
+            outside == 0.0, 0.0, np.where(extent > 0.0, ranges, np.copysign(np.inf, outside))
+        )

@@ -1,0 +1,178 @@
+"""What a page is about: a fitted detector, a table, and a probability for every row of it."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import spearmanr
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from boreod.detector import BORE
+from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.novelty import Novelty
+from boreod.text import shorten
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_rows
+
+LIKE = 0.5  # rank correlation above which rows are taken for those of the training
+COMPARED = 2000  # rows, at least, to find that out
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A detector and the rows that it is judged by.
+
+    Attributes
+    ----------
+    model
+        Fitted, and taking rows without column names.
+    rows, codes
+        The table, and its labels: 1 outlier, 0 inlier, -1 unlabelled.
+    names
+        Of the columns of ``rows``: from the model's to those that readers know.
+    ids
+        One text a row, None for row numbers.
+    probabilities
+        Of every row; NaN for training rows that every bag holds.
+    doubt
+        Why the probabilities are predictions and not out-of-bag; empty if they are.
+    """
+
+    model: BORE
+    rows: NDArray = field(repr=False)
+    codes: NDArray = field(repr=False)
+    names: dict[str, str]
+    ids: Sequence[str] | None = field(repr=False)
+    probabilities: NDArray = field(repr=False)
+    doubt: str
+
+    @property
+    def kind(self) -> str:
+        """What the probabilities are, before a noun."""
+        return "predicted" if self.doubt else "out-of-bag"
+
+    @cached_property
+    def judged(self) -> NDArray:
+        """Which rows have both a label and a probability."""
+        return (self.codes != UNLABELLED) & np.isfinite(self.probabilities)
+
+    @property
+    def scores(self) -> NDArray:
+        """Probabilities of judged rows."""
+        return self.probabilities[self.judged]
+
+    @property
+    def outliers(self) -> NDArray:
+        """Which judged rows are outliers."""
+        return self.codes[self.judged] == OUTLIER
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether there are judged rows of both classes."""
+        return 0 < self.outliers.sum() < len(self.outliers)
+
+    def count(self, code: int) -> int:
+        """Return the number of rows with a label."""
+        return int((self.codes == code).sum())
+
+    def name_row(self, place: int) -> str:
+        """Return what a reader finds a row by."""
+        return str(place + 1) if self.ids is None else str(self.ids[place])
+
+    def draw(self, most: int, fewest_inliers: int, seed: int) -> NDArray:
+        """Return places of up to ``most`` outliers and as many inliers, but of some inliers."""
+        random = np.random.default_rng(seed)
+        outliers, inliers = (np.flatnonzero(self.codes == code) for code in (OUTLIER, INLIER))
+        taken = random.permutation(outliers)[:most]
+        wanted = max(len(taken), fewest_inliers)
+        return np.sort(np.append(taken, random.permutation(inliers)[:wanted]))
+
+    @cached_property
+    def novelty(self) -> Novelty:
+        """Novelty of all rows; training rows are compared with each other."""
+        if self.doubt:
+            return self.model.novelty(self.rows)
+        seen = self.model.seen_
+        found = seen.compare(self.rows, seen.isolation)
+        return replace(found, novel=seen.novel_training_rows())
+
+    def explain(self, places: NDArray, grouped: bool) -> Explanation | None:
+        """Return the explanation of some rows, None if the classifier has none."""
+        try:
+            return self.model.explain(self.rows[places], grouped=grouped)
+        except TypeError:
+            return None
+
+
+def gather(
+    model: BORE, rows: ArrayLike, codes: ArrayLike, names: Any = None, ids: Any = None
+) -> Evidence:
+    """Check what was given, and find out which probabilities may judge the model."""
+    if not isinstance(model, BORE):
+        raise TypeError(f"`model` must be a fitted BORE; got {shorten(model)}.")
+    check_is_fitted(model)
+    plain = copy.copy(model)
+    raw = [str(name) for name in _check_feature_names_in(model)]
+    if hasattr(model, "feature_names_in_"):
+        if hasattr(rows, "columns"):
+            rows = read_rows(model, rows, fitting=False)  # also checks the names
+        del plain.feature_names_in_
+    table = read_rows(plain, rows, fitting=False)
+    labels = _read_codes(codes, len(table))
+    shown = raw if names is None else [str(name) for name in names]
+    _check_length("names", shown, len(raw), "column")
+    if ids is not None:
+        _check_length("ids", ids, len(table), "row")
+    doubt = _doubt(plain, table, labels)
+    chances = plain.predict_proba(table)[:, 1] if doubt else np.asarray(model.oob_proba_)
+    return Evidence(plain, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
+
+
+def _read_codes(codes: ArrayLike, n_rows: int) -> NDArray:
+    labels = np.asarray(codes)
+    if labels.shape != (n_rows,) or not np.isin(labels, (OUTLIER, INLIER, UNLABELLED)).all():
+        raise ValueError(
+            f"`codes` must be 1 (outlier), 0 (inlier) or -1 (unlabelled) for each of {n_rows} "
+            f"rows; got {shorten(codes)}."
+        )
+    return labels.astype(np.int64)
+
+
+def _check_length(name: str, values: Sequence[Any], wanted: int, what: str) -> None:
+    if len(values) != wanted:
+        raise ValueError(f"`{name}` must have one entry a {what}, {wanted}; got {len(values)}.")
+
+
+def _doubt(model: BORE, rows: NDArray, codes: NDArray) -> str:
+    """Return why out-of-bag probabilities cannot be used for these rows, empty if they can."""
+    known = getattr(model._training, "codes", None)
+    if known is None:
+        return "The model holds no out-of-bag probabilities."
+    if len(known) != len(rows):
+        return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
+    if not np.array_equal(known, codes):
+        return "The labels are not those that the model was trained with."
+    whole = [v for v in model.representation_.fitted_columns_.views if v.scored.space.rows is None]
+    if whole:
+        same = np.array_equal(model._scale_input(rows), whole[0].known.rows)
+    else:
+        same = _predicts_alike(model, rows, codes)
+    return "" if same else "The rows are not those that the model was trained on, or their order."
+
+
+def _predicts_alike(model: BORE, rows: NDArray, codes: NDArray) -> bool:
+    """Whether predictions are about the out-of-bag probabilities, judged by some rows."""
+    there = np.flatnonzero(np.isfinite(model.oob_proba_))
+    there = there[:: max(len(there) // COMPARED, 1)]
+    if len(there) == 0:
+        return True
+    told, known = model.predict_proba(rows[there])[:, 1], model.oob_proba_[there]
+    free = codes[there] == UNLABELLED  # in no bag, so both are the same
+    if not np.allclose(told[free], known[free], rtol=1e-6, atol=1e-9):
+        return False
+    if len(there) < 3 or not np.ptp(known) or not np.ptp(told):
+        return True
+    return bool(spearmanr(told, known)[0] > LIKE)

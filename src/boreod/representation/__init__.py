@@ -1,0 +1,1 @@
+"""The outlier representation: raw columns and many outlier scores, side by side."""

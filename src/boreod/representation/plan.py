@@ -1,0 +1,178 @@
+"""The plan of a representation: which scores run at which k, and what is left out.
+
+Parameters are read here and nowhere else. What was asked for by default and cannot exist is left
+out and said so; what was asked for explicitly and cannot exist is an error.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from boreod.neighbors import Ks
+from boreod.scores import SCORES, Score
+
+PAPER_KS: Ks = (1, *range(10, 101, 10))
+
+
+class ColumnsLeftOutWarning(UserWarning):
+    """Some columns of a grid cannot exist for this table and were left out."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One score the user asked for, by the first part of its column names."""
+
+    label: str
+    definition: Score
+    k: int | None = None  # set when one column such as "lof_10" was asked for
+
+
+@dataclass(frozen=True)
+class PlannedScore:
+    """A score with all its ks, in one view."""
+
+    label: str
+    definition: Score
+    ks: Ks
+
+    def column_names(self, view: str) -> list[str]:
+        """Return the names of its columns in a view."""
+        return [f"{self.label}_{k}{'@' + view if view else ''}" for k in self.ks]
+
+
+def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
+    """Sort what the user asked for into scores and foreign detectors."""
+    if isinstance(scores, str):
+        scores = list(SCORES) if scores == "all" else [scores]
+    if not isinstance(scores, Iterable):
+        raise TypeError(f"`scores` must be 'all' or a list; got {scores!r}.")
+    requests: list[Request] = []
+    detectors: list[tuple[str, Any]] = []
+    for item in scores:
+        label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
+        if label is not None:
+            _check_label(label)
+        if isinstance(what, str):
+            requests.append(_read_name(what, label))
+        elif what in SCORES.values():
+            requests.append(Request(label or what.name, what()))
+        elif isinstance(what, Score) and hasattr(what, "name"):
+            requests.append(Request(label or what.name, what))
+        elif _is_detector(what):
+            detectors.append((label or type(what).__name__.lower(), what))
+        else:
+            raise TypeError(
+                f"`scores` must hold names ({', '.join(SCORES)}), scores or detectors that can "
+                "score new rows (`score_samples` or `decision_function`; for scikit-learn's "
+                f"LocalOutlierFactor pass novelty=True); got {what!r}."
+            )
+    _check_distinct(requests, detectors)
+    return requests, detectors
+
+
+def _check_label(label: Any) -> None:
+    if not isinstance(label, str) or not label or "@" in label:
+        raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
+
+
+def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -> None:
+    """Refuse two requests that would give columns of the same name."""
+    by_label: dict[str, Score] = {}
+    for request in requests:
+        if by_label.setdefault(request.label, request.definition) != request.definition:
+            raise ValueError(
+                f"`scores` asks for {request.label!r} with different parameters, so the columns "
+                "could not be told apart. Name them: ('a name', score)."
+            )
+    asked: list[tuple[str, int | None]] = [(label, None) for label, _ in detectors]
+    asked += [(request.label, request.k) for request in requests]
+    for label, k in asked:
+        if asked.count((label, k)) > 1:
+            raise ValueError(
+                f"`scores` asks for {label!r} twice, so the columns could not be told apart. "
+                "Drop one, or name both: ('a name', score)."
+            )
+
+
+def _is_detector(what: Any) -> bool:
+    can_score = hasattr(what, "score_samples") or hasattr(what, "decision_function")
+    return can_score and hasattr(what, "fit") and not isinstance(what, type)
+
+
+def _read_name(name: str, label: str | None) -> Request:
+    """Read ``"lof"`` or ``"lof_10"``."""
+    match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
+    if match is None or match[1] not in SCORES:
+        raise ValueError(
+            f"`scores` must be names among {', '.join(SCORES)}, alone or with a k as in "
+            f"'lof_10'; got {name!r}."
+        )
+    return Request(label or match[1], SCORES[match[1]](), int(match[2]) if match[2] else None)
+
+
+def read_ks(ks: Any) -> Ks | None:
+    """Check the ks that the user gave; None stands for the paper's grid."""
+    if ks is None:
+        return None
+    if isinstance(ks, Integral) or (isinstance(ks, np.ndarray) and ks.ndim == 0):
+        ks = [ks if isinstance(ks, Integral) else ks.item()]
+    if not isinstance(ks, Iterable) or isinstance(ks, str | bytes):
+        raise TypeError(f"`ks` must be a list of positive integers; got {ks!r}.")
+    values = list(ks)
+    for k in values:
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"`ks` must be positive integers; got {k!r}.")
+    if not values or len(set(values)) < len(values):
+        raise ValueError(f"`ks` must hold at least one k, each once; got {values!r}.")
+    return tuple(sorted(int(k) for k in values))
+
+
+def make_plan(
+    requests: Sequence[Request], ks: Ks | None, n_rows: int, view: str
+) -> tuple[list[PlannedScore], list[str]]:
+    """Return the scores of a view with their ks, and the names of columns left out."""
+    planned: dict[str, PlannedScore] = {}
+    left_out: list[str] = []
+    for request in requests:
+        wanted = (request.k,) if request.k is not None else ks or PAPER_KS
+        explicit = request.k is not None or ks is not None
+        if explicit and wanted[-1] >= n_rows:
+            raise ValueError(
+                f"`ks` must be integers from 1 to {n_rows - 1} (rows - 1); got {wanted[-1]}. "
+                "Lower it or pass more rows."
+            )
+        smallest = request.definition.min_k
+        if explicit and wanted[-1] < smallest:
+            raise ValueError(
+                f"'{request.label}' needs k of at least {smallest}; got {wanted[-1]}. "
+                "Raise it or leave this score out."
+            )
+        possible = tuple(k for k in wanted if smallest <= k < n_rows)
+        missing = tuple(k for k in wanted if k not in possible)
+        left_out += PlannedScore(request.label, request.definition, missing).column_names(view)
+        if possible:
+            before = planned[request.label].ks if request.label in planned else ()
+            both = tuple(sorted({*before, *possible}))
+            planned[request.label] = PlannedScore(request.label, request.definition, both)
+    return list(planned.values()), left_out
+
+
+def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
+    """Say what was left out, except what the paper's grid never has."""
+    if ks is None:
+        left_out = [name for name in left_out if not name.split("@")[0].endswith("_1")]
+    if not left_out:
+        return
+    shown = ", ".join(left_out[:6]) + (" ..." if len(left_out) > 6 else "")
+    warnings.warn(
+        f"{len(left_out)} columns were left out, because their k is not below the number of "
+        f"reference rows ({n_rows} in all) or too small for the score: {shown}. Pass `ks` to "
+        "choose others.",
+        ColumnsLeftOutWarning,
+        stacklevel=5,
+    )

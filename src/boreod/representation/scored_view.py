@@ -1,0 +1,250 @@
+"""One view with its fitted scores: from rows to score columns.
+
+Training rows and new rows take the same way: a block, its descriptions, its comparison with the
+frozen descriptions of the reference rows. Nothing of a score is written twice.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import unset
+from boreod.neighbors import Block, Ks, NeighborGraph, blocks
+from boreod.parallel import Engine
+from boreod.representation.plan import PlannedScore
+from boreod.representation.views import Space
+from boreod.scores import Described, Score
+
+BLOCK_ROWS = 512
+NEAR = 10  # the neighbor whose distance tells how isolated a row is
+GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scores
+
+
+@dataclass(eq=False)
+class FittedScore:
+    """A score with what it must remember of the reference rows."""
+
+    label: str
+    definition: Score
+    ks: Ks
+    frozen: list[NDArray] = field(default_factory=list)
+    summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def column_names(self, view: str) -> list[str]:
+        """Return the names of its columns in a view."""
+        return PlannedScore(self.label, self.definition, self.ks).column_names(view)
+
+    def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
+        """Return one description of a block, given the ones before."""
+        method = getattr(self.definition, self.definition.descriptions[step])
+        return method(block, self.ks, self._described(own))
+
+    def compare(self, block: Block, own: list[NDArray]) -> NDArray:
+        """Return unfinished scores of a block."""
+        return self.definition.compare(block, self.ks, self._described(own))
+
+    def score(self, block: Block) -> NDArray:
+        """Return the scores of a block of new rows."""
+        own: list[NDArray] = []
+        for step in range(len(self.definition.descriptions)):
+            own.append(self.describe(step, block, own))
+        return self.definition.finish(self.compare(block, own), self.summary)
+
+    def as_it_is(self) -> "FittedScore":
+        """Return a copy that stays the same when further descriptions come."""
+        return replace(self, frozen=list(self.frozen))
+
+    def keep(self, ks: Ks) -> "FittedScore":
+        """Return the same score for some of its ks."""
+        columns = [self.ks.index(k) for k in ks]
+        frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
+        return FittedScore(self.label, self.definition, ks, frozen, self.summary[:, columns])
+
+    def _described(self, own: list[NDArray]) -> list[Described]:
+        return [Described(o, r) for o, r in zip(own, self.frozen[: len(own)], strict=True)]
+
+
+class ScoredView:
+    """A view of a table, its neighbor graph and its scores.
+
+    Parameters
+    ----------
+    space
+        Columns, metric and reference rows.
+    graph
+        Neighbor graph of the reference rows.
+    scores
+        Scores with their frozen descriptions.
+    """
+
+    def __init__(self, space: Space, graph: NeighborGraph, scores: list[FittedScore]) -> None:
+        self.space = space
+        self.graph = graph
+        self.scores = scores
+
+    @classmethod
+    def fit(
+        cls,
+        points: NDArray,
+        space: Space,
+        plan: list[PlannedScore],
+        neighbors: Any,
+        engine: Engine,
+    ) -> tuple["ScoredView", list[NDArray]]:
+        """Search, describe and compare all reference rows; return their scores too, by score."""
+        fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
+        ks, reverse_k = _depths(fitted)
+        ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
+        graph = NeighborGraph(
+            points.take(space.columns, axis=1), ks, reverse_k, space.metric, neighbors, engine
+        )
+        view = cls(space, graph, fitted)
+        scores = view._score_reference(engine)
+        graph.forget_lists()
+        return view, scores
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns of the scores, in order."""
+        return [name for s in self.scores for name in s.column_names(self.space.name)]
+
+    @property
+    def near(self) -> int:
+        """The neighbor whose distance tells how isolated a row is; a small table has fewer."""
+        return min(NEAR, len(self.graph.reference) - 1)
+
+    def isolation_of_reference(self) -> NDArray:
+        """Return the distance of every reference row to that neighbor, after a fit."""
+        return self.graph.radii((self.near,))[:, 0]
+
+    def search(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
+        """Search the neighbors of rows, at least so many; the row itself, ``own``, is left out."""
+        return self.graph.new_block(points.take(self.space.columns, axis=1), own, depth)
+
+    def score(self, block: Block) -> NDArray:
+        """Score rows whose neighbors were searched."""
+        if len(self.scores) == 1:
+            return self._score_in_parts(self.scores, block)[0]
+        sharing = self._sharing_geometry
+        shared = iter(self._score_in_parts(sharing, block) if sharing else ())
+        return np.hstack([next(shared) if s in sharing else s.score(block) for s in self.scores])
+
+    def _score_in_parts(self, scores: list[FittedScore], block: Block) -> list[NDArray]:
+        """Score so few rows at once that what scores share stays in the cache."""
+        if len(block.points) <= self.geometry_rows:
+            return [s.score(block) for s in scores]
+        # one part at a time: each holds its geometry as long as it lives
+        parts = (block.part(rows) for rows in blocks(len(block.points), self.geometry_rows))
+        by_part = [[s.score(part) for s in scores] for part in parts]
+        return [np.vstack(of_parts) for of_parts in zip(*by_part, strict=True)]
+
+    def keep(self, names: Iterable[str]) -> "ScoredView | None":
+        """Return the view for some of its columns, or None if it has none of them."""
+        wanted = set(names)
+        kept = []
+        for s in self.scores:
+            names_of = s.column_names(self.space.name)
+            ks = tuple(k for k, name in zip(s.ks, names_of, strict=True) if name in wanted)
+            if ks:
+                kept.append(s.keep(ks))
+        if not kept:
+            return None
+        return ScoredView(self.space, self.graph.narrowed(*_depths(kept)), kept)
+
+    def _score_reference(self, engine: Engine) -> list[NDArray]:
+        """Describe all reference rows, then compare them.
+
+        One score at a time goes over all rows, because what it remembers fits into the cache and
+        what all remember does not. Only scores that share geometry describe together.
+        """
+        graph, sharing = self.graph.of_training_rows(), self._sharing_geometry
+        if sharing:
+            self._describe_reference(graph, sharing, 0, self.geometry_rows, engine)
+        scores = []
+        for s in self.scores:
+            for step in range(len(s.frozen), len(s.definition.descriptions)):
+                self._describe_reference(graph, [s], step, BLOCK_ROWS, engine)
+            scores.append(self._compare_reference(graph, s, engine))
+        return scores
+
+    def _describe_reference(
+        self,
+        graph: NeighborGraph,
+        scores: list[FittedScore],
+        step: int,
+        block_rows: int,
+        engine: Engine,
+    ) -> None:
+        """Compute one description of all reference rows for some scores."""
+        results = [unset((graph.n_distinct, len(s.ks))) for s in scores]
+
+        def take(rows: slice, described: list[NDArray]) -> None:
+            for result, block in zip(results, described, strict=True):
+                result[rows] = block
+
+        engine.feed(
+            partial(_describe, step=step),
+            list(blocks(graph.n_distinct, block_rows)),
+            take,
+            self._label(scores),
+            [graph, [s.as_it_is() for s in scores]],
+        )
+        for s, result in zip(scores, results, strict=True):
+            s.frozen.append(graph.spread(result))
+
+    def _compare_reference(self, graph: NeighborGraph, s: FittedScore, engine: Engine) -> NDArray:
+        """Return the scores of all reference rows and remember their summary."""
+        if not s.definition.compares():
+            scores = s.frozen[-1]
+            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
+        else:
+            of_distinct = unset((graph.n_distinct, len(s.ks)))
+            engine.feed(
+                _compare,
+                list(blocks(graph.n_distinct, BLOCK_ROWS)),
+                of_distinct.__setitem__,
+                self._label([s]),
+                [graph, s.as_it_is()],
+            )
+            scores = graph.spread(of_distinct)
+        s.summary = s.definition.summarize(scores)
+        return s.definition.finish(scores, s.summary)
+
+    def _label(self, scores: list[FittedScore]) -> str:
+        names = ", ".join(s.label for s in scores)
+        return f"{names} in {self.space.name}" if self.space.name else names
+
+    @property
+    def _sharing_geometry(self) -> list[FittedScore]:
+        return [s for s in self.scores if s.definition.reads == "geometry"]
+
+    @property
+    def geometry_rows(self) -> int:
+        """Number of rows whose geometry fits into the cache."""
+        depth = max((s.ks[-1] for s in self._sharing_geometry), default=1)
+        return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
+
+
+def _describe(
+    graph: NeighborGraph, scores: list[FittedScore], rows: slice, step: int
+) -> list[NDArray]:
+    """Return one description of some reference rows for every score."""
+    block = graph.training_block(rows)
+    return [s.describe(step, block, [array[block.own] for array in s.frozen]) for s in scores]
+
+
+def _compare(graph: NeighborGraph, s: FittedScore, rows: slice) -> NDArray:
+    """Return unfinished scores of some reference rows."""
+    block = graph.training_block(rows)
+    return s.compare(block, [array[block.own] for array in s.frozen])
+
+
+def _depths(scores: list[FittedScore]) -> tuple[Ks, int]:
+    """Return all ks in use, and the largest one that needs reverse neighbors."""
+    ks = sorted({k for s in scores for k in s.ks})
+    reverse = [s.ks[-1] for s in scores if s.definition.reads == "reverse"]
+    return tuple(ks), max(reverse, default=0)

@@ -1,0 +1,313 @@
+"""The outlier representation: raw columns and many outlier scores, side by side.
+
+After Micenková, McWilliams, Assent: Learning representations for outlier detection on a budget.
+"""
+
+import copy
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from boreod.neighbors import KnownRows, Recall, RecallError, check_backend
+from boreod.parallel import Engine, current_engine, plain_interrupts
+from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.lookahead import Bagging, SearchWarning, look_ahead, tell_recall
+from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
+from boreod.representation.scored_view import ScoredView
+from boreod.representation.views import resolve_views
+from boreod.scores.foreign import ForeignDetector
+from boreod.validation import all_or_nothing, read_rows, read_seed
+
+NO_BAGS = Bagging()
+
+
+class OutlierRepresentation(TransformerMixin, BaseEstimator):
+    """Turn rows into ``[X, score_1(X), ..., score_m(X)]``.
+
+    One neighbor search per view serves all scores at all k. New rows are scored against the rows
+    seen in ``fit``; a row identical to one of those leaves it out of its neighbors, so transforming
+    the training table again gives the training scores.
+
+    Parameters
+    ----------
+    scores
+        ``"all"``, or a list of names (``"lof"``), single columns (``"lof_10"``), scores with
+        parameters (``LoOP(extent=2)``), detectors of other libraries (``IsolationForest()``), or
+        pairs (name, score or detector).
+    ks
+        Neighborhood sizes; None for the paper's 1, 10, 20, ..., 100 as far as the table allows.
+    views
+        Neighbor spaces, see :mod:`boreod.representation.views`: ``"full"``, ``"subspaces:25"``,
+        ``"sample:256"``, ``"manhattan"``, ``"cosine"``, or :class:`boreod.View` objects.
+    passthrough
+        Whether the raw columns come first.
+    neighbors
+        How neighbors are searched: ``"auto"`` for the faster of the exact ``"brute"`` and
+        ``"tree"`` on a pilot, ``"faiss-flat"`` (exact), ``"faiss-ivf"`` or
+        :class:`boreod.InvertedLists` (approximate), or an object like scikit-learn's
+        ``KNeighborsTransformer``. An approximate search is refused if it misses too many neighbors
+        of isolated rows.
+    n_jobs
+        Number of threads, -1 for all cores. Results do not depend on it.
+    random_state
+        Seed of subspaces, reference samples and detectors without a seed.
+    verbose
+        Show a progress bar when the work is long.
+
+    Attributes
+    ----------
+    left_out_
+        Names of grid columns that cannot exist for this table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(200, 3))
+    >>> table = OutlierRepresentation(scores=["knn", "lof"], ks=[5, 10]).fit(rows)
+    >>> table.get_feature_names_out().tolist()
+    ['x0', 'x1', 'x2', 'knn_5', 'knn_10', 'lof_5', 'lof_10']
+    >>> table.transform([[9.0, 9.0, 9.0]])[0, 4:] > table.transform(rows)[:, 4:].max(axis=0)
+    array([ True,  True,  True])
+    >>> table.keep(["lof_10"]).transform(rows).shape
+    (200, 1)
+    """
+
+    def __init__(
+        self,
+        scores: Any = "all",
+        ks: Any = None,
+        views: Any = ("full",),
+        passthrough: bool = True,
+        neighbors: Any = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.scores = scores
+        self.ks = ks
+        self.views = views
+        self.passthrough = passthrough
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: Any = None) -> "OutlierRepresentation":
+        """Search the neighbors of all rows and remember what new rows are compared with.
+
+        Parameters
+        ----------
+        X
+            Table of numbers: array, pandas or polars frame.
+        y
+            Ignored.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray:
+        """Fit, and return the representation of the training rows.
+
+        Parameters
+        ----------
+        X
+            Table of numbers: array, pandas or polars frame.
+        y
+            Ignored.
+        """
+        return self._fit(X)
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Return the representation of rows, old or new.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        if not hasattr(self, "fitted_columns_"):  # the check itself costs as much as a small search
+            check_is_fitted(self)
+        return self.compute(read_rows(self, X, fitting=False))
+
+    def compute(self, points: NDArray) -> NDArray:
+        """Return the representation of rows that were checked already.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order.
+        """
+        return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
+
+    def isolate(self, points: NDArray) -> NDArray | None:
+        """Return the distance of rows to their 10th reference row, None without a search.
+
+        The view that sees most is searched: all columns before some, all rows before a sample.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, checked already.
+        """
+        return self.fitted_columns_.isolate(points, current_engine(self.n_jobs, self.verbose))
+
+    def compute_and_isolate(self, points: NDArray) -> tuple[NDArray, NDArray | None]:
+        """Return what :meth:`compute` and :meth:`isolate` do, from one search.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, checked already.
+        """
+        engine = current_engine(self.n_jobs, self.verbose)
+        return self.fitted_columns_.compute_and_isolate(points, engine)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Return the names of the output columns.
+
+        Parameters
+        ----------
+        input_features
+            Names of the raw columns, checked against those seen in ``fit``.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.columns_, dtype=object)
+
+    def keep(self, columns: Iterable[str]) -> "OutlierRepresentation":
+        """Return a fitted representation that computes these columns and nothing else.
+
+        Parameters
+        ----------
+        columns
+            Names as in ``columns_``; the result has them in this order.
+        """
+        check_is_fitted(self)
+        kept = copy.copy(self)
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, Iterable):
+            raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
+        kept.fitted_columns_ = self.fitted_columns_.keep(list(columns))
+        return kept
+
+    @property
+    def columns_(self) -> list[str]:
+        """Names of the output columns."""
+        check_is_fitted(self)
+        return list(self.fitted_columns_.names)
+
+    @property
+    def families_(self) -> dict[str, str]:
+        """The score that each score column belongs to: ``{"lof_10@s03": "lof", ...}``."""
+        check_is_fitted(self)
+        return self.fitted_columns_.families
+
+    @property
+    def recall_(self) -> dict[str, Recall]:
+        """What approximate searches found of the true neighbors, by view."""
+        check_is_fitted(self)
+        graphs = {v.scored.space.name: v.scored.graph for v in self.fitted_columns_.views}
+        return {name: g.recall for name, g in graphs.items() if g.recall is not None}
+
+    def _fit(self, X: ArrayLike) -> NDArray:
+        with plain_interrupts(), all_or_nothing(self):
+            points = read_rows(self, X, fitting=True)
+            return self.fit_compute(points, _check_feature_names_in(self))
+
+    def fit_compute(
+        self, points: NDArray, names: Sequence[str], bagging: Bagging = NO_BAGS
+    ) -> NDArray:
+        """Fit to rows that were checked already, and return their representation.
+
+        Parameters
+        ----------
+        points
+            Float64 rows in C order, not to be changed afterwards.
+        names
+            Names of their columns.
+        bagging
+            What is learned afterwards, for the forecast of time and memory.
+        """
+        requests, detectors = read_scores(self.scores)
+        ks = read_ks(self.ks)
+        check_backend(self.neighbors)
+        if not isinstance(self.passthrough, bool | np.bool_):
+            raise ValueError(f"`passthrough` must be True or False; got {self.passthrough!r}.")
+        engine = current_engine(self.n_jobs, self.verbose)
+        random = read_seed(self.random_state)
+        raw = [str(name) for name in names]
+        self.n_features_in_ = points.shape[1]
+
+        self.left_out_: list[str] = []
+        planned = []
+        for space in resolve_views(self.views, points.shape[0], raw, random):
+            size = len(points) if space.rows is None else len(space.rows)
+            plan, left_out = make_plan(requests, ks, size, space.name)
+            self.left_out_ += left_out
+            planned += [(space, plan)] if plan else []
+        search = look_ahead(points, planned, self.neighbors, engine, bagging)
+        views: list[KnownView] = []
+        scores: list[list[NDArray]] = []
+        everywhere = KnownRows(points)
+        for space, plan in planned:
+            known = everywhere if space.rows is None else KnownRows(points[space.rows])
+            # samples are small: nothing is saved there by missing neighbors
+            how = search if space.rows is None else "auto"
+            try:
+                scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
+            except RecallError as error:
+                if how == self.neighbors:
+                    raise
+                warnings.warn(f"{error} It is searched exactly now.", SearchWarning, stacklevel=4)
+                scored, of_reference = ScoredView.fit(known.rows, space, plan, "brute", engine)
+            tell_recall(scored.graph, space.name)
+            views.append(KnownView(scored, known, scored.isolation_of_reference()))
+            scores.append(_spread(views[-1], of_reference, points, engine))
+        warn_left_out(self.left_out_, ks, points.shape[0])
+        fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
+        raw = raw if self.passthrough else []
+        names = [*raw, *(n for view in views for n in view.scored.column_names)]
+        names += [detector.label for detector in fitted]
+        self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
+        return self.fitted_columns_.assemble(points, scores)
+
+
+def _spread(
+    view: KnownView, of_reference: list[NDArray], points: NDArray, engine: Engine
+) -> list[NDArray]:
+    """Return scores of all training rows, of which some or all are reference rows.
+
+    Their isolation is put into the view.
+    """
+    rows = view.scored.space.rows
+    if rows is None:
+        return of_reference
+    alone = FittedColumns(view.scored.column_names, [], [view], [])
+    scores, isolation = alone.compute_and_isolate(points, engine)
+    assert isolation is not None
+    scores[rows], isolation[rows] = np.hstack(of_reference), view.isolation
+    view.isolation = isolation
+    return [scores]
+
+
+def _checked(names: list[str]) -> list[str]:
+    """Refuse no columns, and two columns of the same name."""
+    if not names:
+        raise ValueError(
+            "There is no column to compute: `scores` or `views` is empty and `passthrough` is "
+            "off. Name a score, for example 'lof', and a view, for example 'full'."
+        )
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(
+                f"Two columns would be called {name!r}. Rename the raw column, or pass the score "
+                "as a pair: ('another name', score)."
+            )
+    return names

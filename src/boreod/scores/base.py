@@ -1,0 +1,147 @@
+"""What every score is: describe a neighborhood, then compare it with those of the neighbors.
+
+A score names one or more *descriptions*, methods that turn a block of rows into an array with one
+column per k. Descriptions of the reference rows are computed once and frozen; a new row is
+described by the same method and compared with the frozen ones. A score without comparison (a plain
+distance) is its last description.
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, unset
+from boreod.neighbors import Block, Ks
+
+LEAST, MOST = 1e-100, 1e100  # of parameters: their products with distances stay finite
+
+
+@dataclass(frozen=True)
+class Described:
+    """One description, of the rows of a block and of all reference rows."""
+
+    own: NDArray
+    reference: NDArray
+
+
+class Score:
+    """Base of all neighbor-based scores; high means outlying.
+
+    Attributes
+    ----------
+    name
+        Short name, also the first part of column names.
+    title
+        The name as its authors write it.
+    citation
+        Where it was published.
+    formula
+        The score in one line.
+    reads
+        What it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or ``"geometry"``.
+    reads_radii
+        Whether it looks up k-distances of reference rows, which a model file must then hold.
+    min_k
+        Smallest k that gives an informative score.
+    descriptions
+        Names of the methods that describe a block, in order; each sees the ones before.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    formula: ClassVar[str]
+    reads: ClassVar[str] = "distances"
+    reads_radii: ClassVar[bool] = True
+    min_k: ClassVar[int] = 1
+    descriptions: ClassVar[tuple[str, ...]] = ("describe",)
+
+    @classmethod
+    def compares(cls) -> bool:
+        """Whether the frozen descriptions of reference rows are looked up at all."""
+        return cls.compare is not Score.compare
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the scores of a block, one column per k."""
+        return described[-1].own
+
+    def summarize(self, scores: NDArray) -> NDArray:
+        """Return what must be remembered of the reference rows' scores: (things, ks)."""
+        low, high = scores.min(axis=0), scores.max(axis=0)
+        if np.isfinite(low).all() and np.isfinite(high).all():
+            return np.array([low, high])
+        finite = np.isfinite(scores)
+        high = np.where(finite, scores, -np.inf).max(axis=0)
+        low = np.where(finite, scores, np.inf).min(axis=0)
+        none = ~finite.any(axis=0)
+        return np.array([np.where(none, 0.0, low), np.where(none, 0.0, high)])
+
+    def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
+        """Replace infinities by the extreme finite scores of the reference rows."""
+        if np.isfinite(scores).all():
+            return scores
+        bounded = np.where(scores == np.inf, summary[1], scores)
+        return np.where(bounded == -np.inf, summary[0], bounded)
+
+    def raw(self, scores: NDArray) -> NDArray:
+        """Return scores as the literature prints them, whatever their direction."""
+        return scores
+
+    def parameters(self) -> dict[str, float]:
+        """Return the parameters by name."""
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        """Show the class and its parameters."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare class and parameters."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((type(self), tuple(sorted(vars(self).items()))))
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a parameter of a score as a float, or say that it must be a positive number."""
+    if isinstance(value, Real) and not isinstance(value, bool) and LEAST <= float(value) <= MOST:
+        return float(value)
+    raise ValueError(f"`{name}` must be a number from {LEAST:.0e} to {MOST:.0e}; got {value!r}.")
+
+
+def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:
+    """Return the mean of a reference description over the first k neighbors, for every k."""
+    return _mean_over_neighbors(values, indices, np.array(ks))
+
+
+@compiled
+def _mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    result = unset((indices.shape[0], ks.shape[0]))
+    for row in range(indices.shape[0]):
+        for column, k in enumerate(ks):
+            total = 0.0
+            for place in range(k):
+                total += values[indices[row, place], column]
+            result[row, column] = total / k
+    return result
+
+
+@compiled
+def sum_in_lanes(values: NDArray) -> float:
+    """Add up values in four lanes, which need not wait for each other."""
+    a = b = c = d = 0.0
+    whole = values.shape[0] - values.shape[0] % 4
+    for place in range(0, whole, 4):
+        a += values[place]
+        b += values[place + 1]
+        c += values[place + 2]
+        d += values[place + 3]
+    for place in range(whole, values.shape[0]):
+        a += values[place]
+    return (a + b) + (c + d)

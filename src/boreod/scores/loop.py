@@ -1,0 +1,62 @@
+"""LoOP: the probability that a row is less dense than its neighbors.
+
+    pd_k(p)   = sqrt(mean of d(p, o)^2 over the k nearest neighbors o)
+    plof_k(p) = max(0, pd_k(p) / mean of pd_k(o) - 1)
+    Z_k       = extent * sqrt(mean of plof_k^2 over the reference rows)
+    loop_k(p) = erf(plof_k(p) / (Z_k sqrt 2))
+
+Kriegel, Kröger, Schubert, Zimek: LoOP: local outlier probabilities. CIKM 2009.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.neighbors import Block, Ks
+from boreod.scores.base import Described, Score, mean_over_neighbors, positive
+
+
+class LoOP(Score):
+    """Probability of being an outlier, from standard distances.
+
+    Parameters
+    ----------
+    extent
+        Number of standard deviations that count as normal, the paper's lambda.
+    """
+
+    name = "loop"
+    title = "LoOP"
+    citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
+    formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
+    reads_radii = False
+
+    def __init__(self, extent: float = 1.0) -> None:
+        self.extent = positive("extent", extent)
+
+    def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return standard distances."""
+        distances = block.distances[:, : ks[-1]]
+        sums = np.cumsum(distances * distances, axis=1)[:, [k - 1 for k in ks]]
+        return np.sqrt(sums / np.array(ks))
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
+        own, reference = described[-1].own, described[-1].reference
+        around = mean_over_neighbors(reference, block.indices, ks)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            excess = np.maximum(own / around - 1.0, 0.0)
+        return np.where(np.isfinite(excess), excess, 0.0)
+
+    def summarize(self, scores: NDArray) -> NDArray:
+        """Return the spread of the reference rows."""
+        largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
+        relative = scores / largest  # squares of these cannot overflow
+        spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
+        return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
+
+    def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
+        """Turn the excess into a probability."""
+        from scipy.special import erf
+
+        with np.errstate(over="ignore"):  # infinity is certain
+            return erf(scores / (summary[0] * np.sqrt(2.0)))

@@ -1,0 +1,103 @@
+"""Names and numbers in sentences: one way to shorten, to suggest and to count."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 60  # characters of a value in a sentence
+UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def shorten(value: Any) -> str:
+    """Return a representation that fits into a sentence.
+
+    Examples
+    --------
+    >>> shorten("a"), len(shorten("a" * 1000))
+    ("'a'", 60)
+    """
+    try:
+        shown = repr(value)
+    except ValueError:  # integers of thousands of digits have none
+        shown = f"a {type(value).__name__}"
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 4]}...{shown[-1]}"
+
+
+def listed(values: Iterable[object], most: int = 10) -> str:
+    """Return values for a sentence, not too many of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    values = list(values)
+    shown = ", ".join(shorten(value) for value in values[:most])
+    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
+
+
+def close_names(name: object, known: Iterable[str]) -> list[str]:
+    """Return up to three known names that a wrong one may have meant."""
+    return difflib.get_close_matches(str(name), list(known), n=3)
+
+
+def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
+    """Return a sentence with the names that a wrong one may have meant.
+
+    Examples
+    --------
+    >>> suggest("amonut", ["amount", "country"])
+    "Did you mean 'amount'?"
+    >>> suggest("x", ["amount", "country"])
+    "The columns are 'amount', 'country'."
+    """
+    known = list(known)
+    close = close_names(name, known)
+    if close:
+        return f"Did you mean {' or '.join(map(repr, close))}?"
+    return f"The {what} are {listed(known)}."
+
+
+def count_of(number: int, what: str) -> str:
+    """Return a number and a noun.
+
+    Examples
+    --------
+    >>> count_of(1, "row"), count_of(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a time as a person would say it.
+
+    Examples
+    --------
+    >>> [show_seconds(s) for s in (0.2, 45, 200, 9000)]
+    ['1 s', '45 s', '3 min 20 s', '2 h 30 min']
+    """
+    if seconds < 59.5:
+        return f"{max(1.0, seconds):.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def show_bytes(number: float) -> str:
+    """Return a number of bytes as a person would say it.
+
+    Examples
+    --------
+    >>> show_bytes(3_400_000_000), show_bytes(999_700), show_bytes(0)
+    ('3.4 GB', '1.0 MB', '0 bytes')
+    """
+    unit = UNITS[0]
+    for larger in UNITS[1:]:
+        if round(number) < 1000:
+            break
+        number, unit = number / 1000, larger
+    decimals = 0 if unit == UNITS[0] or round(number, 1) >= 10 else 1
+    return f"{number:.{decimals}f} {unit}"

@@ -1,0 +1,334 @@
+"""Rows and labels: from what a user passes to float64 rows and three codes, or to one sentence.
+
+Labels are three-valued: 1 outlier, 0 inlier, -1 unlabelled.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import isnan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+OUTLIER, INLIER, UNLABELLED = 1, 0, -1
+LARGEST = 1e150  # squares of differences stay finite
+SMALLEST = 1e-140  # squares of differences do not vanish
+
+
+def read_rows(estimator: Any, table: Any, *, fitting: bool) -> NDArray:
+    """Check a table against an estimator and return its rows as float64 in C order.
+
+    In fit the rows are always a copy, so that later changes of the table do not matter. A plain
+    float64 array for an estimator that was fitted without column names takes a short way: scoring
+    one row must not cost more than the score.
+    """
+    if not fitting and _is_plain(estimator, table):
+        rows = table if table.flags.writeable else table.copy()
+    else:
+        rows = _validate(estimator, table, fitting)
+    check_values(estimator, rows)
+    if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
+        raise ValueError(
+            f"All values of X are below {SMALLEST:.0e}, so squared distances would vanish. "
+            "Rescale the columns."
+        )
+    return rows
+
+
+def check_values(estimator: Any, rows: NDArray) -> None:
+    """Raise for values that are not finite or too large to be squared."""
+    if not max(rows.max(), -rows.min()) <= LARGEST:  # NaN compares with nothing
+        _refuse_values(estimator, rows)
+
+
+def is_number(value: Any, kind: type = Real) -> bool:
+    """Whether a value is a number of some kind; True and False are not."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Put an estimator back as it was if fitting fails; an old fit survives."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def read_seed(random_state: Any) -> np.random.RandomState:
+    """Return a random number generator, or say what a seed may be."""
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(random_state)
+    except (ValueError, TypeError):
+        raise ValueError(
+            "`random_state` must be None, an integer from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState; got {random_state!r}."
+        ) from None
+
+
+def _is_plain(estimator: Any, table: Any) -> bool:
+    return (
+        type(table) is np.ndarray
+        and table.dtype == np.float64
+        and table.ndim == 2
+        and table.shape[0] > 0
+        and table.shape[1] == estimator.n_features_in_
+        and table.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
+    """Let scikit-learn check names and shape, and put its conversion errors into our words."""
+    from sklearn.utils.validation import validate_data
+
+    _refuse_kinds(table)
+    try:
+        rows = validate_data(
+            estimator,
+            table,
+            reset=fitting,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=2 if fitting else 1,
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        culprit = _find_text(table)
+        if culprit is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        reason = f" ({error})" if isinstance(error, TypeError) else ""
+        raise kind(
+            f"X must hold numbers only; {culprit}{reason}. Encode categories as numbers (for "
+            "example with scikit-learn's OneHotEncoder), fill what is missing, or drop the column."
+        ) from None
+    wants_copy = fitting or not rows.flags.writeable
+    return np.array(rows, dtype=np.float64, order="C", copy=True if wants_copy else None)
+
+
+def _refuse_kinds(table: Any) -> None:
+    """Raise for tables that would be converted to something else than they mean."""
+    if isinstance(table, np.ndarray) and np.iscomplexobj(table):
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers. "
+            "Pass their real and imaginary parts as columns of their own."
+        )
+    if np.ma.isMaskedArray(table) and np.ma.getmaskarray(table).any():
+        raise ValueError(
+            "X is a masked array with missing values. Fill or drop them first: X.filled(...)."
+        )
+    if hasattr(table, "collect") and hasattr(table, "collect_schema"):
+        raise TypeError("X is a lazy frame. Pass the rows themselves: X.collect().")
+    if type(table) in (dict, set, frozenset) or hasattr(table, "__next__"):
+        raise TypeError(
+            f"X must be a table of rows and columns; got a {type(table).__name__}. "
+            "Pass an array, a list of rows or a data frame."
+        )
+    for name, count in Counter(_names_of(table) or ()).items():
+        if count > 1:
+            raise ValueError(
+                f"X must have distinct column names; {name!r} is there more than once. "
+                "Rename the columns."
+            )
+    dates = _find_dates(table)
+    if dates is not None:
+        raise TypeError(
+            f"X must hold numbers only; {dates} holds dates or times. Turn it into "
+            "numbers with a meaning (an hour, a weekday, an age in days) or drop it."
+        )
+
+
+def _names_of(table: Any) -> list[Any] | None:
+    """Return the column names of a frame; those of Arrow tables are not their ``columns``."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    return None if names is None else list(names)
+
+
+def _find_dates(table: Any) -> str | None:
+    """Name the first column that holds dates, times or durations."""
+    if isinstance(table, np.ndarray) and table.dtype.kind in "Mm":
+        return "the array"
+    if getattr(table, "ndim", 2) != 2:
+        return None
+    names, kinds = _names_of(table) or (), getattr(table, "dtypes", ())
+    for name, kind in zip(names, kinds, strict=False):
+        if str(kind).lower().startswith(("date", "time", "period", "duration")):
+            return f"column {name!r}"
+    return None
+
+
+def _find_text(table: Any) -> str | None:
+    """Name the first value that is not a number, by its column."""
+    values = np.asarray(table, dtype=object)
+    if values.ndim != 2:
+        return None
+    for position, name in enumerate(_names_of(table) or range(values.shape[1])):
+        for value in values[:, position]:
+            try:
+                float(value)
+            except OverflowError:
+                return f"column {name!r} holds an integer beyond all float64 numbers"
+            except (TypeError, ValueError):
+                return f"column {name!r} holds {value!r:.60}"
+    return None
+
+
+def _refuse_values(estimator: Any, rows: NDArray) -> None:
+    """Raise for values that are not finite or too large; return if there are none."""
+    for kind, wrong, remedy in (
+        ("NaN", np.isnan(rows), "Fill or drop missing values first, e.g. with SimpleImputer."),
+        ("infinity", np.isinf(rows), "Replace infinite values or drop their rows first."),
+        (
+            f"values beyond {LARGEST:.0e}",
+            np.abs(rows) > LARGEST,
+            "Rescale the column: squared distances would overflow.",
+        ),
+    ):
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            names = getattr(estimator, "feature_names_in_", None)
+            shown = repr(names[column]) if names is not None else int(column)
+            raise ValueError(
+                f"X must be finite numbers, but contains {kind} in {wrong.any(axis=1).sum()} of "
+                f"{len(rows)} rows (first: row {row}, column {shown}). {remedy}"
+            )
+
+
+def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
+    """Return codes (1, 0, -1) and the two class labels, inlier first.
+
+    Examples
+    --------
+    >>> read_labels([0, 1, -1, 0], 4, None)
+    (array([ 0,  1, -1,  0]), array([0, 1]))
+    >>> read_labels(["ok", "fraud", None, "ok"], 4, "fraud")
+    (array([ 0,  1, -1,  0]), array(['ok', 'fraud'], dtype=object))
+    """
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_array, column_or_1d
+
+    if y is None:
+        raise ValueError(
+            "BORE requires y to be passed, but the target y is None. "
+            "Pass 1 for outliers, 0 for inliers and -1 for unlabelled rows."
+        )
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"`y` must have one label per row of X; got {len(labels)} labels for {n_rows} rows."
+        )
+    if labels.dtype.kind == "f":
+        check_array(labels[np.newaxis], input_name="y")  # NaN and infinity
+        check_classification_targets(labels)
+    if labels.dtype.kind in "US":
+        labels = labels.astype(object)
+    if outlier_label is not None and not np.isscalar(outlier_label):
+        raise ValueError(f"`outlier_label` must be one label; got {outlier_label!r}.")
+    if outlier_label is None:
+        codes, classes = _read_numbers(labels)
+    else:
+        codes, classes = _read_with_outlier_label(labels, outlier_label)
+    _check_both_classes(codes)
+    return codes, classes
+
+
+def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
+    """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
+    values = _distinct(labels)
+    if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
+        codes = [UNLABELLED if _is_empty(value) else int(value) for value in labels.tolist()]
+        return np.array(codes), np.array([INLIER, OUTLIER])
+    if len(values) > 2:
+        shown = ", ".join(repr(value) for value in values[:5])
+        raise ValueError(
+            "`y` must be 1 for outliers, 0 for inliers and -1 for unlabelled rows; got the labels "
+            f"{shown}{' ...' if len(values) > 5 else ''}. Pass `outlier_label` to say which one "
+            "is the outlier. (Only binary classification is supported. The type of the target is "
+            "multiclass.)"
+        )
+    if set(values) == {OUTLIER, UNLABELLED}:
+        warnings.warn(
+            "`y` holds 1 and -1 but no 0, so -1 is read as inlier here, not as unlabelled. Use 0 "
+            "for inliers; bags need some.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return _read_with_outlier_label(labels, OUTLIER, minus_one_is_empty=False)
+    counts = [labels.tolist().count(value) for value in values]
+    outlier = values[0] if len(values) == 2 and counts[0] < counts[1] else values[-1]
+    if len(values) == 2:
+        warnings.warn(
+            f"`y` holds {values[0]!r} and {values[1]!r}; {outlier!r} is taken for the outlier "
+            "because it is rarer or the larger. Pass `outlier_label` to say so, or use 1 for "
+            "outliers, 0 for inliers and -1 for unlabelled rows.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return _read_with_outlier_label(labels, outlier, minus_one_is_empty=False)
+
+
+def _read_with_outlier_label(
+    labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
+) -> tuple[NDArray, NDArray]:
+    """Read labels of which one is the outlier; empty ones are unlabelled, others inliers."""
+    values = labels.tolist()
+    empty = np.array([_is_empty(value) for value in values], dtype=bool)
+    if minus_one_is_empty and outlier != UNLABELLED:
+        empty |= np.array([_is_number(value) and value == UNLABELLED for value in values])
+    is_outlier = np.array(
+        [not blank and value == outlier for value, blank in zip(values, empty, strict=True)]
+    )
+    if not is_outlier.any():
+        raise ValueError(
+            f"No row of `y` has the label {outlier!r} that `outlier_label` names; the labels are "
+            f"{_distinct(labels)[:5]!r}. BORE needs both classes."
+        )
+    others = _distinct(labels[~is_outlier & ~empty])
+    numbers = all(_is_number(value) for value in [*others, outlier])
+    inlier = others[0] if len(others) == 1 or (others and numbers) else f"not {outlier}"
+    kind = None if numbers and others else object
+    codes = np.where(empty, UNLABELLED, is_outlier.astype(np.int64))
+    return codes, np.array([inlier, outlier], dtype=kind)
+
+
+def _distinct(labels: NDArray) -> list[Any]:
+    """Return the distinct labels that are not empty, sorted."""
+    values = {value for value in labels.tolist() if not _is_empty(value)}
+    try:
+        return sorted(values)
+    except TypeError:  # of several kinds
+        return sorted(values, key=str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)
+
+
+def _is_empty(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
+        return True
+    return value == "" or (isinstance(value, float) and isnan(value))
+
+
+def _check_both_classes(codes: NDArray) -> None:
+    n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
+    if n_outliers + n_inliers == 0:
+        raise ValueError(
+            "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0)."
+        )
+    if n_outliers == 0 or n_inliers == 0:
+        missing = "outlier (1)" if n_outliers == 0 else "inlier (0)"
+        raise ValueError(
+            f"`y` has only one class: there is no {missing} among "
+            f"{n_outliers + n_inliers} labelled rows. BORE needs at least one of each."
+        )

@@ -1,0 +1,82 @@
+"""Logistic regression: optimality, both dimensions, separable bags, against scikit-learn."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+from boreod.ensemble.logistic import fit_logistic, fit_standardized
+
+
+def problem(n, d, seed=0, separable=False):
+    random = np.random.default_rng(seed)
+    columns = random.normal(size=(n, d))
+    signal = columns[:, 0] - 0.5 * columns[:, -1] + (0 if separable else random.logistic(size=n))
+    return columns, (signal > np.median(signal)).astype(float)
+
+
+def objective(columns, targets, coefficients, penalty):
+    log_odds = coefficients[0] + columns @ coefficients[1:]
+    losses = np.logaddexp(0, -(2 * targets - 1) * log_odds)
+    return losses.mean() + 0.5 * penalty * (coefficients**2).sum()
+
+
+@pytest.mark.parametrize("penalty", [1e-8, 1e-6, 1e-2])
+@pytest.mark.parametrize(("n", "d"), [(200, 5), (60, 59), (40, 150), (2, 8), (104, 150)])
+def test_gradient_is_zero(n, d, penalty):
+    columns, targets = problem(n, d)
+    solution = fit_logistic(columns, targets, penalty)
+    assert solution.converged
+    design = np.hstack([np.ones((n, 1)), columns])
+    probabilities = 1 / (1 + np.exp(-design @ solution.coefficients))
+    gradient = design.T @ (probabilities - targets) / n + penalty * solution.coefficients
+    assert np.abs(gradient).max() <= 2e-8
+    assert_allclose(
+        solution.objective, objective(columns, targets, solution.coefficients, penalty), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("d", [1, 20, 300])
+def test_separable_bags_have_finite_coefficients(d):
+    columns, targets = problem(80, d, separable=True)
+    solution = fit_logistic(columns, targets, 1e-6)
+    assert solution.converged
+    assert np.isfinite(solution.coefficients).all()
+    log_odds = solution.coefficients[0] + columns @ solution.coefficients[1:]
+    assert ((log_odds > 0) == (targets > 0)).all()
+
+
+def test_rows_and_columns_give_the_same_answer():
+    """The same problem solved for coefficients, and with useless columns for multipliers."""
+    columns, targets = problem(50, 10)
+    wide = np.hstack([columns, np.zeros((50, 100))])
+    narrow = fit_logistic(columns, targets, 1e-3)
+    assert_allclose(
+        fit_logistic(wide, targets, 1e-3).coefficients[:11], narrow.coefficients, atol=1e-7
+    )
+
+
+def test_equals_scikit_learn():
+    columns, targets = problem(300, 8)
+    penalty = 1e-3
+    design = np.hstack([np.ones((300, 1)), columns])  # the intercept takes part in the penalty
+    peer = LogisticRegression(
+        C=1 / (300 * penalty), fit_intercept=False, tol=1e-12, max_iter=10_000
+    )
+    peer.fit(design, targets)
+    solution = fit_logistic(columns, targets, penalty)
+    assert_allclose(solution.coefficients, peer.coef_[0], rtol=1e-5, atol=1e-7)
+
+
+def test_standardizing_is_undone():
+    columns, targets = problem(60, 4)
+    shifted = columns * [1.0, 1e3, 1e-3, 1.0] + [5.0, -1e4, 2.0, 0.0]
+    columns[:, 3], shifted[:, 3] = 7.0, 7.0  # constant
+    plain, other = (fit_standardized(table, targets, 1e-6) for table in (columns, shifted))
+    for solution in (plain, other):
+        assert solution.coefficients[4] == 0.0
+    assert_allclose(
+        other.coefficients[0] + shifted @ other.coefficients[1:],
+        plain.coefficients[0] + columns @ plain.coefficients[1:],
+        rtol=1e-6,
+    )

@@ -1,0 +1,69 @@
+"""As many threads work as were asked for: linear algebra and faiss do not bring their own."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import boreod.ensemble.heads
+import boreod.neighbors.graph
+from boreod import BORE, InvertedLists, OutlierRepresentation
+
+FEW = OutlierRepresentation(["knn", "lof"], [5, 10])
+
+
+def blas_threads():
+    """Return the threads of linear algebra; faiss has its own, a number for every thread."""
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return {pool["num_threads"] for pool in pools if "faiss" not in pool["filepath"]}
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Note the threads of linear algebra in every bag, and ours in every search and bag."""
+    seen = {"blas": set(), "ours": set()}
+    solve, search = boreod.ensemble.heads.fit_standardized, boreod.neighbors.graph._search
+
+    def watch_bag(*args):
+        seen["blas"] |= blas_threads()
+        seen["ours"].add(threading.active_count())
+        return solve(*args)
+
+    def watch_search(*args):
+        seen["ours"].add(threading.active_count())
+        return search(*args)
+
+    monkeypatch.setattr(boreod.ensemble.heads, "fit_standardized", watch_bag)
+    monkeypatch.setattr(boreod.neighbors.graph, "_search", watch_search)
+    return seen
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_a_fit_keeps_to_its_threads(jobs, watched, labelled):
+    before, own = blas_threads(), threading.active_count()
+    BORE(FEW, n_jobs=jobs, random_state=0).fit(*labelled)
+    assert watched["blas"] == {1}
+    assert max(watched["ours"]) - own <= jobs - 1  # the calling thread works too
+    assert blas_threads() == before
+    assert threading.active_count() == own
+
+
+def test_faiss_keeps_to_the_calling_thread():
+    faiss = pytest.importorskip("faiss")
+    before = faiss.omp_get_max_threads()
+    rows = np.random.default_rng(0).normal(size=(3000, 4))
+    used = []
+    search = faiss.IndexIVFFlat.search_preassigned
+
+    def watch(*args, **options):
+        used.append(faiss.omp_get_max_threads())
+        return search(*args, **options)
+
+    faiss.IndexIVFFlat.search_preassigned = watch
+    try:
+        OutlierRepresentation(["knn"], [5], neighbors=InvertedLists(), n_jobs=2).fit(rows)
+    finally:
+        faiss.IndexIVFFlat.search_preassigned = search
+    assert set(used) == {1}
+    assert faiss.omp_get_max_threads() == before

@@ -1,0 +1,48 @@
+"""Two pages that all tests look at: numbers without a budget, and payments with one."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from boreod import BORE, OutlierRepresentation
+from boreod.datasets import load
+from boreod.report import make_report
+from boreod.tables import Preparation, read_label_column
+
+from .payments import make_payments
+
+
+def small_model(**parameters):
+    few = OutlierRepresentation(["knn", "lof", "loop"], [5, 10, 20])
+    return BORE(few, n_estimators=20, random_state=0, n_jobs=1, **parameters)
+
+
+@pytest.fixture(scope="session")
+def wdbc():
+    data = load("wdbc")
+    codes = data.y.astype(int)
+    model = small_model().fit(data.X, codes)
+    page = make_report(model, data.X, codes, title="Cells <A&B>", names=data.feature_names)
+    return SimpleNamespace(model=model, rows=data.X, codes=codes, page=page)
+
+
+@pytest.fixture(scope="session")
+def payments():
+    table = make_payments()
+    preparation = Preparation().fit(table, label="fraud", ids=["id"])
+    rows, codes = preparation.transform(table), read_label_column(table["fraud"])
+    model = small_model(costs="complexity:shared", threshold="alerts:20").fit(rows, codes)
+    curve = model.budget_curve()
+    model = model.within(curve.budgets[len(curve.budgets) // 2])
+    page = make_report(
+        model,
+        rows,
+        codes,
+        title="Payments",
+        names=preparation.names_,
+        ids=table["id"].to_pylist(),
+        prepared=preparation.summary_,
+        budget_curve=curve,
+        rows_per_day=10_000,
+    )
+    return SimpleNamespace(model=model, rows=rows, codes=codes, curve=curve, page=page)

@@ -1,0 +1,116 @@
+"""Which rows a page judges by which probabilities, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boreod.report import make_report
+from boreod.report.evidence import gather
+
+from .conftest import small_model
+from .reading import Page
+
+
+def test_training_rows_are_judged_out_of_bag(wdbc):
+    evidence = gather(wdbc.model, wdbc.rows, wdbc.codes)
+    assert evidence.doubt == ""
+    np.testing.assert_array_equal(evidence.probabilities, wdbc.model.oob_proba_)
+
+
+@pytest.mark.parametrize("change", ["fewer", "shuffled", "relabelled", "altered"])
+def test_other_rows_are_judged_by_predictions(wdbc, change):
+    rows, codes = wdbc.rows.copy(), wdbc.codes.copy()
+    order = np.random.default_rng(0).permutation(len(rows))
+    if change == "fewer":
+        rows, codes = rows[:-5], codes[:-5]
+    elif change == "shuffled":
+        outliers_last = np.argsort(codes[order], kind="stable")
+        rows = rows[order][outliers_last]
+        codes = np.sort(codes)
+    elif change == "relabelled":
+        codes[3] = -1
+    else:
+        rows[7, 2] += 1.0
+    evidence = gather(wdbc.model, rows, codes)
+    assert evidence.doubt
+    np.testing.assert_allclose(evidence.probabilities, wdbc.model.predict_proba(rows)[:, 1])
+
+
+@pytest.fixture(scope="module")
+def raw():
+    """A model that bought raw columns only, so that it has no reference rows."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 3))
+    codes = np.repeat([1, 0, -1], [20, 150, 30])
+    rows[codes == 1] += 2.0
+    model = small_model(costs="complexity:shared").fit(rows, codes).within(4.0)
+    assert model.columns_ == ["x0", "x1", "x2"]
+    return model, rows, codes
+
+
+def test_rows_of_a_model_without_neighbors(raw):
+    model, rows, codes = raw
+    assert gather(model, rows, codes).doubt == ""
+    assert gather(model, rows[np.random.default_rng(1).permutation(200)], codes).doubt
+
+
+def test_the_page_says_what_it_judged(raw):
+    model, rows, codes = raw
+    page = Page(make_report(model, rows[:-1], codes[:-1], title="New"))
+    assert "The model was trained on 200 rows, and these are 199." in page.text
+    assert "judged by predicted probabilities" in page.text
+    assert "Out-of-bag means" not in page.text
+    assert "so one map is enough" in page.text
+
+
+def test_a_page_without_labels_has_suspects_and_no_quality(raw):
+    model, rows, _ = raw
+    page = Page(make_report(model, rows, np.full(200, -1), title="Unlabelled"))
+    assert "0 outliers and 0 inliers have one" in page.text
+    assert len(page.table(["row", "label", "probability"])) == 15
+    assert page.figures == []
+
+
+def test_models_of_frames(raw):
+    _, rows, codes = raw
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"])
+    model = small_model().fit(frame, codes)
+    for table in (frame, rows):
+        evidence = gather(model, table, codes)
+        assert evidence.doubt == ""
+        assert list(evidence.names) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        gather(model, frame.rename(columns={"a": "z"}), codes)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"codes": [2] * 200}, r"`codes` must be 1 \(outlier\)"),
+        ({"codes": [0] * 3}, "for each of 200 rows"),
+        ({"names": ["a"]}, "`names` must have one entry a column, 3; got 1"),
+        ({"ids": ["a"]}, "`ids` must have one entry a row, 200; got 1"),
+        ({"rows_per_day": 0}, "`rows_per_day` must be a number above 0; got 0"),
+        ({"rows": np.full((200, 3), np.nan)}, "NaN"),
+    ],
+)
+def test_what_is_refused(raw, given, message):
+    model, rows, codes = raw
+    everything = {"model": model, "rows": rows, "codes": codes, "title": "A", **given}
+    with pytest.raises(ValueError, match=message):
+        make_report(**everything)
+
+
+def test_other_models_are_refused(raw):
+    with pytest.raises(TypeError, match="`model` must be a fitted BORE"):
+        make_report(object(), raw[1], raw[2], title="A")
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
+def test_a_missing_extra_is_named(raw, monkeypatch, name):
+    from boreod.report import making
+
+    real = making.find_spec
+    monkeypatch.setattr(making, "find_spec", lambda n: None if n == name else real(n))
+    with pytest.raises(ImportError, match=rf"needs {name}.*pip install boreod\[report\]"):
+        make_report(*raw, title="A")

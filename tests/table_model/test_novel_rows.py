@@ -1,0 +1,120 @@
+"""Rows unlike all training rows in scored tables: alerts, ranks, reasons, and all turned off."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from boreod.table_model import (
+    TableModel,
+    explain_top,
+    map_in_arrow,
+    score_folder,
+    score_frame,
+    score_table,
+)
+from boreod.tables import TableError
+from table_model.desk import small_model, write
+
+PHONE = 4915112345678.0
+
+
+@pytest.fixture(scope="module")
+def odd(new):
+    """Payments of which every twentieth has a phone number as its amount."""
+    amounts = new["amount"].to_numpy().copy()
+    amounts[::20] = PHONE
+    place = new.column_names.index("amount")
+    return new.set_column(place, "amount", pa.array(amounts))
+
+
+def scored(model, table, folder, **options):
+    write(table, folder / "new.parquet")
+    summary = score_table(model, folder / "new.parquet", folder / "scored.parquet", **options)
+    return summary, pq.read_table(folder / "scored.parquet")
+
+
+def test_novel_rows_are_alerts_and_come_first(model, odd, tmp_path):
+    summary, table = scored(model, odd, tmp_path, reasons=2)
+    number = len(range(0, len(odd), 20))
+    is_phone = np.arange(len(odd)) % 20 == 0
+    assert summary.novel == number
+    assert summary.outliers == table["outlier"].to_numpy().sum()
+    assert table["outlier"].to_numpy()[is_phone].all()
+    assert set(table["rank"].to_numpy()[is_phone]) <= set(range(1, number + 1))
+    outside, reasons = table["outside"].to_pylist(), table["reason_1"].to_pylist()
+    assert all(outside[place].startswith("amount ") for place in np.flatnonzero(is_phone))
+    assert all(reasons[place].startswith("novel: ") for place in np.flatnonzero(is_phone))
+    novelty = table["novelty"].to_numpy()
+    assert novelty[is_phone].min() == novelty.max() < 1.0
+    assert novelty.min() >= 0.0
+    known = model.detector.novelty(model.prepare(odd))
+    np.testing.assert_allclose(novelty, 1 - known.p_values)
+
+
+def test_without_novelty(model, odd, tmp_path):
+    summary, table = scored(model, odd, tmp_path, novelty=False, reasons=1)
+    assert summary.novel is None
+    assert table.column_names == ["id", "probability", "rank", "outlier", "reason_1"]
+    chances = table["probability"].to_numpy()
+    np.testing.assert_array_equal(table["outlier"].to_numpy(), chances > summary.threshold)
+    assert not any(reason.startswith("novel") for reason in table["reason_1"].to_pylist())
+
+
+def test_everywhere_the_same(model, odd, tmp_path):
+    expected = scored(model, odd, tmp_path)[1]
+    frame = pa.Table.from_pandas(score_frame(model, odd.to_pandas()), preserve_index=False)
+    (tmp_path / "rows").mkdir()
+    write(odd, tmp_path / "rows" / "a.parquet")
+    score_folder(model, tmp_path / "rows", tmp_path / "out")
+    in_folder = pq.read_table(tmp_path / "out" / "a.parquet")
+    in_spark = pa.Table.from_batches(list(map_in_arrow(model)(odd.to_batches())))
+    for found in (frame, in_folder, in_spark):
+        for name in ("outlier", "novelty", "outside"):
+            assert found[name].to_pylist() == expected[name].to_pylist()
+    assert in_folder["rank"].equals(expected["rank"])
+    for batch in map_in_arrow(model, novelty=False)(odd.to_batches()):
+        assert "novelty" not in batch.schema.names
+
+
+def test_thresholds_count_both_kinds_of_alerts(odd, tmp_path):
+    fitted = small_model(threshold="alerts:40")
+    fitted.save(tmp_path / "a.boreod")
+    loaded = TableModel.load(tmp_path / "a.boreod")
+    detector = loaded.detector
+    assert loaded.threshold() == detector.choose_threshold("alerts:40", novelty=True)
+    assert loaded.threshold(novelty=False) == detector.threshold_
+    assert loaded.threshold("fpr:0.1") == detector.choose_threshold("fpr:0.1", novelty=True)
+
+
+def test_raw_columns_only_tell_ranges(odd, tmp_path):
+    model = small_model(budget=4)
+    assert not model.detector.searches_
+    summary, table = scored(model, odd, tmp_path)
+    assert summary.novel is None
+    assert any("novel rows are not known" in note for note in summary.notes)
+    assert table.column_names == ["id", "probability", "rank", "outlier", "outside"]
+    assert table["outside"].to_pylist()[0].startswith("amount ")
+
+
+def test_explanations_name_novel_rows_first(model, odd):
+    found = explain_top(model, odd.to_batches(), 5)
+    assert all(item.novel.startswith("novel: ") and item.outlier for item in found)
+    assert all(item.outside.startswith("amount ") for item in found)
+    assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.codes != 1) + 1))
+    plain = explain_top(model, odd.to_batches(), 5, novelty=False)
+    assert all(item.novel is item.outside is item.novelty is None for item in plain)
+
+
+def test_values_that_cannot_be_squared_are_named_by_their_row(model, odd, tmp_path):
+    amounts = odd["amount"].to_numpy().copy()
+    amounts[122] = -1e151
+    place = odd.column_names.index("amount")
+    table = odd.set_column(place, "amount", pa.array(amounts))
+    with pytest.raises(TableError, match=r"numbers up to 1e\+150; row 123 holds -1e\+151"):
+        scored(model, table, tmp_path, batch_rows=50)
+
+
+def test_whatever_the_threshold(model, odd, tmp_path):
+    summary, table = scored(model, odd, tmp_path, threshold=1.0)
+    assert summary.outliers == summary.novel == table["outlier"].to_numpy().sum() > 0

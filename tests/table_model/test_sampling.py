@@ -1,0 +1,136 @@
+"""Fitting files that need not fit into memory: the same rows as if they were read at once."""
+
+import os
+import threading
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+
+from boreod import BORE
+from boreod.table_model import fit_table
+from boreod.table_model.sampling import read_reference
+from boreod.tables import TableError, open_table
+from table_model.desk import FEW, make_frauds, write
+
+OPTIONS = {
+    "label": "fraud",
+    "ids": ["id"],
+    "representation": FEW,
+    "n_estimators": 20,
+    "costs": "complexity:shared",
+    "random_state": 0,
+    "reference_size": 150,
+}
+
+
+def as_folder(table, folder, parts=4):
+    folder.mkdir()
+    cuts = np.linspace(0, table.num_rows, parts + 1).astype(int)
+    for number, (start, stop) in enumerate(pairwise(cuts)):
+        pq.write_table(table.slice(start, stop - start), folder / f"part-{number}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frauds():
+    return make_frauds(600)
+
+
+@pytest.fixture(scope="module")
+def expected(frauds):
+    return fit_table(frauds, **OPTIONS)
+
+
+def assert_same_model(model, expected, table):
+    assert model.preparation.names_ == expected.preparation.names_
+    for batch in table.to_batches():
+        assert_array_equal(model.log_odds(batch), expected.log_odds(batch))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])
+def test_a_file_is_sampled_as_a_table_is(suffix, frauds, expected, tmp_path):
+    path = write(frauds, tmp_path / f"frauds.{suffix}")
+    assert_same_model(fit_table(path, **OPTIONS), expected, frauds)
+
+
+def test_a_folder_is_sampled_as_a_table_is(frauds, expected, tmp_path):
+    model = fit_table(as_folder(frauds, tmp_path / "frauds"), **OPTIONS)
+    assert_same_model(model, expected, frauds)
+    assert model.source == "frauds"
+
+
+def test_a_pipe_is_read_once(frauds, expected, tmp_path):
+    path = write(frauds, tmp_path / "frauds.csv")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = path.read_bytes()
+    feeder = threading.Thread(target=pipe.write_bytes, args=(content,))
+    feeder.start()
+    model = fit_table(pipe, reading={"format": "csv"}, **OPTIONS)
+    feeder.join()
+    assert_same_model(model, expected, frauds)
+
+
+def test_labels_in_words(tmp_path):
+    table = make_frauds(600)
+    words = pa.array(
+        [
+            "fraud" if value == 1 else "fine" if value == 0 else None
+            for value in table["fraud"].to_pylist()
+        ]
+    )
+    table = table.set_column(table.column_names.index("fraud"), "fraud", words)
+    folder = as_folder(table, tmp_path / "words")
+    model = fit_table(folder, outlier_label="fraud", **OPTIONS)
+    assert_same_model(model, fit_table(table, outlier_label="fraud", **OPTIONS), table)
+    with pytest.raises(TableError, match="Say which value marks an outlier"):
+        fit_table(folder, **OPTIONS)
+
+
+def test_no_such_label_column(frauds, tmp_path):
+    folder = as_folder(frauds, tmp_path / "frauds")
+    for source in (folder, frauds):
+        with pytest.raises(TableError, match="There is no column 'frau' of labels"):
+            fit_table(source, **{**OPTIONS, "label": "frau"})
+
+
+def test_a_table_that_grows_meanwhile(frauds, tmp_path, monkeypatch):
+    folder = as_folder(frauds, tmp_path / "frauds")
+    opened = []
+
+    def open_and_add(*args, **options):
+        opened.append(args)
+        if len(opened) == 3:  # labels have been read
+            pq.write_table(frauds.slice(0, 20), folder / "part-9.parquet")
+        return open_table(*args, **options)
+
+    monkeypatch.setattr("boreod.table_model.sampling.open_table", open_and_add)
+    with pytest.raises(TableError, match="had 600 rows when its labels were read and has 620 now"):
+        fit_table(folder, **OPTIONS)
+
+
+def test_memory_holds_the_sample_and_not_the_table(tmp_path):
+    """40 MB on disk give 400 kB of sample."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    rows, parts = 25_000, 10
+    for number in range(parts):
+        columns = {f"V{place}": random.normal(size=rows) for place in range(20)}
+        fraud = (random.random(rows) < 0.0005).astype(int)
+        pq.write_table(pa.table({**columns, "fraud": fraud}), folder / f"{number}.parquet")
+    detector = BORE(reference_size=2000, random_state=0)
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    found = read_reference(str(folder), detector, "fraud", None, {"batch_rows": 5000})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.table.num_rows == len(found.codes) == len(found.rows) == 2000
+    assert found.shares.n_rows == rows * parts
+    assert peak < 10_000_000
+    assert pa.total_allocated_bytes() - before < 2_000_000

@@ -1,0 +1,221 @@
+"""A detector with its preparation: through a file, from Python alone, and from forged files."""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+from boreod import BORE, ModelFileError, load_model, save_model
+from boreod.table_model import TableModel, describe, fit_table, score_frame
+from boreod.table_model.plain_columns import PlainColumns
+from boreod.tables import TableError
+from table_model.desk import FEW, make_frauds, small_model
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return small_model(budget=12, threshold="alerts:12")
+
+
+@pytest.fixture(scope="module")
+def saved(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "fraud.boreod"
+    fitted.save(path)
+    return path
+
+
+def test_through_a_file(fitted, saved, new, tmp_path):
+    loaded = TableModel.load(saved)
+    assert_array_equal(loaded.log_odds(new), fitted.log_odds(new))
+    assert (loaded.label, loaded.ids, loaded.source) == ("fraud", ("id",), "payments.parquet")
+    assert_array_equal(loaded.codes, fitted.codes)
+    assert_array_equal(loaded.curve.auc, fitted.curve.auc)
+    assert loaded.curve.cheapest() == fitted.curve.cheapest()
+    assert loaded.threshold() == fitted.threshold() == loaded.threshold("alerts:12")
+    assert (loaded.detector.oob_proba_ > loaded.threshold()).sum() == 12
+    loaded.save(tmp_path / "again.boreod")
+    assert (tmp_path / "again.boreod").read_bytes() == saved.read_bytes()
+
+
+def test_the_detector_alone(fitted, saved, new):
+    detector = load_model(saved)
+    rows = fitted.preparation.transform(new)
+    named = pd.DataFrame(rows, columns=fitted.preparation.names_)
+    assert_array_equal(detector.decision_function(named), fitted.log_odds(new))
+    extra = detector.stored_.extra
+    assert set(extra) == {"preparation", "budget_curve", "source", "outlier_label"}
+    assert "amount" in detector.columns_
+    json.dumps(extra)
+
+
+def test_threads_do_not_matter(fitted, saved, new):
+    one = TableModel.load(saved, n_jobs=1)
+    assert one.detector.representation_.n_jobs == 1
+    np.testing.assert_allclose(one.log_odds(new), fitted.log_odds(new), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.Table])
+def test_frames_of_all_kinds(kind, model, new):
+    frame = new if kind is pa.Table else pl.from_arrow(new)
+    frame = frame.to_pandas() if kind is pd.DataFrame else frame
+    scored = score_frame(model, frame, reasons=2)
+    assert type(scored) is kind
+    table = pa.table(scored)
+    names = ["id", "probability", "rank", "outlier", "novelty", "outside", "reason_1", "reason_2"]
+    assert table.column_names == names
+    expected = score_frame(model, new)["probability"].to_numpy()
+    np.testing.assert_allclose(table["probability"].to_numpy(), expected, rtol=1e-12)
+    assert table["rank"].to_numpy().argmin() == model.log_odds(new).argmax()
+
+
+def test_fit_takes_frames_and_words():
+    table = make_frauds()
+    words = pa.array([{1: "fraud", 0: "ok", None: ""}[v] for v in table["fraud"].to_pylist()])
+    frame = table.set_column(table.column_names.index("fraud"), "fraud", words)
+    model = fit_table(
+        pl.from_arrow(frame), label="fraud", outlier_label="fraud", ids="id", representation=FEW,
+        random_state=0, n_estimators=20, costs="complexity:shared",
+    )  # fmt: skip
+    assert_array_equal(model.log_odds(table), small_model().log_odds(table))
+    assert (model.codes == -1).sum() == table["fraud"].null_count > 0
+
+
+def test_unseen_levels_and_missing_values(model, new):
+    strange = new.slice(0, 3)
+    for name, values in {"country": ["XX", None, "DE"], "amount": [None, 1.0, 2.0]}.items():
+        strange = strange.set_column(strange.column_names.index(name), name, pa.array(values))
+    assert np.isfinite(model.log_odds(strange)).all()
+
+
+def test_columns_in_any_order_and_more_of_them(model, new):
+    turned = new.select(new.column_names[::-1]).drop_columns(["fraud", "currency"])
+    assert_array_equal(model.log_odds(turned), model.log_odds(new))
+    with pytest.raises(TableError, match=r"no column 'amount', which the model was fitted with"):
+        model.log_odds(new.drop_columns(["amount"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "frud"}, "Did you mean 'fraud'"),
+        ({"outlier_label": "yes"}, "No row of column 'fraud' has the value 'yes'"),
+        ({"drop": ["amonut"]}, "Did you mean 'amount'"),
+        ({"ids": ["fraud"]}, "one role"),
+        ({"threshold": "often"}, "`threshold` must be"),
+        ({"budget": "20 parsecs"}, "unit 'parsecs'"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        small_model(**options)
+
+
+def test_only_one_class():
+    table = pa.table({"a": [1.0, 2.0, 3.0], "fraud": [0, 0, None]})
+    with pytest.raises(TableError, match="marks 0 outliers and 2 inliers in 3 rows"):
+        fit_table(table, label="fraud")
+
+
+def test_too_few_rows_for_a_curve():
+    table = pa.table({"a": np.arange(30.0) ** 2, "fraud": np.arange(30) == 29})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = fit_table(table, label="fraud", representation=FEW, random_state=0)
+    assert model.curve is None
+
+
+class TestDetectorsWithoutPreparation:
+    @pytest.fixture
+    def numbers(self, labelled):
+        return pa.table(list(labelled[0].T), names=["a", "b", "c", "d"])
+
+    def test_named_columns(self, labelled, numbers, tmp_path):
+        detector = BORE(FEW, random_state=0).fit(numbers.to_pandas(), labelled[1])
+        save_model(detector, tmp_path / "a")
+        model = TableModel.load(tmp_path / "a")
+        assert isinstance(model.preparation, PlainColumns)
+        assert (model.ids, model.label, model.curve) == ((), None, None)
+        turned = numbers.select(["d", "b", "a", "c"])
+        assert_array_equal(model.log_odds(turned), detector.decision_function(numbers.to_pandas()))
+        with pytest.raises(TableError, match="no column 'd'"):
+            model.log_odds(numbers.drop_columns(["d"]))
+        model.save(tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        assert describe(model)["preparation"][0]["column"] == "a"
+
+    @pytest.mark.parametrize("names", ["xxxx", "cccc"])
+    def test_numbered_columns(self, names, labelled, numbers, tmp_path):
+        detector = BORE(FEW, random_state=0).fit(*labelled)
+        save_model(detector, tmp_path / "a")
+        model = TableModel.load(tmp_path / "a")
+        numbers = numbers.rename_columns([f"{n}{place}" for place, n in enumerate(names)])
+        assert_array_equal(model.log_odds(numbers), detector.decision_function(labelled[0]))
+        assert model.inputs is None
+
+    def test_arrow_tables_are_frames(self, labelled, numbers):
+        model = BORE(FEW, random_state=0).fit(numbers, labelled[1])
+        assert model.columns_[:4] == ["a", "b", "c", "d"]
+        frame = numbers.to_pandas()
+        assert_array_equal(model.decision_function(numbers), model.decision_function(frame))
+        with pytest.raises(ValueError, match="'a' is there more than once"):
+            BORE(FEW).fit(numbers.rename_columns(["a", "b", "c", "a"]), labelled[1])
+        words = numbers.set_column(1, "b", pa.array(["x"] * 300))
+        with pytest.raises(ValueError, match="column 'b' holds 'x'"):
+            BORE(FEW).fit(words, labelled[1])
+
+    def test_missing_values(self, labelled, numbers, tmp_path):
+        save_model(BORE(FEW, random_state=0).fit(numbers, labelled[1]), tmp_path / "a")
+        gap = pa.array([1.0, None, 2.0])
+        table = numbers.slice(0, 3).set_column(2, "c", gap)
+        with pytest.raises(TableError, match=r"Row 12 has no value in column 'c'.*boreod fit"):
+            TableModel.load(tmp_path / "a").log_odds(table, first_row=11)
+
+
+FORGED = {
+    "no dict": {"preparation": []},
+    "steps": {"preparation": {"version": 1, "steps": []}},
+    "folder": {"source": "/etc/passwd"},
+    "source": {"source": 3},
+    "label of outliers": {"outlier_label": [1]},
+    "curve": {"budget_curve": [1]},
+    "lengths": {"budget_curve": "lengths"},
+    "words": {"budget_curve": "words"},
+    "unit": {"budget_curve": "unit"},
+    "other columns": {"preparation": "other"},
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_extras(name, fitted, saved, tmp_path):
+    extra = dict(load_model(saved).stored_.extra)
+    curve = dict(extra["budget_curve"])
+    changes = {
+        "lengths": {**curve, "auc": curve["auc"][1:]},
+        "words": {**curve, "auc": ["x"] * len(curve["auc"])},
+        "unit": {**curve, "unit": "h"},
+        "other": {**extra["preparation"], "steps": extra["preparation"]["steps"][1:]},
+    }
+    for key, value in FORGED[name].items():
+        extra[key] = changes[value] if value in list(changes) else value
+    save_model(fitted.detector, tmp_path / "a", extra=extra)
+    with pytest.raises(ModelFileError, match=r"The model file '.*' cannot be used: [^\n]*\.$"):
+        TableModel.load(tmp_path / "a")
+
+
+def test_facts(saved):
+    facts = describe(TableModel.load(saved))
+    json.dumps(facts, allow_nan=False)
+    assert facts["training"]["rows"] == 300
+    assert facts["budget"] == 12
+    assert facts["cost"] <= 12
+    assert facts["threshold_rule"] == "alerts:12"
+    assert facts["training_rows_above"] == 12
+    assert {row["column"] for row in facts["preparation"]} == set(make_frauds().column_names)
+    assert all(column["cost"] >= 0 for column in facts["columns"])
+    assert facts["columns"][0]["stability"] >= facts["columns"][-1]["stability"]

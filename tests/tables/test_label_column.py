@@ -1,0 +1,92 @@
+"""Labels as people write them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from boreod.tables import TableError, read_label_column
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 0, None, 0],
+        [1.0, 0.0, float("nan"), 0.0],
+        [1, 0, -1, 0],
+        [True, False, None, False],
+        ["1", "0", "", "0"],
+        ["1.0", "0.00", "-1", "0"],
+        ["yes", "NO", "  ", "No"],
+        ["TRUE", "false", "NA", "False"],
+        ["yes", "0", None, "false"],
+        [" 1", "0 ", "null", "0"],
+    ],
+)
+@pytest.mark.parametrize(
+    "container",
+    [list, pa.array, lambda v: pa.chunked_array([v[:1], v[1:]]), pd.Series, np.array, pl.Series],
+)
+def test_labels_that_speak_for_themselves(values, container):
+    codes = read_label_column(container(values))
+    assert codes.tolist() == [1, 0, -1, 0]
+    assert codes.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("values", "outlier"),
+    [
+        (["fraud", "ok", None, "fine"], "fraud"),
+        ([" fraud", "ok", "", "ok "], "fraud "),
+        ([2, 1, None, 3], 2),
+        ([2, 1, -1, 3], "2"),
+        (["2.0", "1", "NA", "3"], 2),
+        ([False, True, None, True], "false"),
+        ([0, 1, None, 1], False),
+        ([-1, 1, None, 1], -1),
+        (["x", 1, None, 2.5], "x"),
+    ],
+)
+def test_a_value_for_outliers(values, outlier):
+    assert read_label_column(values, outlier).tolist() == [1, 0, -1, 0]
+
+
+def test_categories():
+    words = pa.array(["b", "a", None, "a"]).dictionary_encode()
+    assert read_label_column(words, "b").tolist() == [1, 0, -1, 0]
+    assert read_label_column(pd.Series(["b", "a", None, "a"], dtype="category"), "b").sum() == 0
+
+
+def test_one_and_minus_one_are_read_as_the_house_does():
+    with pytest.raises(TableError, match=r"1 and -1 but no 0.*--outlier-label=1"):
+        read_label_column([1, -1, None, -1])
+    with pytest.raises(TableError, match=r"--outlier-label fraud, if the rarest"):
+        read_label_column(["legit", "legit", "fraud"])
+
+
+@pytest.mark.parametrize(
+    ("values", "outlier", "words"),
+    [
+        (["ok", "fraud"], None, ["'ok', 'fraud'", "--outlier-label ok", "'class'"]),
+        ([0, 1, 2], None, ["'0', '1', '2'", "--outlier-label 2"]),
+        ([0.5, 1], None, ["'0.5'"]),
+        (["ok", "Fraud"], "fraud", ["'fraud'", "'Fraud'"]),
+        ([None, None], "fraud", ["nothing"]),
+        ([0, 1], "", ["must not be empty"]),
+        ([[1], [2]], None, ["nested"]),
+        (pa.array([0], pa.timestamp("s")), None, ["dates"]),
+        (5, None, ["one column", "int"]),
+        ([f"word {n}" for n in range(99)], None, ["94 more"]),
+    ],
+)
+def test_unclear_labels(values, outlier, words):
+    with pytest.raises(TableError) as caught:
+        read_label_column(values, outlier, name="class")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_no_labels_at_all():
+    assert read_label_column([None, ""]).tolist() == [-1, -1]
+    assert read_label_column(pa.array([], pa.string())).tolist() == []
