@@ -97,7 +97,7 @@ def test_readme_lists_every_score():
 
 
 def test_the_score_in_the_guide_is_the_real_one():
-    source = (ROOT / "src/boreod/scores/slof.py").read_text()
+    source = (ROOT / "src/boreod/scores/lof.py").read_text()
     assert f"```python\n{source}```" in (ROOT / "docs/adding-a-score.md").read_text()
 
 

@@ -24,6 +24,7 @@ ELKI_NAMES = {
     "kdeos": "KDEOS",
     "abod": "FastABOD",
 }
+AS_PRINTED = {"odin": np.negative, "abod": lambda scores: np.exp(-scores)}  # low for outliers
 FROM_MAIN = ("inflo", "kdeos", "abod")  # 0.7.1 does not compute these as published
 
 
@@ -42,17 +43,21 @@ def cases(folder):
     ]
 
 
+def as_printed(name, scores):
+    return AS_PRINTED.get(name, np.asarray)(scores)
+
+
 def check(folder, dataset, name, k, column):
     golden = np.load(folder / f"{dataset}.npz")
     source = np.load(folder / f"{dataset}_elki_main.npz") if name in FROM_MAIN else golden
     expected = source[f"{ELKI_NAMES[name]}_k{k}"]
-    scores = SCORES[name]().raw(column(golden["X"], name, k))
+    scores = as_printed(name, column(golden["X"], name, k))
     if name == "cof":
         scores = scores * (k + 1) / k  # ELKI's factor
     if name == "inflo":
         informative = expected != 1  # ELKI prunes, boreod does not
         scores, expected = scores[informative], expected[informative]
-    assert len(expected) > 0
+    assert len(expected) >= 20
     assert_allclose(scores, expected, rtol=1e-9)
 
 
@@ -71,7 +76,7 @@ def test_every_score_has_golden_values(name):
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 10, 20, 50, 100])
 def test_equals_elki_on_ties(name, k, grid, column):
     expected = np.load(GOLDENS / "grid.npz")[f"{ELKI_NAMES[name]}_k{k}"]
-    assert_allclose(SCORES[name]().raw(column(grid, name, k)), expected, rtol=1e-9)
+    assert_allclose(as_printed(name, column(grid, name, k)), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -12,7 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, ColumnsLeftOutWarning, Costs, OutlierRepresentation
 from boreod.neighbors import NeighborGraph
-from boreod.scores.lof import LOF
+from boreod.scores import LOF
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof", "ldof"], ks=[5, 10, 20])
 

@@ -271,7 +271,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             views.append(KnownView(scored, known, scored.isolation_of_reference()))
             scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
-        fitted = [ForeignDetector(*pair).fit(points, random) for pair in detectors]
+        fitted = [ForeignDetector.fit(*pair, points, random) for pair in detectors]
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.scored.column_names)]
         names += [detector.label for detector in fitted]

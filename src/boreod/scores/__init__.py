@@ -1,18 +1,16 @@
-"""The registry of scores: a new one is one file and one line here."""
+"""The registry of scores: a new one is one class and one line here."""
 
 from boreod.scores.abod import FastABOD
 from boreod.scores.base import Described, Score
 from boreod.scores.cof import COF
 from boreod.scores.inflo import INFLO
 from boreod.scores.kdeos import KDEOS
-from boreod.scores.knn import KNN
-from boreod.scores.knnw import KNNWeight
+from boreod.scores.knn import KNN, KNNWeight
 from boreod.scores.ldf import LDF
 from boreod.scores.ldof import LDOF
-from boreod.scores.lof import LOF
+from boreod.scores.lof import LOF, SimplifiedLOF
 from boreod.scores.loop import LoOP
 from boreod.scores.odin import ODIN
-from boreod.scores.slof import SimplifiedLOF
 
 SCORES: dict[str, type[Score]] = {
     score.name: score

@@ -35,10 +35,6 @@ class FastABOD(Score):
         """Return the negated log variances; no variance at all is infinitely outlying."""
         return _angle_score(block.directions(ks[-1]), np.array(ks))
 
-    def raw(self, scores: NDArray) -> NDArray:
-        """Return the weighted variance of angles, low for outliers."""
-        return np.exp(-scores)
-
 
 @compiled
 def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:

@@ -7,16 +7,17 @@ distance) is its last description.
 """
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
+from boreod.text import shorten
+from boreod.validation import is_number
 
-LEAST, MOST = 1e-100, 1e100  # of parameters: their products with distances stay finite
+SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: products with distances stay finite
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,11 @@ class Described:
     reference: NDArray
 
 
+@dataclass(frozen=True)
 class Score:
     """Base of all neighbor-based scores; high means outlying.
+
+    Parameters of a score are the fields of its dataclass, all of them positive numbers.
 
     Attributes
     ----------
@@ -59,6 +63,13 @@ class Score:
     min_k: ClassVar[int] = 1
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
 
+    def __post_init__(self) -> None:
+        for name, value in self.parameters().items():
+            if not (is_number(value) and SMALLEST <= float(value) <= LARGEST):
+                allowed = f"a number from {SMALLEST:.0e} to {LARGEST:.0e}"
+                raise ValueError(f"`{name}` must be {allowed}; got {shorten(value)}.")
+            object.__setattr__(self, name, float(value))  # kernels are compiled for floats
+
     @classmethod
     def compares(cls) -> bool:
         """Whether the frozen descriptions of reference rows are looked up at all."""
@@ -69,10 +80,7 @@ class Score:
         return described[-1].own
 
     def summarize(self, scores: NDArray) -> NDArray:
-        """Return what must be remembered of the reference rows' scores: (things, ks)."""
-        low, high = scores.min(axis=0), scores.max(axis=0)
-        if np.isfinite(low).all() and np.isfinite(high).all():
-            return np.array([low, high])
+        """Return what new rows must know of the reference rows' scores: (values, ks)."""
         finite = np.isfinite(scores)
         high = np.where(finite, scores, -np.inf).max(axis=0)
         low = np.where(finite, scores, np.inf).min(axis=0)
@@ -86,42 +94,14 @@ class Score:
         bounded = np.where(scores == np.inf, summary[1], scores)
         return np.where(bounded == -np.inf, summary[0], bounded)
 
-    def raw(self, scores: NDArray) -> NDArray:
-        """Return scores as the literature prints them, whatever their direction."""
-        return scores
-
     def parameters(self) -> dict[str, float]:
         """Return the parameters by name."""
         return dict(vars(self))
 
-    def __repr__(self) -> str:
-        """Show the class and its parameters."""
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({shown})"
-
-    def __eq__(self, other: object) -> bool:
-        """Compare class and parameters."""
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        """Agree with equality."""
-        return hash((type(self), tuple(sorted(vars(self).items()))))
-
-
-def positive(name: str, value: Any) -> float:
-    """Return a parameter of a score as a float, or say that it must be a positive number."""
-    if isinstance(value, Real) and not isinstance(value, bool) and LEAST <= float(value) <= MOST:
-        return float(value)
-    raise ValueError(f"`{name}` must be a number from {LEAST:.0e} to {MOST:.0e}; got {value!r}.")
-
-
-def mean_over_neighbors(values: NDArray, indices: NDArray, ks: Ks) -> NDArray:
-    """Return the mean of a reference description over the first k neighbors, for every k."""
-    return _mean_over_neighbors(values, indices, np.array(ks))
-
 
 @compiled
-def _mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+def mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    """Return the mean of a reference description over the first k neighbors, for every k."""
     result = unset((indices.shape[0], ks.shape[0]))
     for row in range(indices.shape[0]):
         for column, k in enumerate(ks):

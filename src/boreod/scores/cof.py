@@ -36,7 +36,7 @@ class COF(Score):
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the own chaining distance over the mean of the neighbors'."""
         own, reference = described[-1].own, described[-1].reference
-        around = mean_over_neighbors(reference, block.indices, ks)
+        around = mean_over_neighbors(reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.where((own == 0) & (around == 0), 1.0, own / around)
 

@@ -1,56 +1,45 @@
-"""Any detector of another library as one more column.
+"""Detectors of other libraries as columns.
 
 scikit-learn's detectors say "low is outlying" and are turned around. PyOD's say "high is outlying";
 they are known by the training scores that they keep, and taken as they are.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+@dataclass(frozen=True)
 class ForeignDetector:
-    """A fitted copy of a detector; the user's own object is never changed.
+    """A fitted copy of a detector, the name of its column and the range of its training scores."""
 
-    Parameters
-    ----------
-    label
-        Name of its column.
-    detector
-        An object with ``fit`` and with ``score_samples`` or ``decision_function``.
-    """
+    label: str
+    detector: Any
+    low: float
+    high: float
 
-    def __init__(self, label: str, detector: Any) -> None:
-        self.label = label
-        self._original = detector
-
-    def fit(self, points: NDArray, random: np.random.RandomState) -> "ForeignDetector":
-        """Fit a copy; a detector without a seed of its own gets one."""
-        self.detector = fresh_copy(self._original, random.randint(np.iinfo(np.int32).max))
-        self.detector.fit(points)
-        scores = self._raw_scores(points)
+    @classmethod
+    def fit(
+        cls, label: str, detector: Any, points: NDArray, random: np.random.RandomState
+    ) -> "ForeignDetector":
+        """Fit a copy of an object with ``score_samples`` or ``decision_function``."""
+        copy = fresh_copy(detector, random.randint(np.iinfo(np.int32).max))
+        copy.fit(points)
+        scores = _outlyingness(copy, points)
         finite = scores[np.isfinite(scores)]
-        self._range = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-        return self
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+        return cls(label, copy, low, high)
 
     def score(self, points: NDArray) -> NDArray:
         """Return finite scores, high = outlying."""
-        low, high = self._range
-        return np.nan_to_num(self._raw_scores(points), nan=high, posinf=high, neginf=low)
-
-    def _raw_scores(self, points: NDArray) -> NDArray:
-        if hasattr(self.detector, "score_samples"):
-            scores = -self.detector.score_samples(points)
-        elif _is_low_for_outliers(self.detector):
-            scores = -self.detector.decision_function(points)
-        else:
-            scores = self.detector.decision_function(points)
-        return np.asarray(scores, dtype=np.float64).reshape(points.shape[0])
+        scores = _outlyingness(self.detector, points)
+        return np.nan_to_num(scores, nan=self.high, posinf=self.high, neginf=self.low)
 
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy in which every missing seed, also of nested parts, is set."""
+    """Return an unfitted copy in which every missing seed, also of nested estimators, is set."""
     from sklearn.base import clone
 
     copy = clone(estimator)
@@ -63,8 +52,18 @@ def fresh_copy(estimator: Any, seed: int) -> Any:
     return copy.set_params(**dict(zip(unset, seeds, strict=True))) if unset else copy
 
 
+def _outlyingness(detector: Any, points: NDArray) -> NDArray:
+    if hasattr(detector, "score_samples"):
+        scores = -detector.score_samples(points)
+    elif _is_low_for_outliers(detector):
+        scores = -detector.decision_function(points)
+    else:
+        scores = detector.decision_function(points)
+    return np.asarray(scores, dtype=np.float64).reshape(points.shape[0])
+
+
 def _is_low_for_outliers(detector: Any) -> bool:
-    """Tell scikit-learn's manners from PyOD's, whose detectors keep their `decision_scores_`."""
+    """Tell scikit-learn's direction from PyOD's, whose detectors keep their `decision_scores_`."""
     from sklearn.base import is_outlier_detector
 
     last = detector.steps[-1][1] if hasattr(detector, "steps") else detector

@@ -13,19 +13,21 @@ SDM 2014.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, positive
+from boreod.scores.base import Described, Score
 
 LARGEST_EXPONENT = 650.0  # a few thousand terms of this size are still finite
 NEGLIGIBLE = -60.0  # beside the row's own kernel, whose exponent is 0
 EQUAL = 1e-12  # relative spread up to which densities count as equal: they differ by rounding only
 
 
+@dataclass(frozen=True)
 class KDEOS(Score):
     """Standardized difference of kernel densities, as a normal probability.
 
@@ -45,9 +47,8 @@ class KDEOS(Score):
     min_k = 3
     descriptions = ("bandwidth", "log_bandwidth", "log_kernel_density")
 
-    def __init__(self, scale: float = 0.5, dimension: float = 2.0) -> None:
-        self.scale = positive("scale", scale)
-        self.dimension = positive("dimension", dimension)
+    scale: float = 0.5
+    dimension: float = 2.0
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return kernel bandwidths, from all but the last neighbor."""
@@ -70,7 +71,7 @@ class KDEOS(Score):
             described[0].reference,
             described[1].own,
             described[1].reference,
-            float(self.dimension),
+            self.dimension,
         )
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:

@@ -9,16 +9,19 @@ Densities are kept as logarithms, because kd^d leaves the range of float64 for m
 Latecki, Lazarevic, Pokrajac: Outlier detection with kernel density functions. MLDM 2007.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, positive
+from boreod.scores.base import Described, Score
 
 LARGEST = 1e150  # distance in bandwidths whose square is still finite
 
 
+@dataclass(frozen=True)
 class LDF(Score):
     """Mean kernel density of the neighbors over the own one, bounded by 1 / smoothing.
 
@@ -36,9 +39,8 @@ class LDF(Score):
     formula = "m / (own kernel density + c m), m the neighbors' mean density"
     descriptions = ("log_radius", "log_density")
 
-    def __init__(self, bandwidth: float = 1.0, smoothing: float = 0.1) -> None:
-        self.bandwidth = positive("bandwidth", bandwidth)
-        self.smoothing = positive("smoothing", smoothing)
+    bandwidth: float = 1.0
+    smoothing: float = 0.1
 
     def log_radius(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the k-distances."""

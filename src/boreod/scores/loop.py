@@ -8,13 +8,16 @@
 Kriegel, Kröger, Schubert, Zimek: LoOP: local outlier probabilities. CIKM 2009.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, mean_over_neighbors, positive
+from boreod.scores.base import Described, Score, mean_over_neighbors
 
 
+@dataclass(frozen=True)
 class LoOP(Score):
     """Probability of being an outlier, from standard distances.
 
@@ -30,8 +33,7 @@ class LoOP(Score):
     formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
     reads_radii = False
 
-    def __init__(self, extent: float = 1.0) -> None:
-        self.extent = positive("extent", extent)
+    extent: float = 1.0
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
@@ -42,7 +44,7 @@ class LoOP(Score):
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
         own, reference = described[-1].own, described[-1].reference
-        around = mean_over_neighbors(reference, block.indices, ks)
+        around = mean_over_neighbors(reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             excess = np.maximum(own / around - 1.0, 0.0)
         return np.where(np.isfinite(excess), excess, 0.0)

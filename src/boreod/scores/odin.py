@@ -30,10 +30,6 @@ class ODIN(Score):
         counts = _count(reverse.offsets, reverse.indices, reverse.distances, block.radii(ks))
         return -counts / np.array(ks)
 
-    def raw(self, scores: NDArray) -> NDArray:
-        """Return in-degree / k, low for outliers."""
-        return -scores
-
 
 @compiled
 def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
