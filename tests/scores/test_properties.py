@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from boreod import OutlierRepresentation
-from boreod.scores import SCORES
+from boreod.scores import KDEOS, LDF, SCORES, LoOP
 
 KS = [3, 10, 40]
 SCALES_WITH = {"knn": 1, "knnw": 1}  # power of the scale that the score follows
@@ -153,3 +153,20 @@ def test_metadata(name):
 
 def test_in_degrees_add_up_to_the_entries_of_all_lists(rows):
     assert_allclose(scores(rows, "odin").mean(axis=0), -1.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "parameters"),
+    [
+        (LoOP, {"extent": -1}),
+        (LDF, {"bandwidth": 0}),
+        (LDF, {"smoothing": None}),
+        (KDEOS, {"dimension": float("nan")}),
+        (KDEOS, {"scale": "1"}),
+        (KDEOS, {"scale": 1e308}),
+        (LoOP, {"extent": 5e-324}),
+    ],
+)
+def test_wrong_parameters_of_scores(score, parameters):
+    with pytest.raises(ValueError, match=r"must be a number from 1e-100 to 1e\+100; got"):
+        score(**parameters)

@@ -1,0 +1,75 @@
+"""Threads whose work fails or is interrupted."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from boreod.parallel import Threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_after_a_failure_nobody_takes_another_item(threads):
+    taken = []
+
+    def fail(item):
+        taken.append(item)
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match="0"):
+        Threads(threads).map(fail, list(range(1000)), "failing")
+    assert len(taken) <= threads
+
+
+def test_errors_in_threads_reach_the_caller():
+    def fail(item):
+        raise RuntimeError(f"block {item}")
+
+    with pytest.raises(RuntimeError, match="block 0"):
+        Threads(2).map(fail, [0, 1, 2], "failing")
+
+
+def test_interrupt_stops_all_threads():
+    """Ctrl-C in the middle of a long fit: a process of its own, a real signal."""
+    code = (
+        "import numpy as np, sys\n"
+        "from boreod import OutlierRepresentation\n"
+        "X = np.random.default_rng(0).normal(size=(60_000, 20))\n"
+        "OutlierRepresentation(['lof'], [5], neighbors='brute').fit(X[:2000])\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    OutlierRepresentation(n_jobs=2).fit(X)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        process.wait(timeout=20)
+    assert time.monotonic() - started < 20
+
+
+def test_interrupt_inside_a_kernel_is_an_interrupt():
+    def interrupted(item):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise SystemError("returned a result with an exception set") from cause
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(1).map(interrupted, [0], "work")
+    with pytest.raises(SystemError):
+        Threads(1).map(lambda item: (_ for _ in ()).throw(SystemError("other")), [0], "work")
+
+
+def test_numbers_of_threads():
+    assert Threads(None).n_threads == 1
+    assert Threads(3).n_threads == 3
+    assert Threads(-1).n_threads >= 1
+    assert Threads(-1000).n_threads == 1
