@@ -8,8 +8,7 @@ import pytest
 
 from boreod.datasets import DownloadError
 from boreod.datasets.download import BLOCK, fetch
-from boreod.parallel import progress
-from boreod.parallel.progress import Progress
+from boreod.parallel import Progress
 from datasets.tiny_set import TINY
 
 HALF = len(TINY) // 2
@@ -160,7 +159,7 @@ def test_progress_reaches_its_end(server, cache, original, part, monkeypatch, he
         def advance(self):
             seen.append("step")
 
-    monkeypatch.setattr(progress, "Progress", Recorder)
+    monkeypatch.setattr("boreod.parallel.Progress", Recorder)
     part.write_bytes(TINY[:held])
     fetch(original, cache, verbose=False)
     total = (len(TINY) - held) // BLOCK + 1

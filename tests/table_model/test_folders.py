@@ -146,12 +146,12 @@ def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_pat
 class Twice(Threads):
     """Does everything twice, as a cluster does that has lost a worker."""
 
-    def feed(self, function, items, take, label, shared=()):
+    def map_unordered(self, function, items, callback, label, shared=()):
         def again(*arguments):
             function(*arguments)
             return function(*arguments)
 
-        super().feed(again, items, take, label, shared)
+        super().map_unordered(again, items, callback, label, shared)
 
 
 @pytest.mark.usefixtures("small_pieces")

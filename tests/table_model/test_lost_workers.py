@@ -28,17 +28,17 @@ class Killing:
     def __init__(self, engine, pid):
         self.engine, self.map, self.pid, self.killed_at = engine, engine.map, pid, {}
 
-    def feed(self, function, items, take, label, shared=()):
+    def map_unordered(self, function, items, callback, label, shared=()):
         taken = []
 
-        def take_and_kill(item, result):
+        def call_and_kill(item, result):
             taken.append(item)
             if len(taken) == 3 and not self.killed_at:
                 os.kill(self.pid, signal.SIGKILL)
                 self.killed_at[label] = len(items)
-            take(item, result)
+            callback(item, result)
 
-        self.engine.feed(function, items, take_and_kill, label, shared)
+        self.engine.map_unordered(function, items, call_and_kill, label, shared)
         assert len(taken) == len(items)
 
 

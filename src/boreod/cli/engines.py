@@ -1,15 +1,11 @@
 """Where the work of a command is done: threads of this process, or a Dask cluster."""
 
-import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import contextmanager
 
 import typer
 
 ENGINES = ("threads", "dask")
-# Ctrl-C reaches all processes of a terminal; this one tells its workers when to stop
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 @contextmanager
@@ -42,21 +38,5 @@ def chosen_engine(
         raise typer.BadParameter("--jobs is of --engine threads; dask has --workers.")
     from boreod.parallel import dask
 
-    with ExitStack() as stack:
-        cluster = scheduler if scheduler is not None else stack.enter_context(_own(workers))
-        stack.enter_context(dask(cluster))
+    with dask(scheduler, workers):
         yield
-
-
-def _own(workers: int | None) -> Any:
-    """Return a cluster of processes on this machine, to be closed in the end."""
-    from boreod.parallel import count_threads
-    from boreod.parallel.dask_door import load
-
-    return load("distributed").LocalCluster(
-        n_workers=workers or count_threads(-1),
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",  # any port: others may have theirs
-        preload=[DEAF],
-        silence_logs=logging.ERROR,
-    )

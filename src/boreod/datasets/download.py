@@ -62,7 +62,7 @@ def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
 
 def _complete(part: Path, original: Original, url: str, verbose: bool) -> None:
     """Append to a file what it lacks."""
-    from boreod.parallel.progress import Progress
+    from boreod.parallel import Progress
 
     held = part.stat().st_size if part.exists() else 0
     if held >= original.size:

@@ -219,7 +219,7 @@ class NeighborGraph:
             distances[own], indices[own] = found[:2]
             ties.append(found[2])
 
-        engine.feed(
+        engine.map_unordered(
             _search,
             list(blocks(self.n_distinct, SEARCH_ROWS)),
             take,

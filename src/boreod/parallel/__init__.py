@@ -1,7 +1,6 @@
-"""Engines run one function over many blocks of rows."""
+"""Engines run one function over many blocks of rows: threads of this process, or a Dask cluster."""
 
-from boreod.parallel.current import current_engine, use_engine
-from boreod.parallel.dask_cluster import dask
+from boreod.parallel.dask_engine import dask
 from boreod.parallel.dask_tables import (
     count_rows,
     gather_column,
@@ -9,14 +8,16 @@ from boreod.parallel.dask_tables import (
     is_collection,
     map_rows,
 )
-from boreod.parallel.local import (
+from boreod.parallel.engines import (
     Engine,
+    Progress,
     Threads,
     count_threads,
+    current_engine,
     one_blas_thread,
     plain_interrupts,
+    use_engine,
 )
-from boreod.parallel.progress import Progress
 
 __all__ = [
     "Engine",

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.parallel.dask_cluster import alone
-from boreod.parallel.dask_door import load
-from boreod.parallel.parcels import Envelope
+from boreod.parallel.dask_engine import Message, import_dask, one_thread
 
 
 def is_collection(table: Any) -> bool:
@@ -25,7 +23,7 @@ def is_collection(table: Any) -> bool:
 
 def count_rows(table: Any) -> list[int]:
     """Return the number of rows of every partition."""
-    dask = load("dask")
+    dask = import_dask("dask")
     if _is_array(table) and not np.isnan(table.chunks[0]).any():
         return list(table.chunks[0])
     return list(dask.compute(*[dask.delayed(len)(part) for part in _partitions(table)]))
@@ -46,7 +44,7 @@ def gather_rows(
     sizes
         What :func:`count_rows` gave; None to count again.
     """
-    dask = load("dask")
+    dask = import_dask("dask")
     if positions is None:
         return table.compute()
     places = np.asarray(positions, dtype=np.int64)
@@ -89,22 +87,20 @@ def map_rows(
     table
         A Dask frame or array.
     model
-        Travels once to every worker.
+        Sent once to every worker.
     width
         Number of columns of the result, None for a result with one dimension.
     dtype
         Type of the result.
     """
-    delayed, da = load("dask").delayed, load("dask.array")
+    delayed, da = import_dask("dask").delayed, import_dask("dask.array")
     # Part of the graph, so that it can be had again whichever workers die.
-    carried = delayed(Envelope(model), traverse=False)
+    sent = delayed(Message(model), traverse=False)
     columns = () if width is None else (width,)
     sizes = table.chunks[0] if _is_array(table) else [np.nan] * table.npartitions
     apply = delayed(_apply, pure=False)
     parts = [
-        da.from_delayed(
-            apply(function, carried, part, columns, dtype), (rows, *columns), dtype=dtype
-        )
+        da.from_delayed(apply(function, sent, part, columns, dtype), (rows, *columns), dtype=dtype)
         for part, rows in zip(_partitions(table), sizes, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
@@ -112,7 +108,7 @@ def map_rows(
 
 def _apply(
     function: Callable[[Any, Any], NDArray],
-    carried: Envelope,
+    sent: Message,
     part: Any,
     columns: tuple[int, ...],
     dtype: Any,
@@ -121,8 +117,8 @@ def _apply(
         return np.empty((0, *columns), dtype)
     if isinstance(part, np.ndarray):
         part = np.require(part, requirements="A")  # Dask reads arrays where they lie in a message
-    with alone():
-        return np.asarray(function(carried.content, part), dtype=dtype)
+    with one_thread():
+        return np.asarray(function(sent.content, part), dtype=dtype)
 
 
 def _pick(part: Any, places: NDArray) -> Any:

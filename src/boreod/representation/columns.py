@@ -162,7 +162,7 @@ class FittedColumns:
         elif self.views:
             items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
             work = partial(_score, wanted=wanted)
-            engine.feed(work, items, take, "scores of new rows", [self._scored_views])
+            engine.map_unordered(work, items, take, "scores of new rows", [self._scored_views])
         return self._fill_rest(table, points) if wanted.scores else table, isolation
 
     def _put(self, scores: list[NDArray], out: NDArray) -> None:

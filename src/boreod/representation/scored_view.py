@@ -186,7 +186,7 @@ class ScoredView:
             for result, block in zip(results, described, strict=True):
                 result[rows] = block
 
-        engine.feed(
+        engine.map_unordered(
             partial(_describe, step=step),
             list(blocks(graph.n_distinct, block_rows)),
             take,
@@ -203,7 +203,7 @@ class ScoredView:
             s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
         else:
             of_distinct = unset((graph.n_distinct, len(s.ks)))
-            engine.feed(
+            engine.map_unordered(
                 _compare,
                 list(blocks(graph.n_distinct, BLOCK_ROWS)),
                 of_distinct.__setitem__,

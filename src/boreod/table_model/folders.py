@@ -137,7 +137,7 @@ def _score(table: _Table, scoring: Scoring, store: Store, engine: Engine) -> tup
         suspicion[piece.rows] = found
 
     score = PieceScorer(light, table.schema, store, BATCH_ROWS)
-    engine.feed(score_piece, table.pieces, take, "scoring", [score])
+    engine.map_unordered(score_piece, table.pieces, take, "scoring", [score])
     outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
     novel = int(np.count_nonzero(is_novel(suspicion)))
     store.rank(suspicion)
@@ -174,7 +174,7 @@ def _write_files(
             os.replace(store.path(written), Path(whole, _output_name(file.name)))
 
     schema = ranked_schema(scoring.schema(table.schema))
-    engine.feed(_write_file, files, take, "writing", [store, schema])
+    engine.map_unordered(_write_file, files, take, "writing", [store, schema])
     with writing(target):
         whole.replace(os.path.realpath(target))
 

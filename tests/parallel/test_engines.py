@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from boreod import OutlierRepresentation
 from boreod.neighbors import NeighborGraph
-from boreod.parallel import Threads, current_engine, one_blas_thread, use_engine
+from boreod.parallel import Engine, Threads, current_engine, one_blas_thread, use_engine
 
 
 def scaled(table, factor, rows):
@@ -24,7 +24,7 @@ def test_results_are_put_where_they_belong(threads):
     table = np.random.default_rng(0).normal(size=(100, 3))
     rows = [slice(start, start + 7) for start in range(0, 100, 7)]
     result = np.empty_like(table)
-    Threads(threads).feed(scaled, rows, result.__setitem__, "scaling", [table, 2.0])
+    Threads(threads).map_unordered(scaled, rows, result.__setitem__, "scaling", [table, 2.0])
     np.testing.assert_array_equal(result, 2.0 * table)
 
 
@@ -39,18 +39,18 @@ def test_map_keeps_the_order(threads):
 def test_the_first_failure_is_raised(threads):
     taken = []
 
-    def take(item, result):
+    def receive(item, result):
         taken.append(item)
         if item >= 10:
             raise KeyError(item)
 
     with pytest.raises(KeyError) as failure:
-        Threads(threads).feed(abs, list(range(1000)), take, "failing")
+        Threads(threads).map_unordered(abs, list(range(1000)), receive, "failing")
     assert failure.value.args[0] == min(item for item in taken if item >= 10)
     assert len(taken) <= 10 + threads
 
 
-class Serial:
+class Serial(Engine):
     """The simplest engine there can be."""
 
     calls = 0
@@ -58,14 +58,11 @@ class Serial:
     def __init__(self, n_jobs, verbose):
         self.wanted = (n_jobs, verbose)
 
-    def map(self, function, items, label, shared=()):
-        return [function(*shared, item) for item in items]
-
-    def feed(self, function, items, take, label, shared=()):
+    def map_unordered(self, function, items, callback, label, shared=()):
         Serial.calls += 1
         function, shared = pickle.loads(pickle.dumps((function, shared)))
         for item in items:
-            take(item, function(*shared, pickle.loads(pickle.dumps(item))))
+            callback(item, function(*shared, pickle.loads(pickle.dumps(item))))
 
 
 def test_threads_are_the_engine_unless_told_otherwise():
@@ -96,11 +93,11 @@ def test_all_that_runs_on_blocks_survives_pickling(points, backend, request):
     assert Serial.calls > 20
 
 
-def test_a_graph_of_training_rows_is_a_smaller_parcel(rows):
+def test_a_graph_of_training_rows_is_a_smaller_message(rows):
     graph = NeighborGraph(rows, (5, 10), 10, "euclidean", "brute", Threads(1))
-    parcel = pickle.dumps(graph.of_training_rows())
-    assert len(parcel) < len(pickle.dumps(graph))
-    block, again = (g.training_block(slice(20, 40)) for g in (graph, pickle.loads(parcel)))
+    message = pickle.dumps(graph.of_training_rows())
+    assert len(message) < len(pickle.dumps(graph))
+    block, again = (g.training_block(slice(20, 40)) for g in (graph, pickle.loads(message)))
     np.testing.assert_array_equal(again.reverse.indices, block.reverse.indices)
     np.testing.assert_array_equal(again.radii((10,)), block.radii((10,)))
 

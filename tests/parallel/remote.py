@@ -7,7 +7,7 @@ import time
 from threadpoolctl import threadpool_info
 
 from boreod.parallel import current_engine
-from boreod.parallel.parcels import Envelope
+from boreod.parallel.dask_engine import Message
 
 
 def add_slowly(table, item):
@@ -63,13 +63,13 @@ def use(counted, item):
 
 def held(dask_worker):
     return sum(
-        type(value) is Envelope and type(value.content).__name__ == "Counted"
+        type(value) is Message and type(value.content).__name__ == "Counted"
         for value in dask_worker.data.values()
     )
 
 
 def tasks_left(dask_scheduler):
-    return [key for key in dask_scheduler.tasks if not key.startswith("Envelope")]
+    return [key for key in dask_scheduler.tasks if not key.startswith("Message")]
 
 
 def allow_failures(number, dask_scheduler):

@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 import boreod
 from boreod import OutlierRepresentation
 from boreod.parallel import current_engine
-from boreod.parallel.dask_cluster import DaskEngine
-from parallel import errands
+from boreod.parallel.dask_engine import DaskEngine
+from parallel import remote
 
 distributed = pytest.importorskip("distributed")
 QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
@@ -32,16 +32,16 @@ def soon(condition):
 
 
 def killing(client, workers):
-    """Return a ``take`` that kills some workers when the first result comes, and the results."""
+    """Return a callback that kills some workers when the first result comes, and the results."""
     pids = list(client.run(os.getpid).values())[:workers]
     results = {}
 
-    def take(item, result):
+    def receive(item, result):
         results[item] = result
         while pids:
             os.kill(pids.pop(), signal.SIGKILL)
 
-    return take, results
+    return receive, results
 
 
 def test_the_same_bits_as_local(client):
@@ -64,19 +64,31 @@ def test_a_client_a_cluster_and_an_address(cluster, client):
             in_effect = current_engine(2, True)
             assert isinstance(in_effect, DaskEngine)
             assert in_effect.verbose
-            assert engine.map(errands.add_slowly, [1, 2], "sums", [np.ones(3)]) == [4.0, 5.0]
+            assert engine.map(remote.add_slowly, [1, 2], "sums", [np.ones(3)]) == [
+                4.0,
+                5.0,
+            ]
         assert not isinstance(current_engine(2, True), DaskEngine)
     assert client.status == "running"
     with client.as_current(), boreod.parallel.dask() as engine:
-        assert engine.parcels.client is client
+        assert engine.client is client
 
 
 def test_a_cluster_of_its_own_is_closed_in_the_end():
-    with boreod.parallel.dask() as engine:
+    with boreod.parallel.dask(n_workers=1) as engine:
         assert engine.map(abs, [-3, 4], "absolute values") == [3, 4]
-        client = engine.parcels.client
+        client = engine.client
+        assert list(client.nthreads().values()) == [1]
     assert client.status == "closed"
     assert client.cluster.status.name == "closed"
+
+
+def test_a_client_has_its_own_number_of_workers(client):
+    with (
+        pytest.raises(ValueError, match="`client` and `n_workers` exclude each other"),
+        boreod.parallel.dask(client, n_workers=2),
+    ):
+        pass
 
 
 def test_many_small_items_are_few_tasks(client):
@@ -90,17 +102,17 @@ def test_many_small_items_are_few_tasks(client):
 
 def test_shared_objects_are_sent_once_and_dropped_when_they_die(client):
     with boreod.parallel.dask(client) as engine:
-        counted, other = errands.Counted(), errands.Counted()
-        before = client.run(errands.arrivals)
+        counted, other = remote.Counted(), remote.Counted()
+        before = client.run(remote.arrivals)
         for _ in range(3):
-            assert set(engine.map(errands.use, list(range(40)), "uses", [counted])) == {"Counted"}
-        assert client.run(errands.arrivals) == {worker: n + 1 for worker, n in before.items()}
-        engine.map(errands.use, list(range(40)), "uses", [other])
-        assert set(client.run(errands.held).values()) == {2}
+            assert set(engine.map(remote.use, list(range(40)), "uses", [counted])) == {"Counted"}
+        assert client.run(remote.arrivals) == {worker: n + 1 for worker, n in before.items()}
+        engine.map(remote.use, list(range(40)), "uses", [other])
+        assert set(client.run(remote.held).values()) == {2}
         del counted
         gc.collect()
-        assert soon(lambda: set(client.run(errands.held).values()) == {1})
-    assert soon(lambda: set(client.run(errands.held).values()) == {0})
+        assert soon(lambda: set(client.run(remote.held).values()) == {1})
+    assert soon(lambda: set(client.run(remote.held).values()) == {0})
 
 
 def test_arrays_arrive_as_kernels_want_them(client):
@@ -108,56 +120,56 @@ def test_arrays_arrive_as_kernels_want_them(client):
     fixed.setflags(write=False)
     items = [np.arange(n, dtype=float) for n in range(1, 9)]
     with boreod.parallel.dask(client) as engine:
-        found = engine.map(errands.flags, items, "flags", [np.arange(1001.0)])
+        found = engine.map(remote.flags, items, "flags", [np.arange(1001.0)])
         assert set(found) == {(True, True, True)}
-        assert engine.map(errands.flags, items[:1], "flags", [fixed]) == [(True, False, True)]
+        assert engine.map(remote.flags, items[:1], "flags", [fixed]) == [(True, False, True)]
 
 
 def test_one_thread_within_a_task(client):
     with boreod.parallel.dask(client) as engine:
-        found = engine.map(errands.threads_in_a_task, list(range(4)), "threads", [None])
+        found = engine.map(remote.threads_in_a_task, list(range(4)), "threads", [None])
     assert {number for numbers in found for number in numbers} == {1}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_workers_are_survived(workers, client):
     """Dask repeats the tasks of one; with both the shared table is lost, and sent again."""
-    take, results = killing(client, workers)
+    receive, results = killing(client, workers)
     table = np.arange(1000.0)
     with boreod.parallel.dask(client) as engine:
-        engine.feed(errands.add_slowly, list(range(100)), take, "sums", [table])
+        engine.map_unordered(remote.add_slowly, list(range(100)), receive, "sums", [table])
         assert results == {item: table.sum() + item for item in range(100)}
         client.wait_for_workers(2, timeout=60)
         for pid in client.run(os.getpid).values():  # all of them, and nobody knows yet
             os.kill(pid, signal.SIGKILL)
-        assert engine.map(errands.add_slowly, [1], "sums", [table]) == [table.sum() + 1]
-        assert engine.map(errands.add_slowly, [2], "sums", [table[:9]]) == [38.0]
+        assert engine.map(remote.add_slowly, [1], "sums", [table]) == [table.sum() + 1]
+        assert engine.map(remote.add_slowly, [2], "sums", [table[:9]]) == [38.0]
 
 
 def test_a_function_that_kills_its_workers_is_given_up(client, monkeypatch):
-    monkeypatch.setattr("boreod.parallel.dask_cluster.ROUNDS", 2)  # as many as there are workers
-    allowed = client.run_on_scheduler(errands.allow_failures, 0)
+    monkeypatch.setattr("boreod.parallel.dask_engine.MAX_ROUNDS", 2)  # as many as there are workers
+    allowed = client.run_on_scheduler(remote.allow_failures, 0)
     with (
         boreod.parallel.dask(client) as engine,
         pytest.raises(RuntimeError, match="lost its workers 2 times during 'dying'"),
     ):
-        engine.map(errands.die, [1], "dying")
-    client.run_on_scheduler(errands.allow_failures, allowed)
+        engine.map(remote.die, [1], "dying")
+    client.run_on_scheduler(remote.allow_failures, allowed)
 
 
 def test_failures_arrive_as_themselves_and_end_the_rest(client):
     with boreod.parallel.dask(client) as engine:
         with pytest.raises(LookupError, match="item 37"):
-            engine.map(errands.fail, list(range(2000)), "failing", [np.ones(3)])
-        assert soon(lambda: not client.run_on_scheduler(errands.tasks_left))
+            engine.map(remote.fail, list(range(2000)), "failing", [np.ones(3)])
+        assert soon(lambda: not client.run_on_scheduler(remote.tasks_left))
 
 
 def test_interrupts_end_the_rest(client):
     with boreod.parallel.dask(client) as engine:
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
-            engine.map(errands.add_slowly, list(range(2000)), "sums", [np.ones(3)])
-        assert soon(lambda: not client.run_on_scheduler(errands.tasks_left))
+            engine.map(remote.add_slowly, list(range(2000)), "sums", [np.ones(3)])
+        assert soon(lambda: not client.run_on_scheduler(remote.tasks_left))
 
 
 def test_workers_that_come_later_take_part():
@@ -169,11 +181,11 @@ def test_workers_that_come_later_take_part():
         boreod.parallel.dask(cluster) as engine,
     ):
 
-        def take(item, address):
+        def receive(item, address):
             found.add(address)
             cluster.scale(2)
 
-        engine.feed(errands.where, list(range(100)), take, "where")
+        engine.map_unordered(remote.where, list(range(100)), receive, "where")
     assert len(found) == 2
 
 
@@ -201,7 +213,7 @@ def test_no_workers_and_no_connection():
             boreod.parallel.dask(client) as engine,
             pytest.raises(ConnectionError, match="has no workers"),
         ):
-            engine.map(errands.add_slowly, [1], "sums", [np.ones(3)])
+            engine.map(remote.add_slowly, [1], "sums", [np.ones(3)])
         with pytest.raises(ValueError, match="must be connected"), boreod.parallel.dask(client):
             pass
     with pytest.raises(ConnectionError, match="already closed"), boreod.parallel.dask(cluster):
@@ -223,5 +235,5 @@ def test_a_scheduler_that_goes_away():
         closing = threading.Timer(0.3, cluster.close)
         closing.start()
         with pytest.raises(ConnectionError, match="Dask"):
-            engine.map(errands.where, list(range(1000)), "where")
+            engine.map(remote.where, list(range(1000)), "where")
         closing.join()

@@ -1,0 +1,286 @@
+"""Engines, the one of threads of this process, and which one is in effect.
+
+The kernels release the interpreter lock, so threads share the tables and nothing is copied. Blocks
+do not depend on each other; the number of threads changes the time and not one bit of the result.
+"""
+
+import itertools
+import os
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
+from numbers import Integral
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+SECONDS_WITHOUT_BAR = 2.0
+
+
+class Engine(ABC):
+    """Runs functions over items; made as ``Threads(n_jobs, verbose)`` is.
+
+    Functions and shared objects must survive pickling, so that an engine may send them elsewhere;
+    shared objects must not change as long as they live.
+    """
+
+    @abstractmethod
+    def map_unordered(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        callback: Callable[[Item, Result], None],
+        label: str,
+        shared: Sequence[Any] = (),
+    ) -> None:
+        """Call ``callback(item, function(*shared, item))`` for all items, in any order.
+
+        ``callback`` is called in this process, perhaps by several threads at once.
+        """
+
+    def map(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        label: str,
+        shared: Sequence[Any] = (),
+    ) -> list[Result]:
+        """Return ``function(*shared, item)`` of all items, in their order."""
+        results: dict[int, Result] = {}
+
+        def keep(numbered: tuple[int, Item], result: Result) -> None:
+            results[numbered[0]] = result
+
+        numbered = list(enumerate(items))
+        self.map_unordered(partial(_call_numbered, function), numbered, keep, label, shared)
+        return [results[number] for number in range(len(numbered))]
+
+
+def _call_numbered(function: Callable[..., Result], *arguments: Any) -> Result:
+    *shared, (_, item) = arguments
+    return function(*shared, item)
+
+
+class Threads(Engine):
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of threads; None means 1 and negative numbers count from the number of cores
+        (-1 all, -2 all but one), as everywhere in scikit-learn.
+    verbose
+        Show a progress bar with the remaining time when the work is long.
+
+    Examples
+    --------
+    >>> Threads(2).map(abs, [-3, 4], "absolute values")
+    [3, 4]
+    """
+
+    def __init__(self, n_jobs: int | None = None, verbose: bool = False) -> None:
+        self.n_threads = count_threads(n_jobs)
+        self.verbose = verbose
+
+    def map_unordered(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        callback: Callable[[Item, Result], None],
+        label: str,
+        shared: Sequence[Any] = (),
+    ) -> None:
+        """Call ``callback(item, function(*shared, item))`` for all items, in any order.
+
+        Every thread, the calling one too, takes the next item until none is left. After a failure
+        or an interrupt nobody takes another one.
+        """
+        places, failures = itertools.count(), dict[int, BaseException]()
+
+        def work() -> None:
+            for place in places:
+                if place >= len(items) or failures:
+                    return
+                try:
+                    callback(items[place], function(*shared, items[place]))
+                    progress.advance()
+                except BaseException as failure:  # raised again by the calling thread
+                    failures[place] = failure
+
+        with Progress(label, len(items), self.verbose) as progress, plain_interrupts():
+            n_others = min(self.n_threads, len(items)) - 1
+            others = [threading.Thread(target=work) for _ in range(n_others)]
+            for thread in others:
+                thread.start()
+            try:
+                work()
+                for thread in others:
+                    thread.join()
+            except BaseException as interrupt:
+                failures[-1] = interrupt  # tells the other threads to stop
+                raise
+            if failures:
+                raise failures[min(failures)]
+
+
+MakeEngine = Callable[[int | None, bool], Engine]
+_IN_EFFECT: ContextVar[MakeEngine] = ContextVar("boreod_engine", default=Threads)
+
+
+def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
+    """Return the engine of the enclosing ``with``, or threads of this process.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of threads; a cluster has its own number.
+    verbose
+        Show a progress bar when the work is long.
+
+    Examples
+    --------
+    >>> current_engine(2, False).map(abs, [-3, 4], "absolute values")
+    [3, 4]
+    """
+    count_threads(n_jobs)  # is refused if it is wrong, also by engines that do not need it
+    return _IN_EFFECT.get()(n_jobs, verbose)
+
+
+@contextmanager
+def use_engine(make: MakeEngine) -> Iterator[None]:
+    """Let another engine work for all estimators inside a ``with``.
+
+    Parameters
+    ----------
+    make
+        Called with ``n_jobs`` and ``verbose`` of an estimator, returns an engine; for example the
+        class of one.
+    """
+    before = _IN_EFFECT.set(make)
+    try:
+        yield
+    finally:
+        _IN_EFFECT.reset(before)
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(
+            f"`n_jobs` must be None or an integer other than 0; got {n_jobs!r}. "
+            "Use -1 for all cores."
+        )
+    if n_jobs > 0:
+        return int(n_jobs)
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, cores + 1 + int(n_jobs))
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for what Ctrl-C becomes when it hits the start of a kernel."""
+    try:
+        yield
+    except SystemError as error:
+        origin: BaseException | None = error
+        while isinstance(origin, SystemError):
+            origin = origin.__cause__ or origin.__context__
+        if isinstance(origin, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+@cache
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep linear algebra to one thread: ours do the work, others would only get in their way.
+
+    They would also change the last bits of results.
+    """
+    return _OneBlasThread()
+
+
+class _OneBlasThread:
+    """The limit holds for the whole process: the first to enter sets it, the last lifts it."""
+
+    def __init__(self) -> None:
+        import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
+        from threadpoolctl import ThreadpoolController
+
+        self._controller = ThreadpoolController()
+        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit.enter_context(self._controller.limit(limits=1))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.close()
+
+
+class Progress:
+    """A bar with the remaining time on standard error, drawn if the work takes over two seconds.
+
+    Parameters
+    ----------
+    label
+        What is being done, in a few words.
+    total
+        Number of steps, None if nobody knows.
+    wanted
+        Whether a bar may be drawn at all; it also needs a terminal.
+    """
+
+    def __init__(self, label: str, total: int | None, wanted: bool) -> None:
+        self._label, self._total, self._done = label, total, 0
+        self._started = time.monotonic()
+        self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
+        self._bar: Any = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> "Progress":
+        """Begin to count."""
+        return self
+
+    def advance(self) -> None:
+        """Count one step."""
+        if not self._wanted:
+            return
+        with self._lock:  # threads advance together
+            self._done += 1
+            if self._bar is None and time.monotonic() - self._started > SECONDS_WITHOUT_BAR:
+                self._open()
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
+
+    def __exit__(self, *error: object) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _open(self) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._label, total=self._total)
+        self._bar.start()
