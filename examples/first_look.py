@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from boreod.datasets import load
-from boreod.documents import write_text
+from boreod.files import write_text
 from boreod.metrics import auc
 from boreod.report import make_report
 from boreod.table_model import fit_table, score_frame

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boreod.files import cache_folder, whole_file
+from boreod.files import cache_folder, whole_file, write_text
 
 
 def test_an_old_file_stays_until_the_new_one_is_complete(tmp_path):
@@ -56,3 +56,10 @@ def test_cache_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "boreod"
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(OSError, match="page"):
+        write_text(tmp_path / "page.html", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

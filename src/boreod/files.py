@@ -58,3 +58,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that takes the place of an old one at once; its folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")

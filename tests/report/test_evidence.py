@@ -106,11 +106,7 @@ def test_other_models_are_refused(raw):
         make_report(object(), raw[1], raw[2], title="A")
 
 
-@pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
-def test_a_missing_extra_is_named(raw, monkeypatch, name):
-    from boreod.report import making
-
-    real = making.find_spec
-    monkeypatch.setattr(making, "find_spec", lambda n: None if n == name else real(n))
-    with pytest.raises(ImportError, match=rf"needs {name}.*pip install boreod\[report\]"):
+def test_a_missing_extra_is_named(raw, monkeypatch):
+    monkeypatch.setattr("boreod.report.making.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"needs matplotlib.*pip install boreod\[report\]"):
         make_report(*raw, title="A")

@@ -73,9 +73,10 @@ def evaluate(
 
     Example: boreod evaluate payments.csv --label fraud --id id --methods be --repetitions 2
     """
-    from boreod.documents import to_markdown, to_page, write_text
+    from boreod.documents import to_markdown, to_page
     from boreod.evaluation import Journal, compare_methods
     from boreod.evaluation.presentation import present
+    from boreod.files import write_text
     from boreod.tables import Preparation, read_label_column, read_table
 
     sizes = _read_numbers(reference_sizes)

@@ -59,7 +59,7 @@ def report(
     Example: boreod report fraud.boreod payments.csv -o report.html
     """
     from boreod.cli.facts import print_json
-    from boreod.documents import write_text
+    from boreod.files import write_text
     from boreod.report import make_report
     from boreod.table_model import TableModel
     from boreod.tables import read_label_column, read_table

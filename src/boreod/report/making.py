@@ -97,11 +97,10 @@ def make_report(
 
 def _check_extras() -> None:
     """Say at once, and not after the work, what is not installed."""
-    for name in ("matplotlib", "jinja2"):
-        if find_spec(name) is None:
-            raise ImportError(
-                f"A report needs {name}, which is not installed: pip install boreod[report]"
-            )
+    if find_spec("matplotlib") is None:
+        raise ImportError(
+            "A report needs matplotlib, which is not installed: pip install boreod[report]"
+        )
 
 
 def _sum_up(evidence: Evidence, curves: list[Curve], rows_per_day: float | None) -> Section:

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-from boreod.documents import Paragraph, Section, to_markdown, to_page, write_text
-from boreod.files import __version__
+from boreod.documents import Paragraph, Section, to_markdown, to_page
+from boreod.files import __version__, write_text
 from boreod.reproduce.budget import count_draws, reproduce_budget
 from boreod.reproduce.roc import reproduce_roc
 from boreod.reproduce.sensitivity import reproduce_sensitivity

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from boreod import datasets
 from boreod.datasets.loading import rows_digest
-from boreod.documents import write_text
 from boreod.evaluation import Journal, run_method, run_tasks
+from boreod.files import write_text
 from boreod.representation.transformer import OutlierRepresentation
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")

@@ -14,7 +14,6 @@ from boreod.documents import (
     Table,
     to_markdown,
     to_page,
-    write_text,
 )
 
 TABLE = Table(["set", "AUC"], [["a|b", "1.0"], ["<i>", "2.0"]], frozenset({(1, 1)}), "Areas")
@@ -79,19 +78,6 @@ def test_all_blocks_on_a_page(rich):
 def test_rows_that_are_bold_are_marked():
     page = to_page("A", [Section("B", [Table(["a"], [["1"], ["2"]], frozenset({(1, 0)}))])])
     assert page.count('<tr class="marked">') == 1
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
-    (tmp_path / "page.html").mkdir()
-    with pytest.raises(OSError, match="page"):
-        write_text(tmp_path / "page.html", "text")
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"pip install boreod\[report\]"):
-        to_page("A", [])
 
 
 class _Balance(HTMLParser):
