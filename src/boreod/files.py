@@ -1,6 +1,7 @@
-"""Files that are whole or not there: they get their name when they are complete.
+"""Files that are whole or not there, the folder for files that can be made again, and their JSON.
 
-And the folder for files that can be made again.
+JSON that others may have written becomes dataclasses, strictly: nothing missing, nothing unknown,
+no other type.
 """
 
 import errno
@@ -8,9 +9,13 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 __version__ = "0.1.0"  # is written into files
+NAMES = {int: "a whole number", str: "a text", bool: "true or false"}
 
 
 def cache_folder() -> Path:
@@ -65,3 +70,64 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
+
+
+def typed_json(kind: Any, value: Any, where: str) -> Any:
+    """Return a value of some annotated type, or say in a ``ValueError`` where it is not one.
+
+    Parameters
+    ----------
+    kind
+        A dataclass, ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict or
+        optional of these.
+    value
+        What the JSON parser returned.
+    where
+        Place in the file, for the message.
+
+    Examples
+    --------
+    >>> typed_json(dict[str, list[int] | None], {"a": [1, 2], "b": None}, "sizes")
+    {'a': [1, 2], 'b': None}
+    """
+    if kind is Any:
+        return value
+    if is_dataclass(kind):
+        return _typed_dataclass(kind, value, where)
+    if get_origin(kind) is not None:
+        return _typed_generic(get_origin(kind), get_args(kind), value, where)
+    if kind is float:
+        is_number = type(value) in (int, float) and abs(value) < 1e308
+        _expect(is_number, "a finite number", value, where)
+        return float(value)
+    _expect(type(value) is kind, NAMES[kind], value, where)
+    return value
+
+
+def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
+    if kind is UnionType:  # with None
+        return None if value is None else typed_json(arguments[0], value, where)
+    if kind is dict:
+        _expect(isinstance(value, dict), "an object", value, where)
+        return {k: typed_json(arguments[1], item, f"{where}.{k}") for k, item in value.items()}
+    _expect(isinstance(value, list), "a list", value, where)
+    if kind is tuple:
+        _expect(len(value) == len(arguments), f"{len(arguments)} values", value, where)
+        return tuple(map(typed_json, arguments, value, [where] * len(value)))
+    return [typed_json(arguments[0], item, f"{where}.{n}") for n, item in enumerate(value)]
+
+
+def _typed_dataclass(kind: Any, value: Any, where: str) -> Any:
+    _expect(isinstance(value, dict), "an object", value, where)
+    names = [field.name for field in fields(kind)]
+    if set(value) != set(names):
+        wrong = sorted(set(value) ^ set(names))
+        problem = "has no" if wrong[0] in names else "has an unknown"
+        raise ValueError(f"{where:.60} {problem} {wrong[0]!r:.60}")
+    hints = get_type_hints(kind)
+    return kind(**{name: typed_json(hints[name], value[name], f"{where}.{name}") for name in names})
+
+
+def _expect(right: bool, what: str, value: Any, where: str) -> None:
+    if not right:
+        raise ValueError(f"{where:.60} must be {what}, but is {value!r:.60}")

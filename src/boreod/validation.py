@@ -242,11 +242,27 @@ def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArr
     return codes, classes
 
 
+def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int:
+    """Return 1 for the label of outliers, -1 for one that is empty or -1, and 0 for all others.
+
+    Examples
+    --------
+    >>> [label_code(value, "fraud") for value in ("fraud", "ok", None, -1)]
+    [1, 0, -1, -1]
+    """
+    if _is_empty(value):
+        return UNLABELLED
+    if value == outlier:
+        return OUTLIER
+    is_minus_one = minus_one_is_empty and _is_number(value) and value == UNLABELLED
+    return UNLABELLED if is_minus_one else INLIER
+
+
 def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
     """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
     values = _distinct(labels)
     if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
-        codes = [UNLABELLED if _is_empty(value) else int(value) for value in labels.tolist()]
+        codes = [label_code(value, OUTLIER) for value in labels.tolist()]
         return np.array(codes), np.array([INLIER, OUTLIER])
     if len(values) > 2:
         shown = ", ".join(repr(value) for value in values[:5])
@@ -281,23 +297,16 @@ def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
     """Read labels of which one is the outlier; empty ones are unlabelled, others inliers."""
-    values = labels.tolist()
-    empty = np.array([_is_empty(value) for value in values], dtype=bool)
-    if minus_one_is_empty and outlier != UNLABELLED:
-        empty |= np.array([_is_number(value) and value == UNLABELLED for value in values])
-    is_outlier = np.array(
-        [not blank and value == outlier for value, blank in zip(values, empty, strict=True)]
-    )
-    if not is_outlier.any():
+    codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
+    if OUTLIER not in codes:
         raise ValueError(
             f"No row of `y` has the label {outlier!r} that `outlier_label` names; the labels are "
             f"{_distinct(labels)[:5]!r}. BORE needs both classes."
         )
-    others = _distinct(labels[~is_outlier & ~empty])
+    others = _distinct(labels[codes == INLIER])
     numbers = all(_is_number(value) for value in [*others, outlier])
     inlier = others[0] if len(others) == 1 or (others and numbers) else f"not {outlier}"
     kind = None if numbers and others else object
-    codes = np.where(empty, UNLABELLED, is_outlier.astype(np.int64))
     return codes, np.array([inlier, outlier], dtype=kind)
 
 

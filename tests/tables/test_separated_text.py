@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boreod.tables import Column, TableError, open_table, read_table
-from boreod.tables.errors import option
-from boreod.tables.sniffing import find_separator
+from boreod.tables.arrow import option
+from boreod.tables.separated import find_separator
 
 
 @pytest.fixture

@@ -67,13 +67,14 @@ def test_junk_is_refused_or_harmless(path, value):
     assert len(set(read.names_)) == len(read.names_)
 
 
-STEP = {row["task"]: number for number, row in enumerate(STORED["steps"])}
+STEP = {row.get("kind", "text"): number for number, row in enumerate(STORED["steps"])}
+STEP |= {row["task"]: number for number, row in enumerate(STORED["steps"])}
 
 
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("version",), 2),
+        (("version",), 1),
         (("version",), True),
         (("max_levels",), 0),
         (("steps",), []),
@@ -89,11 +90,13 @@ STEP = {row["task"]: number for number, row in enumerate(STORED["steps"])}
         (("steps", STEP["number"], "middle"), True),
         (("steps", STEP["number"], "middle"), 10**400),
         (("steps", STEP["boolean"], "marked"), 1),
-        (("steps", STEP["text"], "levels"), []),
-        (("steps", STEP["text"], "levels"), ["a", "a"]),
-        (("steps", STEP["text"], "levels"), "abc"),
-        (("steps", STEP["text"], "levels"), [f"{n}" for n in range(100_001)]),
+        (("steps", STEP["category"], "levels"), []),
+        (("steps", STEP["category"], "levels"), ["a", "a"]),
+        (("steps", STEP["category"], "levels"), "abc"),
+        (("steps", STEP["category"], "levels"), [f"{n}" for n in range(100_001)]),
         (("steps", STEP["presence"], "kind"), "date"),
+        (("steps", STEP["number"], "kind"), "text"),
+        (("steps", STEP["number"], "task"), "category"),
         (("summary",), [["a", "b", "c"]]),
         (("summary",), [["a", "b", "c", -1]]),
         (("notes",), [1]),

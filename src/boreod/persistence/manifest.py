@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 from boreod.files import __version__
+from boreod.files import typed_json as read
 from boreod.neighbors import Recall
 from boreod.persistence.errors import ModelFileError
-from boreod.persistence.schema import read
 from boreod.text import shorten
 
 FORMAT = 3

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from boreod.files import typed_json as read
 from boreod.neighbors import InvertedLists
 from boreod.persistence.errors import ModelFileError
-from boreod.persistence.schema import read
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score

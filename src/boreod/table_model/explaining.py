@@ -13,9 +13,8 @@ from boreod.parallel import Progress, plain_interrupts
 from boreod.table_model.model import TableModel
 from boreod.table_model.reasons import top
 from boreod.table_model.scoring import is_alert, suspect
-from boreod.tables.arrow import pa, pc
-from boreod.tables.errors import TableError
-from boreod.tables.values import as_text, column_of
+from boreod.tables.arrow import TableError, column_of, pa, pc
+from boreod.tables.cells import as_text
 from boreod.text import listed
 
 REASONS = 5

@@ -16,7 +16,7 @@ from boreod.table_model.model import TableModel, name_columns
 from boreod.table_model.sampling import pick_reference, read_reference
 from boreod.tables import Preparation, TableError, as_arrow
 from boreod.tables.locations import show_place
-from boreod.tables.roles import Names
+from boreod.tables.preparation import Names
 from boreod.text import shorten
 from boreod.validation import INLIER, OUTLIER
 

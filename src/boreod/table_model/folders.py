@@ -26,12 +26,19 @@ from boreod.table_model.unfinished import check_new_folder, is_folder_name, unfi
 from boreod.table_model.writing import BATCH_ROWS, ScoreSummary, ranked_rows
 from boreod.tables import TableError, TableWriter
 from boreod.tables.arrow import pa, parquet
-from boreod.tables.errors import writing
-from boreod.tables.formats import STANDARD, SUFFIXES, find_format
-from boreod.tables.locations import Place, find_place, is_address, refuse_address, show_place
-from boreod.tables.parquet_files import Footer, read_footer, unified_schema
-from boreod.tables.parquet_folders import Member, find_members
-from boreod.tables.typed_text import Options
+from boreod.tables.binary_files import Footer, Member, find_members, read_footer, unified_schema
+from boreod.tables.locations import (
+    STANDARD,
+    SUFFIXES,
+    Place,
+    find_format,
+    find_place,
+    is_address,
+    refuse_address,
+    show_place,
+)
+from boreod.tables.sources import Options
+from boreod.tables.writer import writing
 
 PIECE_ROWS = 200_000
 ENOUGH = 64  # pieces of a table that is not long, so that many workers have something to do

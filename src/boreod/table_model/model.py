@@ -17,8 +17,7 @@ from boreod.selection import BudgetCurve
 from boreod.table_model.curve import curve_from_dict, curve_to_dict
 from boreod.table_model.plain_columns import PlainColumns
 from boreod.tables import Preparation
-from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError
+from boreod.tables.arrow import TableError, pa
 from boreod.tables.writer import check_target
 from boreod.text import shorten
 from boreod.validation import LARGEST

@@ -13,11 +13,9 @@ from boreod.files import whole_file
 from boreod.parallel import Threads, use_engine
 from boreod.table_model.scoring import Scoring
 from boreod.table_model.spool import ODDS, rank
-from boreod.tables.arrow import pa
-from boreod.tables.batches import rebatch
-from boreod.tables.errors import TableError, writing
-from boreod.tables.parquet_files import read_rows
-from boreod.tables.parquet_folders import Member
+from boreod.tables.arrow import TableError, pa, rebatch
+from boreod.tables.binary_files import Member, read_rows
+from boreod.tables.writer import writing
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.errors import TableError
-from boreod.tables.summary import ColumnSummary
-from boreod.tables.values import as_numbers, column_of
+from boreod.tables.arrow import TableError, column_of
+from boreod.tables.cells import as_numbers
+from boreod.tables.preparation import ColumnSummary
 from boreod.text import listed, shorten, suggest
 
 

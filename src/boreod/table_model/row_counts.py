@@ -3,7 +3,7 @@
 import os
 
 from boreod.tables.arrow import pa, parquet
-from boreod.tables.formats import find_format, is_gzipped
+from boreod.tables.locations import find_format, is_gzipped
 
 SAMPLE = 1 << 16  # bytes
 

@@ -16,8 +16,7 @@ from boreod.ensemble.novelty import Novelty
 from boreod.parallel import plain_interrupts
 from boreod.table_model.model import TableModel
 from boreod.table_model.reasons import reason_columns
-from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError
+from boreod.tables.arrow import TableError, pa
 from boreod.text import listed
 
 ROW = "row"

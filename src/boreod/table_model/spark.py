@@ -13,7 +13,7 @@ from boreod.table_model.model import TableModel
 from boreod.table_model.scoring import Scoring, plan_scoring
 from boreod.table_model.writing import BATCH_ROWS
 from boreod.tables.arrow import pa
-from boreod.tables.typed_text import check_columns
+from boreod.tables.sources import check_columns
 
 SPARK_TYPES = {pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
 

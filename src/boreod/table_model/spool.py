@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa
-from boreod.tables.errors import writing
-from boreod.tables.formats import STANDARD
+from boreod.tables.locations import STANDARD
+from boreod.tables.writer import writing
 
 ODDS = "log-odds"
 

@@ -8,9 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from boreod.tables import TableError
-from boreod.tables.errors import writing
-from boreod.tables.formats import STANDARD
-from boreod.tables.locations import local_path
+from boreod.tables.locations import STANDARD, local_path
+from boreod.tables.writer import writing
 
 
 def is_folder_name(path: str) -> bool:

@@ -14,7 +14,7 @@ from boreod.table_model.scoring import is_novel, plan_scoring, with_ranks
 from boreod.table_model.spool import Spool, rank
 from boreod.tables import TableError, TableWriter, as_arrow, like_input, open_table
 from boreod.tables.arrow import pa, pc
-from boreod.tables.formats import STANDARD
+from boreod.tables.locations import STANDARD
 
 BATCH_ROWS = 20_000
 

@@ -12,13 +12,10 @@ the same way as files.
 pyarrow is an extra: importing this package without it says how to install it.
 """
 
-from boreod.tables.errors import TableError
-from boreod.tables.frames import as_arrow, like_input
-from boreod.tables.label_column import read_label_column
-from boreod.tables.plain_types import Column
-from boreod.tables.preparation import Preparation
+from boreod.tables.arrow import Column, TableError, as_arrow, like_input
+from boreod.tables.cells import read_label_column
+from boreod.tables.preparation import ColumnSummary, Preparation
 from boreod.tables.reader import TableReader, open_table, read_table
-from boreod.tables.summary import ColumnSummary
 from boreod.tables.writer import TableWriter, write_batches
 
 __all__ = [

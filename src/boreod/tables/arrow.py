@@ -1,7 +1,16 @@
-"""The only door to pyarrow, which is an extra: this package and ``preparation`` come through here.
+"""Arrow tables with few, plain column types; data frames and arrays become such tables too.
 
-Nothing of ``boreod`` imports these two packages at its own top, so pyarrow is still loaded late.
+Only this module imports pyarrow, which is an extra, and nothing of ``boreod`` imports this package
+at its own top: pyarrow is loaded late.
 """
+
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from boreod.text import shorten
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -14,3 +23,244 @@ except ImportError:
     ) from None
 
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
+
+MAX_NAME = 10_000  # letters of the name of a column
+MAX_SHOWN = 200  # letters of it in advice
+
+
+class TableError(ValueError):
+    """A table that cannot be read, written or prepared; the message says what to do."""
+
+
+class Column(NamedTuple):
+    """Name of a column and what it holds: number, boolean, text, or date or time."""
+
+    name: str
+    type: str
+
+
+def option(name: str, *columns: str) -> str:
+    """Return what to type on the command line to name columns.
+
+    Examples
+    --------
+    >>> option("drop", "day", "name of payee")
+    "--drop day --drop 'name of payee'"
+    """
+    shown = (c if len(c) <= MAX_SHOWN else c[: MAX_SHOWN - 3] + "..." for c in columns)
+    return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
+
+
+def check_names(names: list[str], shown: str) -> None:
+    """Refuse tables in which a column name is there twice, or longer than any name is."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if len(name) > MAX_NAME:
+            raise TableError(
+                f"Column {position} of {shown} has a name of {len(name)} letters, of at most "
+                f"{MAX_NAME}: {shorten(name)}. Rename it."
+            )
+        if name in seen:
+            raise TableError(
+                f"Columns must have distinct names; {shown} has {shorten(name)} as column "
+                f"{seen[name]} and as column {position}. Rename one of them."
+            )
+        seen[name] = position
+
+
+def kind_of(held: Any) -> str:
+    """Return what users read for a plain type.
+
+    Examples
+    --------
+    >>> kind_of(pa.int32()), kind_of(pa.string()), kind_of(pa.date32())
+    ('number', 'text', 'date or time')
+    """
+    if pa.types.is_boolean(held):
+        return "boolean"
+    if pa.types.is_integer(held) or pa.types.is_floating(held):
+        return "number"
+    return "date or time" if pa.types.is_temporal(held) else "text"
+
+
+def plain_schema(schema: Any, shown: str) -> Any:
+    """Return the schema that a table has after ``plain_batch``; refuse what it cannot have."""
+    check_names(schema.names, shown)
+    return pa.schema([(field.name, _plain_type(field, shown)) for field in schema])
+
+
+def plain_batch(batch: Any, schema: Any) -> Any:
+    """Return a batch with the plain types of a schema, columns in its order."""
+    columns = [_plain_column(batch.column(field.name), field) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def column_of(table: Any, name: str) -> Any:
+    """Return a column of a table or batch as one array of a plain type."""
+    column = table.column(name)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    schema = plain_schema(pa.schema([(name, column.type)]), "the table")
+    return _plain_column(column, schema.field(0))
+
+
+def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Give batches of so many rows, whatever a format reads at once; the last may have fewer."""
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, rows - count)
+            held.append(part)
+            start, count = start + part.num_rows, count + part.num_rows
+            if count == rows:
+                yield _joined(held)
+                held, count = [], 0
+    if held:
+        yield _joined(held)
+
+
+def as_arrow(frame: Any) -> Any:
+    """Return a pyarrow table with plain column types.
+
+    Parameters
+    ----------
+    frame
+        A pandas or polars data frame, a pyarrow table or record batch, a NumPy array of rows
+        (columns are called c0, c1 and so on), or whatever else has Arrow's stream protocol.
+
+    Examples
+    --------
+    >>> as_arrow(np.array([[1.0, 2.0]])).to_pylist()
+    [{'c0': 1.0, 'c1': 2.0}]
+    """
+    table = _to_table(frame)
+    schema = plain_schema(table.schema, "the table")
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(None)
+    return pa.Table.from_batches([plain_batch(b, schema) for b in table.to_batches()], schema)
+
+
+def like_input(table: Any, original: Any) -> Any:
+    """Return a pyarrow table as the kind of thing that the original is.
+
+    Parameters
+    ----------
+    table
+        A pyarrow table.
+    original
+        What was given to ``as_arrow``. A pandas index is kept if the numbers of rows agree.
+
+    Examples
+    --------
+    >>> like_input(as_arrow(np.array([[1.0, 2.0]])), np.zeros((3, 1)))
+    array([[1., 2.]])
+    """
+    if isinstance(original, pa.RecordBatch):
+        batches = table.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+    if isinstance(original, np.ndarray):
+        kinds = {kind_of(field.type) for field in table.schema}
+        dtype = np.float64 if kinds <= {"number", "boolean"} else object
+        return np.column_stack([column.to_numpy().astype(dtype) for column in table.columns])
+    library = _library(original)
+    if library == "pandas":
+        frame = table.to_pandas()
+        if len(original.index) == len(frame):
+            frame.index = original.index
+        return frame
+    if library == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table
+
+
+def _plain_type(field: Any, shown: str) -> Any:
+    held, types = field.type, pa.types
+    if types.is_dictionary(held):
+        held = held.value_type
+    if types.is_null(held) or types.is_decimal(held) or types.is_float16(held):
+        return pa.float64()
+    if types.is_string(held) or types.is_large_string(held) or str(held) == "string_view":
+        return pa.string()
+    simple = types.is_boolean(held) or types.is_integer(held) or types.is_floating(held)
+    if simple or (types.is_temporal(held) and not types.is_interval(held)):
+        return held
+    what, remedy = "values of another kind", "Convert it"
+    if types.is_nested(held):
+        what, remedy = "nested values", "Spread it over columns of its own"
+    raise TableError(
+        f"Cells must hold one number, word or date each; column {shorten(field.name)} of {shown} "
+        f"holds {what} ({str(held)[:60]}). {remedy}, or read only the others."
+    )
+
+
+def _plain_column(column: Any, field: Any) -> Any:
+    if column.type == field.type:
+        return column
+    try:
+        if pa.types.is_dictionary(column.type):
+            words = pc.cast(column.dictionary, field.type)  # not all kinds of text can be decoded
+            return pc.take(words, column.indices)
+        if pa.types.is_float16(column.type):  # older versions have no cast
+            values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+            return pa.array(values, from_pandas=True)
+        return pc.cast(column, field.type)
+    except pa.ArrowException as error:
+        raise TableError(
+            f"Column {shorten(field.name)} cannot be read as {kind_of(field.type)}: {error}"
+        ) from None
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def _to_table(frame: Any) -> Any:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if isinstance(frame, np.ndarray):
+        return _from_rows(frame)
+    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):
+        raise TableError("A lazy frame has no rows yet. Pass the rows themselves: `.collect()`.")
+    library = _library(frame)
+    is_known = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
+    if not is_known or len(getattr(frame, "shape", (0, 0))) != 2:
+        raise TableError(
+            "A table must be a pandas, polars or Arrow table or a NumPy array of rows; got "
+            f"{type(frame).__name__}."
+        )
+    try:
+        if library == "pandas":
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        return frame.to_arrow() if library == "polars" else pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reason = " ".join(str(part) for part in error.args).splitlines()[0]
+        raise TableError(
+            f"The {type(frame).__name__} cannot be read as a table of plain columns: {reason}. "
+            "Give each column values of one kind and a name of its own."
+        ) from None
+
+
+def _from_rows(rows: Any) -> Any:
+    if rows.ndim != 2 or rows.dtype.kind not in "biufUO":
+        raise TableError(
+            "An array must have rows and columns of numbers or words; got shape "
+            f"{rows.shape} of {rows.dtype}."
+        )
+    names = [f"c{i}" for i in range(rows.shape[1])]
+    try:
+        columns = [pa.array(rows[:, i], from_pandas=True) for i in range(rows.shape[1])]
+    except (pa.ArrowException, TypeError) as error:
+        raise TableError(f"An array must have columns of one kind each: {error}") from None
+    return pa.table(columns, names=names)
+
+
+def _library(frame: Any) -> str:
+    return type(frame).__module__.partition(".")[0]

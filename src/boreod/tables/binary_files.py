@@ -1,58 +1,187 @@
-"""Arrow files, and what all files have in common that know their own columns."""
+"""Files that know their own columns: Arrow, Parquet, and folders of Parquet files as one table.
 
-from collections.abc import Callable, Iterator
+Names of folders may be values: ``day=7``. Parquet is read page by page: ``pyarrow.dataset`` unpacks
+whole row groups, whose size others have chosen, and so takes memory without a bound.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
-from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError, reading
-from boreod.tables.plain_types import plain_batch, plain_schema
-from boreod.tables.typed_text import Opened, Options, check_columns
+from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
+from boreod.tables.cells import TYPES, Cell, find_kind, to_kind
+from boreod.tables.locations import SUFFIXES, Place, find_place, reaching, reading
+from boreod.tables.sources import Opened, Options, check_columns
+from boreod.text import listed, shorten
 
 ARROW = "an Arrow or Feather file"
+PARQUET = "a Parquet file"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the files of a table.
+
+    Attributes
+    ----------
+    place
+        Where it is.
+    name
+        Its name from the folder on, with slashes between; of a single file the name alone.
+    values
+        What the names of its folders say: a pyarrow scalar a column, the same for all its rows.
+    """
+
+    place: Place
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What the end of a Parquet file tells.
+
+    Attributes
+    ----------
+    schema
+        Of the columns to read, with plain types.
+    groups
+        Number of rows in each of its row groups.
+    added
+        Columns that only the names of its folders have.
+    """
+
+    schema: Any
+    groups: tuple[int, ...]
+    added: tuple[str, ...]
 
 
 def open_arrow(path: str, options: Options, stack: ExitStack) -> Opened:
-    """Open an Arrow file (also called Feather), of the file or of the stream kind.
-
-    Parameters
-    ----------
-    path
-        The file.
-    options
-        Columns to read.
-    stack
-        Closes the file.
-    """
+    """Open an Arrow file (also called Feather), of the file or of the stream kind."""
     with reading(path, ARROW):
         file = stack.enter_context(pa.OSFile(path))
         is_stream = file.read(6) != b"ARROW1"
         file.seek(0)
         opened = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
-        schema = chosen_schema(opened.schema, options, path)
+        schema = _chosen_schema(opened.schema, options, path)
 
     def batches() -> Iterator[Any]:
         with reading(path, ARROW):
             found = opened if is_stream else map(opened.get_batch, range(opened.num_record_batches))
             for batch in found:
                 batch.validate(full=True)  # offsets of a damaged file lead anywhere
-                yield batch
+                yield plain_batch(batch, schema)
 
-    return Opened(schema, _plain(batches, schema), [])
+    return Opened(schema, batches(), [])
 
 
-def chosen_schema(schema: Any, options: Options, shown: str) -> Any:
-    """Return the plain schema of the columns to read; the others may be of any type.
+def open_parquet(path: str, options: Options, batch_rows: int) -> Opened:
+    """Open a Parquet file, or all of a folder in the order of their names as one table."""
+    members = find_members(find_place(path), options.types)
+    schema = unified_schema(members, [read_footer(options, member) for member in members])
+
+    def batches() -> Iterator[Any]:
+        for member in members:
+            yield from read_rows(member, schema, batch_rows)
+
+    return Opened(schema, batches(), [])
+
+
+def find_members(place: Place, types: Mapping[str, str]) -> list[Member]:
+    """Return a Parquet file, or those of a folder in the order of their names.
+
+    Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
+    ``column=value``, as Spark and others write them; such values have the declared types.
+    """
+    if not place.is_folder:
+        return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name)]
+    with reaching(place.shown):
+        names = _local_names(place.path) if place.is_local else _remote_names(place)
+    found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
+    if not found:
+        raise TableError(
+            f"The folder {place.shown} holds no Parquet files (.parquet, .pq). Pass the name of a "
+            "file, or a folder that holds them."
+        )
+    values = _read_values([_keys(name) for name in found], types)
+    path, shown = place.path.rstrip("/"), place.shown.rstrip("/")
+    return [
+        Member(Place(place.filesystem, f"{path}/{name}", f"{shown}/{name}"), str(name), own)
+        for name, own in zip(found, values, strict=True)
+    ]
+
+
+def read_footer(options: Options, member: Member) -> Footer:
+    """Return what a file tells of itself; refuse columns that it lacks or that are not plain."""
+    shown = member.place.shown
+    with reading(shown, PARQUET), _opened(member) as file:
+        schema, data = file.schema_arrow, file.metadata
+        groups = tuple(data.row_group(place).num_rows for place in range(data.num_row_groups))
+    added = tuple(name for name in member.values if name not in schema.names)
+    for name in added:
+        schema = schema.append(pa.field(name, member.values[name].type))
+    return Footer(_chosen_schema(schema, options, shown), groups, added)
+
+
+def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
+    """Return the schema of all files: same names, and types that hold the values of all."""
+    names = set(footers[0].schema.names)
+    for footer, member in zip(footers, members, strict=True):
+        if set(footer.schema.names) != names:
+            differing = listed(sorted(names ^ set(footer.schema.names)), 5)
+            raise TableError(
+                f"All files of a folder must have the same columns; {member.place.shown} differs "
+                f"from {members[0].place.shown} in {differing}. Move it elsewhere."
+            )
+    try:
+        schemas = [footer.schema for footer in footers]
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TableError(
+            f"Files of one folder must have columns of the same types, unlike those of "
+            f"{PurePosixPath(members[0].place.shown).parent}: {str(error).splitlines()[0]}."
+        ) from None
+
+
+def read_rows(
+    member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int | None = None
+) -> Iterator[Any]:
+    """Give rows of a file as batches of at most so many rows.
 
     Parameters
     ----------
+    member
+        The file.
     schema
-        Of a file.
-    options
-        Columns to read.
-    shown
-        How to call the file in a sentence.
+        Plain columns to read.
+    batch_rows
+        The most rows of a batch.
+    start, stop
+        The first row, from 0, and the one after the last; None for all to the end.
     """
+    with reading(member.place.shown, PARQUET), _opened(member) as file:
+        groups, seen = _groups(file.metadata, start, stop)
+        known = [name for name in schema.names if name in file.schema_arrow.names]
+        # the Parquet reader takes a dot for a way into nested columns
+        columns = None if any("." in name for name in known) else known
+        for batch in file.iter_batches(batch_rows, row_groups=groups, columns=columns):
+            first, seen = seen, seen + batch.num_rows
+            low = max(start - first, 0)
+            high = batch.num_rows if stop is None else min(stop - first, batch.num_rows)
+            if low < high:
+                part = batch.slice(low, high - low)
+                yield plain_batch(_with_values(part, member, schema), schema)
+            if stop is not None and seen >= stop:
+                return  # the rest of a row group need not be unpacked
+
+
+def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
+    """Return the plain schema of the columns to read; the others may be of any type."""
     if len(set(schema.names)) == len(schema.names):
         names = check_columns(options.columns, schema.names, shown)
         schema = pa.schema([schema.field(name) for name in names])
@@ -61,6 +190,86 @@ def chosen_schema(schema: Any, options: Options, shown: str) -> Any:
     return plain_schema(schema, shown)
 
 
-def _plain(batches: Callable[[], Iterator[Any]], schema: Any) -> Iterator[Any]:
-    for batch in batches():
-        yield plain_batch(batch, schema)
+def _opened(member: Member) -> Any:
+    # on a disk pages are read as they are needed, not whole columns of a row group; over a network
+    # every single read is expensive
+    frugal = {"pre_buffer": False, "buffer_size": 1 << 16} if member.place.is_local else {}
+    return parquet.ParquetFile(member.place.path, filesystem=member.place.filesystem, **frugal)
+
+
+def _groups(data: Any, start: int, stop: int | None) -> tuple[list[int], int]:
+    """Return the row groups that hold some rows, and the number of rows before the first."""
+    groups, before, seen = [], 0, 0
+    for place in range(data.num_row_groups):
+        rows = data.row_group(place).num_rows
+        if seen + rows <= start:
+            before = seen + rows
+        elif stop is None or seen < stop:
+            groups.append(place)
+        seen += rows
+    return groups, before
+
+
+def _with_values(batch: Any, member: Member, schema: Any) -> Any:
+    for name, value in member.values.items():
+        if name in schema.names and name not in batch.schema.names:
+            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
+    return batch
+
+
+def _local_names(folder: str) -> list[str]:
+    """Return the names of all files; a folder that links lead to again is read once."""
+    names, seen = [], {os.path.realpath(folder)}
+    for parent, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
+        found, folders[:] = sorted(folders), []
+        for name in found:
+            real = os.path.realpath(os.path.join(parent, name))
+            if real not in seen and name[0] not in "._":  # who writes there may be gone at once
+                folders.append(name)
+                seen.add(real)
+        names += [os.path.relpath(os.path.join(parent, name), folder) for name in files]
+    return [name.replace(os.sep, "/") for name in names]
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def _remote_names(place: Place) -> list[str]:
+    found = place.filesystem.get_file_info(fs.FileSelector(place.path, recursive=True))
+    base = len(place.path.rstrip("/")) + 1
+    return [info.path[base:] for info in found if info.type == fs.FileType.File]
+
+
+def _is_wanted(name: PurePosixPath) -> bool:
+    is_parquet = SUFFIXES.get(name.suffix.lower()) == "parquet"
+    return is_parquet and not any(part[0] in "._" for part in name.parts)
+
+
+def _keys(name: PurePosixPath) -> dict[str, str | None]:
+    pairs = (part.partition("=") for part in name.parts[:-1])
+    return {
+        unquote(key): None if value == NO_VALUE else unquote(value)
+        for key, between, value in pairs
+        if key and between
+    }
+
+
+def _read_values(
+    keys: list[dict[str, str | None]], types: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the values of folders as numbers, booleans or text, as they look or are declared."""
+    result: list[dict[str, Any]] = [{} for _ in keys]
+    for name in dict.fromkeys(name for own in keys for name in own):
+        places = [place for place, own in enumerate(keys) if name in own]
+        cells = pa.array([keys[place][name] for place in places], pa.string())
+        kind = types.get(name) or find_kind(cells)
+        typed = to_kind(cells, kind)
+        if isinstance(typed, Cell):
+            raise TableError(
+                f"Column {shorten(name)} must hold {kind}s; a folder is called "
+                f"{shorten(f'{name}={typed.value}')}. Rename it, or move it elsewhere."
+            )
+        for place, value in zip(places, typed.cast(TYPES[kind]), strict=True):
+            result[place][name] = value
+    return result

@@ -1,25 +1,29 @@
-"""From cells that are text to columns of numbers, booleans or text.
+"""What cells mean: text as numbers and booleans, columns as float64 or text, and labels.
 
-A column has one type in all batches. It is decided by the first block of rows: what a later block
-holds never changes it, and a cell that does not fit is an error with its place. Numbers are
+A column of text has one type in all batches. It is decided by the first block of rows: what a later
+block holds never changes it, and a cell that does not fit is an error with its place. Numbers are
 float64. Whole numbers that begin with zero or have more than 15 digits are codes, and stay text: as
 numbers they would come out otherwise than they went in.
 """
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from boreod.tables.arrow import pa, pc
-from boreod.tables.errors import TableError, option
-from boreod.text import shorten
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
+from boreod.text import listed, shorten
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "Null", "None")
-KINDS = ("number", "boolean", "text")
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
-CODE = r"^[+-]?(0\d+|\d{16,})$"
+CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
 DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
+WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
 
 
 @dataclass(frozen=True)
@@ -30,25 +34,8 @@ class Cell:
     value: str
 
 
-def check_types(types: Mapping[str, str]) -> None:
-    """Refuse declared types that are none."""
-    for name, kind in types.items():
-        if kind not in KINDS:
-            raise TableError(
-                f"The type of a column must be one of {', '.join(KINDS)}; got {kind!r} for "
-                f"{shorten(name)}."
-            )
-
-
 def find_kind(column: Any, decimal: str = ".") -> str:
     """Return what a column of text looks like; without any value, a number.
-
-    Parameters
-    ----------
-    column
-        An Arrow array of text.
-    decimal
-        The decimal point, ``.`` or ``,``.
 
     Examples
     --------
@@ -76,15 +63,6 @@ def has_decimal_commas(column: Any) -> bool:
 def to_kind(column: Any, kind: str, decimal: str = ".") -> Any:
     """Return a column of text as numbers, booleans or text, or the first cell that does not fit.
 
-    Parameters
-    ----------
-    column
-        An Arrow array of text.
-    kind
-        ``number``, ``boolean`` or ``text``.
-    decimal
-        The decimal point, ``.`` or ``,``.
-
     Examples
     --------
     >>> to_kind(pa.array(["1", "x"]), "number")
@@ -104,13 +82,7 @@ def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | No
 
 
 def convert(
-    name: str,
-    column: Any,
-    kind: str,
-    *,
-    declared: bool,
-    decimal: str,
-    where: Callable[[int], str],
+    name: str, column: Any, kind: str, *, declared: bool, decimal: str, where: Callable[[int], str]
 ) -> Any:
     """Return a column of a batch in its type, or say where it does not fit and what to do.
 
@@ -129,10 +101,7 @@ def convert(
     where
         Says where a row of this batch is in the file.
     """
-    if kind == "text":
-        return to_kind(column, kind)
-    cells = _present(column, decimal)
-    converted = _to_numbers(cells) if kind == "number" else _to_booleans(cells)
+    converted = to_kind(column, kind, decimal)
     remedy = f"Correct it, or read the column as text ({option('text', name)})."
     if isinstance(converted, Cell):
         expected = "a number" if kind == "number" else "true or false"
@@ -141,13 +110,172 @@ def convert(
             f"{where(converted.row)}, column {shorten(name)}: {shorten(converted.value)} is "
             f"not {expected} as {basis}. {remedy}"
         )
-    code = None if declared or kind == "boolean" else first_match(cells, CODE)
+    code = None if declared or kind != "number" else first_match(column, CODE)
     if code is not None:
         raise TableError(
             f"{where(code.row)}, column {shorten(name)}: {shorten(code.value)} looks like a "
             f"code and would change as a number, which the values before it are. {remedy}"
         )
     return converted
+
+
+def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray:
+    """Return a column as float64 with NaN where a value is missing.
+
+    Parameters
+    ----------
+    column
+        An array of a plain type; text is read as numbers.
+    name
+        Name of the column, for errors.
+    kind
+        ``number``, or ``boolean`` for 0 and 1 only.
+    first_row
+        Number of the first row, for errors.
+    """
+    held = kind_of(column.type)
+    if held == "date or time":
+        raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
+    if held == "text":
+        column = to_kind(column, kind)
+        if isinstance(column, Cell):
+            raise TableError(
+                f"Column {shorten(name)} must hold {kind}s; row {first_row + column.row} holds "
+                f"{shorten(column.value)}. Correct it, or leave it empty."
+            )
+    if pa.types.is_boolean(column.type):
+        column = pc.cast(column, pa.uint8())
+    if pa.types.is_integer(column.type):
+        column = _from_integers(column, name, first_row)
+    values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    _refuse(np.isinf(values), values, name, first_row, "finite numbers")
+    if kind == "boolean":
+        wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
+        _refuse(wrong, values, name, first_row, "true or false (1 or 0)")
+    return values
+
+
+def as_text(column: Any, name: str) -> Any:
+    """Return a column as text with nulls where a value is missing; whole numbers have no point.
+
+    Examples
+    --------
+    >>> as_text(pa.array([12.0, 0.5, None]), "code").to_pylist()
+    ['12', '0.5', None]
+    """
+    if kind_of(column.type) == "date or time":
+        raise TableError(f"Column {shorten(name)} must hold words; it holds dates or times.")
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return to_kind(pc.cast(column, pa.string()), "text")
+
+
+def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "label") -> NDArray:
+    """Return 1 for outliers, 0 for inliers and -1 for unlabelled rows.
+
+    Parameters
+    ----------
+    values
+        A column: a pyarrow array, or anything that makes one.
+    outlier_label
+        The value of outliers; other values are inliers then. None if the values are 0 and 1, true
+        and false or yes and no, also as text and in any case. A missing value is always unlabelled,
+        and so is -1 unless it is the outlier.
+    name
+        Name of the column, for errors.
+
+    Examples
+    --------
+    >>> read_label_column(["Yes", "no", None])
+    array([ 1,  0, -1])
+    >>> read_label_column(["ok", "fraud", ""], "fraud")
+    array([ 0,  1, -1])
+    """
+    column = column_of(pa.table({name: _to_array(values, name)}), name)
+    cells = pc.utf8_trim_whitespace(as_text(column, name))
+    encoded = pc.dictionary_encode(cells)
+    found = encoded.dictionary.to_pylist()
+    if outlier_label is None:
+        meanings, outlier = _read_words(found, cells, name), float(OUTLIER)
+    else:
+        outlier = _read_outlier(outlier_label, name)
+        meanings = [_meaning(value, outlier) for value in found]
+    codes = [label_code(meaning, outlier) for meaning in meanings]
+    if outlier_label is not None and OUTLIER not in codes:
+        raise TableError(
+            f"No row of column {shorten(name)} has the value {outlier_label!r} that "
+            f"`outlier_label` (--outlier-label) names; it holds {listed(found, 5) or 'nothing'}."
+        )
+    indices = pc.fill_null(encoded.indices, len(codes)).to_numpy(zero_copy_only=False)
+    return np.array([*codes, UNLABELLED], dtype=np.int64)[indices]
+
+
+def _read_words(found: list[str], cells: Any, name: str) -> list[Any]:
+    """Return 1, 0, -1 or None for the distinct values of a column that tells what they mean."""
+    words = {"yes": float(OUTLIER), "no": float(INLIER)}
+    meanings = [_meaning(value) for value in found]
+    meanings = [words.get(m.lower(), m) if isinstance(m, str) else m for m in meanings]
+    if not set(meanings) <= {OUTLIER, INLIER, UNLABELLED, None}:
+        raise TableError(
+            f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels "
+            f"(empty for unlabelled rows); it holds {listed(found, 5)}. Say which value marks an "
+            f"outlier: `outlier_label` ({option('outlier-label', _rarest(cells))}, if the rarest)."
+        )
+    if set(meanings) - {None} == {OUTLIER, UNLABELLED}:
+        raise TableError(
+            f"Column {shorten(name)} holds 1 and -1 but no 0; some call -1 an outlier, others an "
+            f"inlier. Say which value marks an outlier: `outlier_label` (--outlier-label="
+            f"{shlex.quote(_rarest(cells))}, if the rarest)."
+        )
+    return meanings
+
+
+def _read_outlier(outlier_label: Any, name: str) -> Any:
+    wanted = as_text(_to_array([outlier_label], name), name)[0].as_py()
+    if wanted is None:
+        raise TableError("`outlier_label` (--outlier-label) must not be empty; leave it out.")
+    return _canonical(wanted.strip())
+
+
+def _meaning(value: str, outlier: Any = None) -> Any:
+    """Return what ``label_code`` reads: None for a missing value, unless it marks outliers."""
+    canonical = _canonical(value)
+    return None if value in MISSING and canonical != outlier else canonical
+
+
+def _canonical(value: str) -> float | str:
+    """Return numbers as such, however they are written; true and false are 1 and 0."""
+    truth = {"true": 1.0, "false": 0.0}.get(value.lower())
+    if truth is not None:
+        return truth
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _rarest(cells: Any) -> str:
+    """Return the value that fewest rows have: of unknown words the likeliest outlier."""
+    counted = [item for item in pc.value_counts(cells).to_pylist() if item["values"] is not None]
+    fewest = min(item["counts"] for item in counted)
+    return max(item["values"] for item in counted if item["counts"] == fewest)
+
+
+def _to_array(values: Any, name: str) -> Any:
+    """Return an Arrow array; values of several types become text."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        pass
+    try:
+        words = [None if value is None else str(value) for value in values]
+        return pa.array(words, pa.string())
+    except TypeError:
+        raise TableError(
+            f"Column {shorten(name)} must be one column of labels; got {type(values).__name__}."
+        ) from None
 
 
 def _present(column: Any, decimal: str) -> Any:
@@ -176,3 +304,25 @@ def _to_booleans(cells: Any) -> Any:
     no = pc.match_substring_regex(words, r"^(false|0(\.0*)?)$")
     wrong = first_match(words, r"^(true|false|[01](\.0*)?)$", matching=False)
     return pc.if_else(pc.or_(yes, no), yes, pa.scalar(None, pa.bool_())) if wrong is None else wrong
+
+
+def _from_integers(column: Any, name: str, first_row: int) -> Any:
+    numbers = pc.cast(column, pa.float64(), safe=False)
+    long = pc.greater_equal(pc.abs(numbers), WHOLE)
+    row = pc.index(pc.fill_null(long, False), True).as_py()
+    if row >= 0:
+        raise TableError(
+            f"Column {shorten(name)} must hold whole numbers below 2**53; row "
+            f"{first_row + row} holds {column[row].as_py()}. If it is an id, say so "
+            f"({option('id', name)}), else divide it or leave it out ({option('drop', name)})."
+        )
+    return numbers
+
+
+def _refuse(wrong: NDArray, values: NDArray, name: str, first_row: int, allowed: str) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise TableError(
+            f"Column {shorten(name)} must hold {allowed}; row {first_row + row} holds "
+            f"{values[row]:g}. Correct it, or leave it empty."
+        )

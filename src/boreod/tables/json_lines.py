@@ -6,13 +6,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import pa
-from boreod.tables.errors import TableError
-from boreod.tables.sources import TextSource
-from boreod.tables.typed_text import Block, Opened, Options, check_columns, find_kinds, typed
+from boreod.tables.arrow import TableError, pa
+from boreod.tables.sources import (
+    Block,
+    Opened,
+    Options,
+    TextSource,
+    check_columns,
+    find_kinds,
+    typed,
+)
 from boreod.text import shorten
 
-ROWS = 10_000  # of a block
+BLOCK_ROWS = 10_000
+Record = tuple[int, dict[str, Any]]  # number of the line, and what it holds
 
 
 class Number(str):
@@ -26,34 +33,28 @@ def open_json_lines(source: TextSource, options: Options) -> Opened:
 
     Keys that a line does not have are missing values. Keys that come up only after the first block
     are refused, unless the columns to read are given.
-
-    Parameters
-    ----------
-    source
-        The text.
-    options
-        Types and columns.
     """
     records = _records(source)
-    first = _take(records)
+    first = list(islice(records, BLOCK_ROWS))
     if not first:
         raise TableError(f"{source.shown} is empty. A table needs rows: one JSON object a line.")
     known = list(dict.fromkeys(key for _, record in first for key in record))
     names = check_columns(options.columns, known, source.shown)
     if not names:
         raise TableError(f"The objects of {source.shown} have no keys. A table needs columns.")
-    strict = None if options.columns is not None else set(names)
-    block = _block(first, names, None)
+    block = _block(first, names)
     kinds = {name: options.types.get(name) or _kind(first, name, block, options) for name in names}
 
     def rest() -> Iterator[Block]:
-        while some := _take(records):
-            yield _block(some, names, strict)
+        while some := list(islice(records, BLOCK_ROWS)):
+            if options.columns is None:
+                _refuse_new_keys(some, set(names))
+            yield _block(some, names)
 
     return typed(block, rest(), kinds, options, [])
 
 
-def _kind(records: list[tuple[int, dict]], name: str, block: Block, options: Options) -> str:
+def _kind(records: list[Record], name: str, block: Block, options: Options) -> str:
     """Return the type of a column: words are text even if they look like numbers."""
     found = {type(record[name]) for _, record in records if record.get(name) is not None}
     if found <= {Number}:
@@ -62,8 +63,7 @@ def _kind(records: list[tuple[int, dict]], name: str, block: Block, options: Opt
     return "boolean" if found == {bool} else "text"
 
 
-def _records(source: TextSource) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give numbers of lines and what they hold."""
+def _records(source: TextSource) -> Iterator[Record]:
     for number, line in enumerate(_lines(source), start=1):
         if not line.strip():
             continue
@@ -94,6 +94,15 @@ def _records(source: TextSource) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
+def _lines(source: TextSource) -> Iterator[str]:
+    tail = b""
+    while data := source.read(1 << 18):
+        *complete, tail = (tail + data).split(b"\n")
+        for line in complete:
+            yield line.decode()
+    yield tail.decode()
+
+
 def _is_text(record: dict[str, Any]) -> bool:
     """Tell whether all keys and words can be written as UTF-8."""
     try:
@@ -102,15 +111,6 @@ def _is_text(record: dict[str, Any]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _lines(source: TextSource) -> Iterator[str]:
-    tail = b""
-    while data := source.read(1 << 18):
-        *complete, tail = (tail + data).split(b"\n")
-        for line in complete:
-            yield line.decode()
-    yield tail.decode()
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -127,19 +127,17 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _take(records: Iterator[tuple[int, dict]]) -> list[tuple[int, dict]]:
-    return list(islice(records, ROWS))
+def _refuse_new_keys(records: list[Record], known: set[str]) -> None:
+    for number, record in records:
+        if not record.keys() <= known:
+            raise TableError(
+                f"Line {number} has the key {shorten(min(record.keys() - known))}, which the first "
+                f"{BLOCK_ROWS} rows do not have. Add it there with null, or read only the columns "
+                "you need."
+            )
 
 
-def _block(records: list[tuple[int, dict]], names: list[str], known: set[str] | None) -> Block:
-    if known is not None:
-        for number, record in records:
-            if not record.keys() <= known:
-                new = min(record.keys() - known)
-                raise TableError(
-                    f"Line {number} has the key {shorten(new)}, which the first {ROWS} rows do "
-                    "not have. Add it there with null, or read only the columns you need."
-                )
+def _block(records: list[Record], names: list[str]) -> Block:
     columns = [
         pa.array([_text(record.get(name)) for _, record in records], pa.string()) for name in names
     ]

@@ -1,22 +1,37 @@
-"""Where tables are: on a disk, or at an address such as ``s3://bucket/folder``."""
+"""Where tables are, on a disk or at an address such as ``s3://bucket/folder``; their formats."""
 
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from boreod.tables.arrow import fs, pa
-from boreod.tables.errors import TableError
+from boreod.tables.arrow import TableError, fs, pa
+from boreod.text import suggest
 
-ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
-PATIENCE = 30  # seconds; Google's own default is a quarter of an hour
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
+TEXT_FORMATS = ("csv", "tsv", "jsonl")
+STANDARD = "-"
+TIMEOUT = 30  # seconds; Google's own default is a quarter of an hour
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder in a file system; it survives pickling, so that others can go there.
+    """A file or folder in a file system; it survives pickling, so that workers can open it.
 
     Attributes
     ----------
@@ -47,6 +62,18 @@ class Place:
         return bool(kind == fs.FileType.Directory)
 
 
+def find_place(path: str) -> Place:
+    """Return where a file or folder is; addresses are those that pyarrow knows."""
+    if not is_address(path):
+        return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
+    shown = show_place(path)
+    if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
+        path += f"{'&' if '?' in path else '?'}retry_limit_seconds={TIMEOUT}"
+    with reaching(shown, path):
+        filesystem, inside = fs.FileSystem.from_uri(path)
+    return Place(filesystem, inside, shown)
+
+
 def is_address(path: str) -> bool:
     """Tell whether a name is an address.
 
@@ -55,26 +82,7 @@ def is_address(path: str) -> bool:
     >>> is_address("s3://bucket/folder"), is_address("folder/a.parquet"), is_address("-")
     (True, False, False)
     """
-    return ADDRESS.match(path) is not None
-
-
-def find_place(path: str) -> Place:
-    """Return where a file or folder is.
-
-    Parameters
-    ----------
-    path
-        A name, or an address that pyarrow knows: ``file:///``, ``s3://``, ``gs://`` and others.
-
-    """
-    if not is_address(path):
-        return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
-    shown = show_place(path)
-    if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
-        path += f"{'&' if '?' in path else '?'}retry_limit_seconds={PATIENCE}"
-    with reaching(shown, path):
-        filesystem, inside = fs.FileSystem.from_uri(path)
-    return Place(filesystem, inside, shown)
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
 def show_place(path: str) -> str:
@@ -111,25 +119,75 @@ def refuse_address(path: str) -> None:
         )
 
 
+def find_format(path: str, asked: str | None) -> str | None:
+    """Return the format that is asked for, or else the one that the name tells; None if neither.
+
+    Examples
+    --------
+    >>> find_format("payments.csv.gz", None), find_format("payments.pq", None)
+    ('csv', 'parquet')
+    """
+    if asked is not None:
+        if asked not in FORMATS:
+            raise TableError(
+                f"`format` (--format) must be one of {', '.join(FORMATS)}; got {asked!r}."
+            )
+        return asked
+    gzipped = is_gzipped(path)
+    found = SUFFIXES.get(Path(path[:-3] if gzipped else path).suffix.lower())
+    return None if gzipped and found not in TEXT_FORMATS else found
+
+
+def is_gzipped(path: str) -> bool:
+    """Tell whether a name asks for gzip."""
+    return path.lower().endswith(".gz")
+
+
+def refuse_name(path: str) -> TableError:
+    """Return the error for a name that does not tell its format."""
+    suffix = Path(path).suffix
+    close = suggest(suffix, SUFFIXES) if suffix else ""
+    hint = f" {close}" if close.startswith("Did") else ""
+    return TableError(
+        f"The name {path} does not tell its format.{hint} Use {', '.join(SUFFIXES)} (text also "
+        f"with .gz), or pass `format` (--format): {', '.join(FORMATS)}."
+    )
+
+
 @contextmanager
 def reaching(shown: str, secret: str = "") -> Iterator[None]:
-    """Put what goes wrong on the way to a place into one sentence.
-
-    Parameters
-    ----------
-    shown
-        How to call the place.
-    secret
-        The address with its passwords, not to be shown.
-    """
+    """Put what goes wrong on the way to a place into one sentence, without its passwords."""
     try:
         yield
     except PermissionError:
-        raise TableError(f"{shown} may not be read. Change its permissions or copy it.") from None
+        raise _forbidden(shown) from None
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(".")
-        reason = reason.replace(secret, shown) if secret else reason
+        reason = _reason(error).replace(secret, shown) if secret else _reason(error)
         raise TableError(
             f"{shown} cannot be reached ({reason[:150]}). Check the address (file:///, s3:// and "
             "gs:// are known, a space is %20), the network and your permissions there."
         ) from None
+
+
+@contextmanager
+def reading(shown: str, kind: str) -> Iterator[None]:
+    """Put what pyarrow and the operating system say about a file into one sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise TableError(f"There is no file {shown}. Check the name and the folder.") from None
+    except PermissionError:
+        raise _forbidden(shown) from None
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(
+            f"{shown} is not {kind}, or it is damaged ({_reason(error)[:150]}). Write it again, or "
+            "say with `format` (--format) what it is."
+        ) from None
+
+
+def _forbidden(shown: str) -> TableError:
+    return TableError(f"{shown} may not be read. Change its permissions or copy it.")
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".") or "no data"

@@ -1,29 +1,31 @@
 """Columns of a table as a float64 matrix, the same way for training rows and for new ones."""
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.errors import TableError, check_names
-from boreod.tables.learning import decide
-from boreod.tables.plain_types import kind_of
-from boreod.tables.roles import Names, Roles, read_roles
-from boreod.tables.steps import Step
-from boreod.tables.stored import (
-    VERSION,
-    broken,
-    entries,
-    fields,
-    step_from_dict,
-    step_to_dict,
-    summary_from_dict,
-    word,
-    words,
-)
-from boreod.tables.summary import ColumnSummary, format_summary
-from boreod.tables.values import column_of
+from boreod.files import typed_json
+from boreod.tables.arrow import TableError, check_names, column_of, kind_of
+from boreod.tables.cells import TYPES
+from boreod.tables.steps import CategoryStep, NumberStep, PresenceStep, Step, decide
 from boreod.text import listed, shorten, suggest
+
+VERSION = 2  # of stored preparations
+MAX_COLUMNS = 100_000  # more is no table that was prepared here
+TASKS = {"number": NumberStep, "category": CategoryStep, "presence": PresenceStep}
+Names = str | Iterable[str]
+
+
+class ColumnSummary(NamedTuple):
+    """A column, what it holds, what was done to it, and how many output columns it became."""
+
+    column: str
+    holds: str
+    done: str
+    outputs: int
 
 
 class Preparation:
@@ -106,7 +108,7 @@ class Preparation:
         if not table.num_rows:
             raise TableError("The table has no rows to learn from.")
         check_names(table.column_names, "the table")
-        roles = read_roles(table.column_names, label, ids, drop, keep)
+        roles = _read_roles(table.column_names, label, ids, drop, keep)
         steps, summary, notes = _learn(table, roles, self.max_levels)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
@@ -157,17 +159,23 @@ class Preparation:
         }
 
     def describe(self) -> str:
-        """Return ``summary_`` as lines of text."""
-        return format_summary(self.summary_)
+        """Return ``summary_`` as lines of aligned text."""
+        lines = [ColumnSummary._fields, *((*row[:3], str(row[3])) for row in self.summary_)]
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        return "\n".join(
+            "  ".join([*(f"{line[i]:<{widths[i]}}" for i in range(3)), f"{line[3]:>{widths[3]}}"])
+            for line in lines
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
+        tasks = {kind: task for task, kind in TASKS.items()}
         return {
             "version": VERSION,
             "max_levels": self.max_levels,
             "label": self.label_,
             "ids": list(self.ids_),
-            "steps": [step_to_dict(step) for step in self._steps],
+            "steps": [{"task": tasks[type(step)], **asdict(step)} for step in self._steps],
             "summary": [list(row) for row in self.summary_],
             "notes": list(self.notes_),
         }
@@ -181,20 +189,20 @@ class Preparation:
         data
             Plain data, perhaps from a file that others have written.
         """
-        names = ("version", "max_levels", "label", "ids", "steps", "summary", "notes")
-        held = fields(data, *names)
-        if type(held["version"]) is not int or held["version"] != VERSION:
-            raise broken(f"the version {shorten(held['version'])}, not {VERSION}")
-        if type(held["max_levels"]) is not int or held["max_levels"] < 1:
-            raise broken(f"{shorten(held['max_levels'])} as `max_levels`")
-        steps = [step_from_dict(step) for step in entries(held["steps"])]
-        words([step.name for step in steps])  # distinct
-        if not steps:
-            raise broken("no steps")
-        label = None if held["label"] is None else word(held["label"])
-        notes = [word(note) for note in entries(held["notes"])]
-        summary = summary_from_dict(held["summary"])
-        return cls(held["max_levels"])._set(steps, summary, notes, label, words(held["ids"]))
+        try:
+            stored = typed_json(_Stored, data, "preparation")
+            steps = [_read_step(step, number) for number, step in enumerate(stored.steps)]
+            _check_stored(stored, steps)
+            summary = [ColumnSummary(*row) for row in stored.summary]
+            return cls(stored.max_levels)._set(
+                steps, summary, stored.notes, stored.label, tuple(stored.ids)
+            )
+        except ValueError as error:
+            reason = str(error).partition(". ")[0]
+            raise TableError(
+                f"The stored preparation of columns is damaged or of another version: {reason}. "
+                "Fit again."
+            ) from None
 
     def _set(
         self,
@@ -212,8 +220,104 @@ class Preparation:
         return self
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """What ``to_dict`` gives; steps are checked one by one."""
+
+    version: int
+    max_levels: int
+    label: str | None
+    ids: list[str]
+    steps: list[dict[str, Any]]
+    summary: list[tuple[str, str, str, int]]
+    notes: list[str]
+
+
+def _read_step(data: dict[str, Any], number: int) -> Step:
+    where, task = f"preparation.steps.{number}", data.get("task")
+    if task not in list(TASKS):
+        raise ValueError(f"{where} has the task {shorten(task)}")
+    rest = {name: value for name, value in data.items() if name != "task"}
+    step: Step = typed_json(TASKS[task], rest, where)
+    if step.kind not in (("number", "boolean") if task == "number" else TYPES):
+        raise ValueError(f"{where} has the kind {shorten(step.kind)}")
+    if isinstance(step, CategoryStep) and len(set(step.levels)) != max(1, len(step.levels)):
+        raise ValueError(f"{where} has a level twice, or none")
+    return step
+
+
+def _check_stored(stored: _Stored, steps: list[Step]) -> None:
+    inputs = {step.name for step in steps}
+    for is_right, what in (
+        (stored.version == VERSION, f"the version {shorten(stored.version)}, not {VERSION}"),
+        (stored.max_levels >= 1, f"{shorten(stored.max_levels)} as `max_levels`"),
+        (len(inputs) == len(steps) > 0, "a column twice, or none"),
+        (len(set(stored.ids)) == len(stored.ids), "an id twice"),
+        (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
+        (all(row[3] >= 0 for row in stored.summary), "a negative number of columns"),
+    ):
+        if not is_right:
+            raise ValueError(f"it has {what}")
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """What the columns of a table are for: the label, ids, or learning; others are left out."""
+
+    label: str | None
+    ids: tuple[str, ...]
+    used: tuple[str, ...]
+
+
+def _read_roles(
+    known: list[str], label: str | None, ids: Names, drop: Names, keep: Names | None
+) -> _Roles:
+    """Check names against the columns of a table, and give each column one role."""
+    asked = {
+        "label": () if label is None else (label,),
+        "ids": _as_tuple(ids),
+        "drop": _as_tuple(drop),
+        "keep": () if keep is None else _as_tuple(keep),
+    }
+    role_of: dict[str, str] = {}
+    for role, names in asked.items():
+        for name in names:
+            _check_role(name, role, known, role_of)
+            role_of[name] = role
+    if keep is not None and not asked["keep"]:
+        raise TableError("`keep` (--keep) must name at least one column, or be left out.")
+    wanted = None if keep is None else "keep"
+    used = tuple(name for name in known if role_of.get(name) == wanted)
+    if not used:
+        raise TableError(
+            f"No column is left to learn from; the table has {listed(known)}. Name fewer of them "
+            "as label, id or to drop."
+        )
+    return _Roles(label, asked["ids"], used)
+
+
+def _check_role(name: str, role: str, known: list[str], role_of: dict[str, str]) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"`{role}` must be names of columns; got {name!r}.")
+    flag = {"ids": "--id"}.get(role, f"--{role}")
+    if name not in known:
+        raise TableError(
+            f"`{role}` ({flag}) must name columns of the table; got {shorten(name)}. "
+            f"{suggest(name, known)}"
+        )
+    if role_of.get(name, role) != role:
+        raise TableError(
+            f"A column can have one role; {shorten(name)} is named in both `{role_of[name]}` and "
+            f"`{role}`. Take it out of one."
+        )
+
+
+def _as_tuple(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+
+
 def _learn(
-    table: Any, roles: Roles, max_levels: int
+    table: Any, roles: _Roles, max_levels: int
 ) -> tuple[list[Step], list[ColumnSummary], list[str]]:
     """Decide for every column, and refuse all bad ones at once."""
     steps: list[Step] = []

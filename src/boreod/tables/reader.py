@@ -7,18 +7,19 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from boreod.tables.arrow import pa
-from boreod.tables.batches import rebatch
-from boreod.tables.binary_files import open_arrow
-from boreod.tables.errors import TableError
-from boreod.tables.formats import STANDARD, TEXT_FORMATS, find_format, refuse_name
+from boreod.tables.arrow import Column, TableError, kind_of, pa, rebatch
+from boreod.tables.binary_files import open_arrow, open_parquet
 from boreod.tables.json_lines import open_json_lines
-from boreod.tables.locations import is_address, show_place
-from boreod.tables.parquet_files import open_parquet
-from boreod.tables.plain_types import Column, kind_of
+from boreod.tables.locations import (
+    STANDARD,
+    TEXT_FORMATS,
+    find_format,
+    is_address,
+    refuse_name,
+    show_place,
+)
 from boreod.tables.separated import open_separated
-from boreod.tables.sources import TextSource
-from boreod.tables.typed_text import Opened, Options
+from boreod.tables.sources import Opened, Options, TextSource
 
 BATCH_ROWS = 50_000
 FilePath = str | os.PathLike[str]
@@ -161,34 +162,29 @@ def read_table(path: FilePath, **options: Any) -> Any:
 
 
 def _open(
-    path: str,
-    asked: str | None,
-    options: Options,
-    batch_rows: int,
-    stack: ExitStack,
+    path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
 ) -> Opened:
     found = find_format(path, asked)
-    if is_address(path):
-        if found not in (None, "parquet"):
-            raise TableError(
-                f"From an address, only Parquet files and folders of them can be read; "
-                f"{show_place(path)} is {found}. Copy it to a disk first."
-            )
+    is_remote, is_folder = is_address(path), os.path.isdir(path)
+    if is_remote and found not in (None, "parquet"):
+        raise TableError(
+            f"From an address, only Parquet files and folders of them can be read; "
+            f"{show_place(path)} is {found}. Copy it to a disk first."
+        )
+    if is_folder and found not in (None, "parquet"):
+        raise TableError(f"{path} is a folder; only Parquet files can be read as a folder.")
+    if is_remote or is_folder:
         return open_parquet(path, options, batch_rows)
-    is_pipe = path == STANDARD or (os.path.exists(path) and not _is_file_or_folder(path))
-    if os.path.isdir(path):
-        if found not in (None, "parquet"):
-            raise TableError(f"{path} is a folder; only Parquet files can be read as a folder.")
-        return open_parquet(path, options, batch_rows)
-    if found is None and not is_pipe:
-        if not os.path.exists(path):
-            raise TableError(f"There is no file {path}. Check the name and the folder.")
-        raise refuse_name(path)
+    is_pipe = path == STANDARD or (os.path.exists(path) and not os.path.isfile(path))
     if is_pipe and found not in (None, *TEXT_FORMATS):
         raise TableError(
             f"Standard input and pipes can be csv, tsv or jsonl; got format {found!r}. Pass the "
             "name of a file."
         )
+    if found is None and not is_pipe:
+        if not os.path.exists(path):
+            raise TableError(f"There is no file {path}. Check the name and the folder.")
+        raise refuse_name(path)
     if found == "parquet":
         return open_parquet(path, options, batch_rows)
     if found == "arrow":
@@ -205,7 +201,3 @@ def _open_text(path: str, found: str | None, options: Options, stack: ExitStack)
     if found == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
     return open_separated(path, source, options)
-
-
-def _is_file_or_folder(path: str) -> bool:
-    return os.path.isfile(path) or os.path.isdir(path)

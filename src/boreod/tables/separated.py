@@ -1,44 +1,134 @@
-"""Separated text (CSV, TSV), parsed by pyarrow block by block."""
+"""Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block."""
 
 import csv
 import gzip
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import arrow_csv, pa
-from boreod.tables.errors import TableError
-from boreod.tables.formats import STANDARD
-from boreod.tables.sniffing import Layout, find_layout
-from boreod.tables.sources import GZIP, TextSource
-from boreod.tables.typed_text import Block, Opened, Options, check_columns, find_kinds, typed
+from boreod.tables.arrow import TableError, arrow_csv, check_names, pa
+from boreod.tables.locations import STANDARD
+from boreod.tables.sources import (
+    GZIP,
+    Block,
+    Opened,
+    Options,
+    TextSource,
+    check_columns,
+    find_kinds,
+    typed,
+)
+from boreod.text import count_of, listed
 
-BLOCK = 2 << 20  # bytes; also the longest row
+SEPARATORS = (",", ";", "\t", "|")
+NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+LINES = 50  # that are looked at to find the separator
+NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+MAX_ROW = 2 << 20  # bytes; also those of a block
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Separator, column names, and how many lines and bytes come before the first row."""
+
+    separator: str
+    names: list[str]
+    lines: int
+    size: int
+    notes: list[str]
 
 
 def open_separated(path: str, source: TextSource, options: Options) -> Opened:
-    """Open separated text.
-
-    Parameters
-    ----------
-    path
-        The file name, for finding the line of an error again.
-    source
-        The text.
-    options
-        Separator, header, decimal point, types and columns.
-    """
-    layout = find_layout(source.head(), source.shown, options.separator, options.header)
+    """Open separated text; the path is for finding the line of an error again."""
+    layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
     names = check_columns(options.columns, layout.names, source.shown)
     where = partial(_place, path, layout, source.encoding)
     blocks = _blocks(source, layout, names, where)
     first = next(blocks)
-    commas = layout.separator != ","
-    kinds = find_kinds(first.table, options, commas=commas)
+    kinds = find_kinds(first.table, options, commas=layout.separator != ",")
     return typed(first, blocks, kinds, options, layout.notes)
+
+
+def find_separator(text: str) -> str:
+    r"""Return the separator that splits the first lines into the most columns, all alike.
+
+    Examples
+    --------
+    >>> find_separator("a;b\n1,5;2\n3,5;4\n")
+    ';'
+    """
+    best, most = ",", (False, 1)
+    for separator in SEPARATORS:
+        widths = _widths(text, separator)
+        if widths and widths[0] > 1:
+            alike = len(set(widths)) == 1
+            if (alike, widths[0]) > most:
+                best, most = separator, (alike, widths[0])
+    return best
+
+
+def read_separator(separator: str) -> str:
+    r"""Return a separator that was given as a character or as a word.
+
+    Examples
+    --------
+    >>> read_separator("tab"), read_separator(";")
+    ('\t', ';')
+    """
+    found = NAMED_SEPARATORS.get(separator, separator)
+    if len(found) != 1 or found in '"\r\n' or not found.isascii():
+        raise TableError(
+            "`separator` (--separator) must be one character such as , ; | or tab; got "
+            f"{separator!r}."
+        )
+    return found
+
+
+def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | None) -> Layout:
+    """Look at the beginning of a file."""
+    text = head.decode("utf-8", errors="ignore")  # the last letter may be cut
+    if not text.strip():
+        raise TableError(f"{shown} is empty. A table needs column names and rows.")
+    separator = read_separator(separator) if separator else find_separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        first = next(record for record in reader if record)
+    except csv.Error as error:
+        raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
+    if header is False:
+        return Layout(separator, [f"c{i}" for i in range(len(first))], 0, 0, [])
+    if header is None and all(NUMBER.fullmatch(cell) for cell in first):
+        raise TableError(
+            f"The first line of {shown} must have the column names, but it holds only numbers "
+            f"({listed(first, 3)}). Pass header=False (--no-header) if it is a row already, or "
+            "header=True (--header) if these are names."
+        )
+    names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
+    check_names(names, shown)
+    notes = [
+        f"Column {i + 1} has no name and is called {names[i]}."
+        for i, cell in enumerate(first)
+        if not cell.strip()
+    ]
+    lines = islice(io.StringIO(text, newline=""), reader.line_num)
+    size = sum(len(line.encode()) for line in lines)
+    return Layout(separator, names, reader.line_num, size, notes)
+
+
+def _widths(text: str, separator: str) -> list[int]:
+    """Return the numbers of cells of the first records; the last may be cut and does not count."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        widths = [len(record) for record in islice(filter(None, reader), LINES + 1)]
+    except csv.Error:
+        return []
+    return widths[:-1] if len(widths) > 1 and not text.endswith("\n") else widths
 
 
 def _blocks(
@@ -55,8 +145,9 @@ def _blocks(
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
-        raise TableError(f"{source.shown} has column names but no rows. A table needs rows.")
-    if source.quotes % 2 and _swallowed(last, layout.names[-1]):
+        raise _no_rows(source)
+    value = last.column(layout.names[-1])[-1].as_py()
+    if source.quotes % 2 and value is not None and "\n" in value:  # all lines after it
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
             "Close or remove it."
@@ -65,7 +156,7 @@ def _blocks(
 
 def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any]) -> Any:
     if not source.head().strip():  # pyarrow has no words for this
-        raise TableError(f"{source.shown} has column names but no rows. A table needs rows.")
+        raise _no_rows(source)
 
     def keep(row: Any) -> str:
         ragged.append(row)
@@ -74,7 +165,7 @@ def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any
     return arrow_csv.open_csv(
         source,
         # one thread: only then rows have numbers, and memory does not grow by reading ahead
-        arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=layout.names),
+        arrow_csv.ReadOptions(use_threads=False, block_size=MAX_ROW, column_names=layout.names),
         arrow_csv.ParseOptions(
             delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=keep
         ),
@@ -89,29 +180,26 @@ def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any
     )
 
 
+def _no_rows(source: TextSource) -> TableError:
+    return TableError(f"{source.shown} has column names but no rows. A table needs rows.")
+
+
 def _explain(
     error: str, source: TextSource, ragged: list[Any], where: Callable[[int], str]
 ) -> TableError:
     if ragged:
         row = ragged[0]
-        cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
         return TableError(
-            f"{where(row.number - 1)} of {source.shown} has {cells} where the first line has "
-            f"{row.expected_columns}. Correct it (a separator within a cell needs quotation marks: "
-            '"..."), or pass the right `separator` (--separator).'
+            f"{where(row.number - 1)} of {source.shown} has {count_of(row.actual_columns, 'cell')} "
+            f"where the first line has {row.expected_columns}. Correct it (a separator within a "
+            'cell needs quotation marks: "..."), or pass the right `separator` (--separator).'
         )
     if "straddl" in error:
         return TableError(
-            f"A row of {source.shown} is longer than {BLOCK >> 20} MB. Perhaps a quotation mark "
+            f"A row of {source.shown} is longer than {MAX_ROW >> 20} MB. Perhaps a quotation mark "
             "is opened and never closed, or this is not a table."
         )
     return TableError(f"{source.shown} cannot be read as separated text: {error}.")
-
-
-def _swallowed(batch: Any, last_name: str) -> bool:
-    """Tell whether the last cell of a table has taken in all lines after it."""
-    value = batch.column(last_name)[batch.num_rows - 1].as_py()
-    return value is not None and "\n" in value
 
 
 def _place(path: str, layout: Layout, encoding: str, row: int) -> str:

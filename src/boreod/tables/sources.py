@@ -1,4 +1,4 @@
-"""Text that comes in as bytes: unpacked, checked for its encoding, and handed on as UTF-8."""
+"""Text that comes in as bytes: unpacked, checked for its encoding, and typed block by block."""
 
 import codecs
 import gzip
@@ -6,15 +6,20 @@ import io
 import sys
 import threading
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from boreod.tables.errors import TableError, reading
-from boreod.tables.formats import STANDARD
+from boreod.tables.arrow import TableError, option, pa
+from boreod.tables.cells import TYPES, convert, find_kind, has_decimal_commas
+from boreod.tables.locations import STANDARD, reading
+from boreod.text import shorten, suggest
 
 CHUNK = 1 << 20
-PATIENCE = 0.3  # seconds
+TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
 GZIP = b"\x1f\x8b"
-FOREIGN = {
+OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
     b"ARROW1": "an Arrow file. Pass format='arrow' (--format arrow)",
     b"PK\x03\x04": "a zip archive or an Excel workbook. Unpack it, or save the sheet as CSV",
@@ -22,6 +27,103 @@ FOREIGN = {
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
 }
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read a table; what a format does not need is left aside."""
+
+    separator: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    types: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in self.types.items():
+            if kind not in TYPES:
+                raise TableError(
+                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
+                    f"{shorten(name)}."
+                )
+        if self.decimal not in (".", ","):
+            raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open table: its schema, its batches to come, and remarks."""
+
+    schema: Any
+    batches: Iterator[Any]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns of text for some rows, and where each of these rows is in the file."""
+
+    table: Any
+    where: Callable[[int], str]
+
+
+def typed(
+    first: Block, rest: Iterable[Block], kinds: dict[str, str], options: Options, notes: list[str]
+) -> Opened:
+    """Return the table of some blocks, given what the columns of the first one are."""
+    schema = pa.schema([(name, TYPES[kind]) for name, kind in kinds.items()])
+
+    def batch(block: Block) -> Any:
+        columns = [
+            convert(
+                name,
+                block.table.column(name),
+                kind,
+                declared=name in options.types,
+                decimal=options.decimal,
+                where=block.where,
+            )
+            for name, kind in kinds.items()
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return Opened(schema, map(batch, chain([first], rest)), notes)
+
+
+def find_kinds(block: Any, options: Options, *, commas: bool) -> dict[str, str]:
+    """Return the kinds of the columns of a first block, as declared or as they look.
+
+    Parameters
+    ----------
+    block
+        A batch of text columns.
+    options
+        Declared types and the decimal point.
+    commas
+        Whether decimal commas can occur: not if the comma separates columns.
+    """
+    kinds = {}
+    for name, column in zip(block.schema.names, block.columns, strict=True):
+        kind = options.types.get(name) or find_kind(column, options.decimal)
+        undeclared_text = kind == "text" and name not in options.types
+        if commas and undeclared_text and options.decimal == "." and has_decimal_commas(column):
+            raise TableError(
+                f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
+                f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
+            )
+        kinds[name] = kind
+    return kinds
+
+
+def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -> list[str]:
+    """Return the columns to read, all by default; refuse those that are not there."""
+    if columns is None:
+        return known
+    for name in columns:
+        if name not in known:
+            raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
+    return list(dict.fromkeys(columns))
 
 
 class TextSource(io.RawIOBase):
@@ -38,7 +140,7 @@ class TextSource(io.RawIOBase):
     def __init__(self, path: str, encoding: str | None) -> None:
         super().__init__()
         self._reading = threading.RLock()
-        self._told_the_end = threading.Event()
+        self._end_was_seen = threading.Event()
         self._was_read = False
         self.shown = "standard input" if path == STANDARD else path
         self.encoding = encoding or "utf-8-sig"
@@ -54,7 +156,7 @@ class TextSource(io.RawIOBase):
             if first.startswith(GZIP):
                 self._stream = gzip.GzipFile(fileobj=self._raw, mode="rb")
         if encoding is None:
-            self._refuse_foreign(first)
+            self._refuse_other_formats(first)
 
     def head(self, size: int = CHUNK) -> bytes:
         """Return the beginning of what was not read yet, and leave it there."""
@@ -77,7 +179,7 @@ class TextSource(io.RawIOBase):
             data = b"" if self.closed else self.head(size if size >= 0 else sys.maxsize)
             self.skip(len(data))
             if not data:
-                self._told_the_end.set()
+                self._end_was_seen.set()
             return data
 
     def close(self) -> None:
@@ -87,7 +189,7 @@ class TextSource(io.RawIOBase):
         reads while the interpreter ends would take the process with it. One that waits for a pipe
         is left alone.
         """
-        waited = self._reading.acquire(timeout=PATIENCE)
+        waited = self._reading.acquire(timeout=TIMEOUT)
         try:
             if not self.closed and self._raw is not _standard_input():
                 self._stream.close()
@@ -97,7 +199,7 @@ class TextSource(io.RawIOBase):
             if waited:
                 self._reading.release()
         if self._was_read:
-            self._told_the_end.wait(PATIENCE)
+            self._end_was_seen.wait(TIMEOUT)
 
     def _next(self) -> bytes:
         """Return the next chunk as UTF-8; empty at the end or within a letter."""
@@ -146,8 +248,8 @@ class TextSource(io.RawIOBase):
             "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
         )
 
-    def _refuse_foreign(self, first: bytes) -> None:
-        for magic, what in FOREIGN.items():
+    def _refuse_other_formats(self, first: bytes) -> None:
+        for magic, what in OTHER_FORMATS.items():
             if first.startswith(magic):
                 self.close()
                 raise TableError(f"{self.shown} is not plain text but {what}.")

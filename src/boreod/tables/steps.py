@@ -1,36 +1,24 @@
-"""What is done to one column, as data.
+"""What is done to one column, as data, and how it is decided from a training table.
 
 A step knows the names of its output columns and fills its part of a matrix. All steps work
 row by row, so that a row alone gives the same numbers as within a batch.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import pa, pc
-from boreod.tables.values import as_numbers, as_text, is_missing
+from boreod.tables.arrow import TableError, kind_of, option, pa, pc
+from boreod.tables.cells import NUMBER, as_numbers, as_text, first_match
+from boreod.text import shorten
 
-
-class Step(Protocol):
-    """What all steps have."""
-
-    @property
-    def name(self) -> str:
-        """Name of the input column."""
-
-    @property
-    def kind(self) -> str:
-        """``number``, ``boolean`` or ``text``: how to read the input column."""
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
+ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
+MANY = 20  # fewer distinct values are nobody's ids
+DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([T ].*)?$"
+TIME = r"^\d{1,2}:\d{2}(:\d{2}.*)?$"
 
 
 @dataclass(frozen=True)
@@ -57,7 +45,7 @@ class NumberStep:
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
-        return [self.name, missing_name(self.name)] if self.marked else [self.name]
+        return [self.name, _missing_name(self.name)] if self.marked else [self.name]
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
@@ -85,17 +73,17 @@ class CategoryStep:
     """
 
     name: str
-    levels: tuple[str, ...]
+    levels: list[str]
     pooled: bool
     marked: bool
-    kind: str = "text"
+    kind: ClassVar[str] = "text"
 
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
         names = [f"{self.name}={level}" for level in self.levels]
         names += [f"{self.name} is other"] if self.pooled else []
-        return names + ([missing_name(self.name)] if self.marked else [])
+        return names + ([_missing_name(self.name)] if self.marked else [])
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
@@ -129,13 +117,123 @@ class PresenceStep:
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
-        return [missing_name(self.name)]
+        return [_missing_name(self.name)]
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
-        result[:, 0] = is_missing(column, self.name, self.kind, first_row)
+        if self.kind == "text":
+            result[:, 0] = as_text(column, self.name).is_null().to_numpy(zero_copy_only=False)
+        else:
+            result[:, 0] = np.isnan(as_numbers(column, self.name, self.kind, first_row))
 
 
-def missing_name(name: str) -> str:
-    """Return the name of the column that marks missing values."""
+Step = NumberStep | CategoryStep | PresenceStep
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A step, or None for a column that is left out, and why."""
+
+    step: Step | None
+    done: str
+    note: str | None = None
+
+
+def decide(column: Any, name: str, max_levels: int) -> Decision:
+    """Look at a training column of a plain type and decide, or refuse one that no step suits."""
+    kind = kind_of(column.type)
+    if kind == "date or time":
+        raise _refuse_dates(name)
+    if kind == "text":
+        return _decide_category(as_text(column, name), name, max_levels)
+    return _decide_number(as_numbers(column, name, kind), name, kind)
+
+
+def _decide_number(values: NDArray, name: str, kind: str) -> Decision:
+    present = values[~np.isnan(values)]
+    missing = len(values) - len(present)
+    if not len(present):
+        return _leave_out(name, "all values are missing")
+    if present.min() == present.max():
+        return _constant(name, kind, f"{present[0]:g}", missing)
+    middle = float(np.quantile(present, 0.5, method="lower"))  # a value that was there
+    done = "0 and 1" if kind == "boolean" else "as it is"
+    if missing:
+        done += f"; {missing} missing filled with {middle:g} and marked"
+    note = None
+    if kind == "number" and not missing and len(present) > MANY and _counts_up(present):
+        note = (
+            f"Column {shorten(name)} looks like an id: its whole numbers are all different. If "
+            f"it is one, say so ({option('id', name)})."
+        )
+    return Decision(NumberStep(name, kind, middle, missing > 0), done, note)
+
+
+def _counts_up(values: NDArray) -> bool:
+    whole = bool((values == np.floor(values)).all())
+    return whole and len(np.unique(values)) == len(values)
+
+
+def _decide_category(words: Any, name: str, max_levels: int) -> Decision:
+    present = words.drop_null()
+    missing = len(words) - len(present)
+    if not len(present):
+        return _leave_out(name, "all values are missing")
+    if _all_match(present, DATE) or _all_match(present, TIME):
+        raise _refuse_dates(name)
+    counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(present).to_pylist()}
+    if len(counts) == 1:
+        return _constant(name, "text", shorten(present[0].as_py()), missing)
+    enough = max(2, min(ENOUGH_ROWS, int(np.ceil(ENOUGH_SHARE * len(words)))))
+    frequent = sorted(counts, key=lambda level: (-counts[level], level))[:max_levels]
+    levels = sorted(level for level in frequent if counts[level] >= enough)
+    if not levels or len(counts) > max(MANY, len(present) / 2):
+        raise _refuse_words(present, len(counts), name)
+    pooled = len(counts) - len(levels)
+    done = f"{len(levels)} levels"
+    if pooled:
+        done += f"; {pooled} rare ones pooled"
+    if missing:
+        done += f"; {missing} missing marked"
+    return Decision(CategoryStep(name, levels, pooled > 0, missing > 0), done)
+
+
+def _constant(name: str, kind: str, value: str, missing: int) -> Decision:
+    if not missing:
+        return _leave_out(name, f"all values are {value}")
+    done = f"only whether it is missing ({missing} are); all others are {value}"
+    return Decision(PresenceStep(name, kind), done)
+
+
+def _leave_out(name: str, why: str) -> Decision:
+    return Decision(None, f"left out: {why}", f"Column {shorten(name)} is left out: {why}.")
+
+
+def _all_match(words: Any, pattern: str) -> bool:
+    return first_match(words, pattern, matching=False) is None
+
+
+def _refuse_dates(name: str) -> TableError:
+    return TableError(
+        f"Column {shorten(name)} holds dates or times. Turn it into numbers with a meaning (an "
+        f"hour, a weekday, an age in days), or leave it out ({option('drop', name)})."
+    )
+
+
+def _refuse_words(present: Any, distinct: int, name: str) -> TableError:
+    numbers = pc.sum(pc.match_substring_regex(present, NUMBER)).as_py()
+    word = first_match(present, NUMBER, matching=False)
+    if word is not None and numbers > len(present) / 2:
+        return TableError(
+            f"Column {shorten(name)} holds numbers but also {shorten(word.value)}. Correct "
+            f"that or leave it empty, or leave the column out ({option('drop', name)})."
+        )
+    return TableError(
+        f"Column {shorten(name)} holds {distinct} different words in {len(present)} rows, too "
+        f"many for a category. If it is an id, say so ({option('id', name)}), else leave it out "
+        f"({option('drop', name)})."
+    )
+
+
+def _missing_name(name: str) -> str:
     return f"{name} is missing"

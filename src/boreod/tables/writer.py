@@ -1,31 +1,34 @@
 """Write tables: a whole file or none."""
 
+import errno
 import gzip
+import io
+import json
+import math
 import os
-import secrets
 import stat
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from boreod.tables.arrow import pa
-from boreod.tables.encoders import Encoder, make_encoder
-from boreod.tables.errors import TableError, writing
-from boreod.tables.formats import (
+from boreod.files import whole_file
+from boreod.tables.arrow import TableError, arrow_csv, pa, parquet, plain_batch, plain_schema
+from boreod.tables.locations import (
     STANDARD,
     SUFFIXES,
     TEXT_FORMATS,
     find_format,
     is_gzipped,
+    local_path,
+    refuse_address,
     refuse_name,
 )
-from boreod.tables.locations import local_path, refuse_address
 from boreod.tables.reader import FilePath
-from boreod.tables.sniffing import read_separator
-from boreod.text import listed
+from boreod.tables.separated import read_separator
+from boreod.text import listed, shorten
 
 
 class TableWriter:
@@ -72,15 +75,12 @@ class TableWriter:
         self._shown = "Standard output" if self.path == STANDARD else self.path
         self._format = _output_format(self.path, format)
         self._separator = read_separator(separator) if separator else None
-        self._target: str | None = None
-        self._part: str | None = None
         if self.path != STANDARD:
-            self._target = os.path.realpath(self.path)
-            check_target(self._target, self.path, list(inputs))
-        self._file: Any = None
-        self._packed: Any = None
-        self._encoder: Encoder | None = None
+            check_target(os.path.realpath(self.path), self.path, list(inputs))
+        self._stack = ExitStack()
+        self._encoder: Any = None
         self._schema: Any = None
+        self._text_schema: Any = None
 
     def write(self, batch: Any) -> None:
         """Write a pyarrow record batch; all must have the columns of the first."""
@@ -89,7 +89,8 @@ class TableWriter:
                 self._start(batch.schema)
             elif batch.schema != self._schema:
                 batch = self._adapted(batch)
-            assert self._encoder is not None
+            if self._text_schema is not None:
+                batch = plain_batch(batch, self._text_schema)
             self._encoder.write(batch)
         self.rows += batch.num_rows
 
@@ -103,36 +104,47 @@ class TableWriter:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            self._discard()
-            return
-        try:
+            with suppress(Exception):  # the file goes away, and the first error is the one to tell
+                self._stack.__exit__(kind, error, trace)
+        elif self._encoder is None:
+            raise TableError(f"There are no rows for {self.path}, so it was not written.")
+        else:
             with writing(self._shown):
-                self._finish()
-        except BaseException:
-            self._discard()
-            raise
+                self._stack.close()
 
     def _start(self, schema: Any) -> None:
         self._schema = schema
-        self._file = self._open()
-        sink = self._file
+        if self._format in TEXT_FORMATS:
+            self._text_schema = plain_schema(schema, "the table to write")
+        sink = self._open()
         if is_gzipped(self.path):
-            self._packed = sink = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0)
-        self._encoder = make_encoder(sink, schema, self._format, self._separator)
+            sink = self._stack.enter_context(gzip.GzipFile("", "wb", fileobj=sink, mtime=0))
+        self._encoder = self._make_encoder(sink)
+        self._stack.callback(self._encoder.close)
 
     def _open(self) -> Any:
-        if self._target is None:
+        if self.path == STANDARD:
             if sys.stdout is None:
                 raise TableError("There is no standard output to write to. Name a file.")
             sys.stdout.flush()
+            self._stack.callback(sys.stdout.buffer.flush)
             return sys.stdout.buffer
-        if _is_device(self._target):
-            return open(self._target, "wb")
-        folder, name = os.path.split(self._target)
-        part = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
-        file = open(part, "xb")  # noqa: SIM115  closed at the end
-        self._part = part
-        return file
+        if os.path.exists(self.path) and not stat.S_ISREG(os.stat(self.path).st_mode):
+            return self._stack.enter_context(open(self.path, "wb"))  # a pipe or device stays one
+        unfinished = self._stack.enter_context(whole_file(Path(self.path)))
+        return self._stack.enter_context(open(unfinished, "xb"))
+
+    def _make_encoder(self, sink: Any) -> Any:
+        if self._format == "jsonl":
+            return _JsonLines(sink)
+        if self._format in ("csv", "tsv"):
+            separator = self._separator or ("\t" if self._format == "tsv" else ",")
+            options = arrow_csv.WriteOptions(delimiter=separator)
+            return arrow_csv.CSVWriter(sink, self._text_schema, write_options=options)
+        file = pa.PythonFile(sink, mode="w")
+        if self._format == "parquet":
+            return parquet.ParquetWriter(file, self._schema)
+        return pa.ipc.new_file(file, self._schema)
 
     def _adapted(self, batch: Any) -> Any:
         missing = set(self._schema.names) ^ set(batch.schema.names)
@@ -151,30 +163,6 @@ class TableWriter:
                 f"A batch for {self.path} does not have the column types of the first: {error}"
             ) from None
 
-    def _finish(self) -> None:
-        if self._encoder is None:
-            raise TableError(f"There are no rows for {self.path}, so it was not written.")
-        self._encoder.close()
-        if self._packed is not None:
-            self._packed.close()
-        self._file.flush()
-        if self._target is not None:
-            self._file.close()
-        if self._part is not None:
-            os.replace(self._part, self._target or self.path)
-            self._part = None
-
-    def _discard(self) -> None:
-        """Close and remove what was written so far, whatever state it is in."""
-        for held in (self._encoder, self._packed, self._file if self._target else None):
-            with suppress(Exception):  # the file goes away, and the first error is the one to tell
-                if held is not None:
-                    held.close()
-        if self._part is not None:
-            with suppress(OSError):
-                os.unlink(self._part)
-            self._part = None
-
 
 def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int:
     """Write batches to a file and return the number of rows; on any error there is no file.
@@ -192,22 +180,6 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
         for batch in batches:
             writer.write(batch)
     return writer.rows
-
-
-def _output_format(path: str, asked: str | None) -> str:
-    found = find_format(path, asked)
-    if path == STANDARD:
-        found = found or "csv"
-        if found not in TEXT_FORMATS:
-            raise TableError(
-                f"Standard output can be csv, tsv or jsonl; got format {found!r}. Pass the name of "
-                "a file."
-            )
-    if found is None:
-        raise refuse_name(path)
-    if is_gzipped(path) and found not in TEXT_FORMATS:
-        raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
-    return found
 
 
 def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
@@ -242,6 +214,41 @@ def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
             )
 
 
+@contextmanager
+def writing(shown: str) -> Iterator[None]:
+    """Put what goes wrong with the disk into one sentence."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever reads has had enough, which is no fault of the table
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = "the disk is full. Free some space or write to another disk"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            reason = "this is not permitted. Choose another folder"
+        else:
+            reason = f"{error.strerror or error}. Choose another place"
+        raise TableError(
+            f"{shown} could not be written: {reason}. Nothing was left there."
+        ) from None
+
+
+def _output_format(path: str, asked: str | None) -> str:
+    found = find_format(path, asked)
+    if path == STANDARD:
+        found = found or "csv"
+        if found not in TEXT_FORMATS:
+            raise TableError(
+                f"Standard output can be csv, tsv or jsonl; got format {found!r}. Pass the name of "
+                "a file."
+            )
+    if found is None:
+        raise refuse_name(path)
+    if is_gzipped(path) and found not in TEXT_FORMATS:
+        raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
+    return found
+
+
 def _is_read_with(target: str, folder: str) -> bool:
     """Tell whether a file is in a folder, or a Parquet file in a folder of it."""
     parent = os.path.dirname(target)
@@ -253,6 +260,30 @@ def _is_same(target: str, source: str) -> bool:
     return os.path.exists(source) and os.path.samefile(target, source)
 
 
-def _is_device(path: str) -> bool:
-    """Tell whether a path is a pipe or device, which cannot be replaced by a file."""
-    return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+class _JsonLines:
+    """One object a row, missing values as null."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, batch: Any) -> None:
+        text = io.StringIO()
+        for row in batch.to_pylist():
+            cells = {name: _json_value(name, value) for name, value in row.items()}
+            text.write(json.dumps(cells, ensure_ascii=False, allow_nan=False, default=str))
+            text.write("\n")
+        self._file.write(text.getvalue().encode("utf-8"))
+
+    def close(self) -> None:
+        """Nothing comes at the end."""
+
+
+def _json_value(name: str, value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            return None
+        raise TableError(
+            f"JSON has no infinite numbers, but column {shorten(name)} holds one. "
+            "Write CSV or Parquet instead."
+        )
+    return value
