@@ -18,7 +18,7 @@ def measure(n: int) -> None:
     rows, labels = make_mixture(n)
     before = peak_memory()
     started = time.perf_counter()
-    BORE(random_state=0, verbose=True).fit(rows, labels)  # says what it expects
+    BORE(random_state=0).fit(rows, labels)
     print(time.perf_counter() - started, before, peak_memory())
 
 
@@ -32,8 +32,9 @@ def main() -> None:
         taken, before, peak = map(float, done.stdout.split())
         seconds.append(taken)
         memory.append(peak - before)
-        print(f"{n:9} {taken:9.1f} {1e6 * taken / n:10.0f} {peak:9.2f} {memory[-1]:9.2f}")
-        print(f"          forecast: {done.stderr.strip() or 'none'}", flush=True)
+        print(
+            f"{n:9} {taken:9.1f} {1e6 * taken / n:10.0f} {peak:9.2f} {memory[-1]:9.2f}", flush=True
+        )
     for what, values in (("time", seconds), ("memory", memory)):
         exponent = np.polyfit(np.log(SIZES), np.log(values), 1)[0]
         last = np.log(values[-1] / values[-2]) / np.log(SIZES[-1] / SIZES[-2])

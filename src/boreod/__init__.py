@@ -9,7 +9,6 @@ __all__ = [
     "BORE",
     "ColumnsLeftOutWarning",
     "Costs",
-    "InvertedLists",
     "ModelFileError",
     "OutlierRepresentation",
     "View",
@@ -22,7 +21,6 @@ __all__ = [
 if TYPE_CHECKING:
     from boreod import parallel
     from boreod.detector import BORE
-    from boreod.neighbors import InvertedLists
     from boreod.persistence import ModelFileError, load_model, save_model
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
@@ -33,7 +31,6 @@ _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
-    "InvertedLists": "boreod.neighbors",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",

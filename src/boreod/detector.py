@@ -15,9 +15,7 @@ from boreod.ensemble.training import Training, make_representation
 from boreod.parallel import count_rows, gather_column, gather_rows, is_collection, plain_interrupts
 from boreod.parameters import check_parameters
 from boreod.prediction import Predicting
-from boreod.representation.forecast import check_reading
-from boreod.representation.lookahead import Bagging
-from boreod.representation.memory import available_memory
+from boreod.representation.memory import available_memory, check_reading
 from boreod.representation.scaling import SCALERS, MinMax
 from boreod.validation import INLIER, OUTLIER, all_or_nothing, read_labels, read_rows, read_seed
 
@@ -37,7 +35,7 @@ class BORE(ClassifierMixin, Predicting):
         are cheap.
     neighbors
         How neighbors are searched, see :mod:`boreod.neighbors.backends`; ``"auto"`` leaves it to
-        the representation, which is exact as long as that is affordable.
+        the representation, which is exact.
     reference_size
         Learn from so many rows: all labelled outliers and a sample of the others. None for all.
     reference_sampling
@@ -100,7 +98,7 @@ class BORE(ClassifierMixin, Predicting):
     threshold_
         Probability above which ``predict`` says outlier.
     recall_
-        What approximate searches found of the true neighbors, by view; empty if all are exact.
+        What a search of another library found of the true neighbors, by view; empty if exact.
     columns_
         Names of the columns in use.
     costs_
@@ -261,9 +259,8 @@ class BORE(ClassifierMixin, Predicting):
         representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
         bags = draw_bags(outliers, inliers, len(rows), self.n_estimators, self.share, seeds[1])
-        bagging = Bagging(*bags.rows.shape)
         names = [str(name) for name in _check_feature_names_in(self)]
-        table = representation.fit_compute(points, names, bagging)
+        table = representation.fit_compute(points, names, len(bags.rows))
         ranges = rows.min(axis=0), rows.max(axis=0)
         self.seen_ = SeenRows(names, *ranges, None, codes, self._input_scaler is not None)
         scaler = SCALERS[self.scaling]().fit(table)

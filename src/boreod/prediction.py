@@ -154,7 +154,7 @@ class Predicting(Budgeted):
 
     @property
     def recall_(self) -> dict[str, Recall]:
-        """What approximate searches found of the true neighbors, by view."""
+        """What a search of another library found of the true neighbors, by view."""
         check_is_fitted(self)
         return self.representation_.recall_
 

@@ -88,7 +88,7 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
 
     from table_model.desk import FEW
 
-    from boreod.representation.forecast import MemoryForecastError
+    from boreod.representation.memory import NotEnoughMemoryError
     from boreod.table_model import TableModel, fit_table
 
     few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1}
@@ -98,7 +98,7 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
             warnings.simplefilter("ignore", UserWarning)
             roles = {"label": "fraud", "ids": ["id"], "reading": reading, "random_state": 0}
             model = fit_table(str(table), **roles, **few)
-    except (ValueError, OSError, MemoryForecastError) as error:
+    except (ValueError, OSError, NotEnoughMemoryError) as error:
         check_sentence(str(error))
         check_folder(output, [])
         return REFUSED

@@ -1,22 +1,19 @@
-"""As many threads work as were asked for: linear algebra and faiss do not bring their own."""
+"""As many threads work as were asked for: linear algebra does not bring its own."""
 
 import threading
 
-import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 import boreod.ensemble.heads
 import boreod.neighbors.graph
-from boreod import BORE, InvertedLists, OutlierRepresentation
+from boreod import BORE, OutlierRepresentation
 
 FEW = OutlierRepresentation(["knn", "lof"], [5, 10])
 
 
 def blas_threads():
-    """Return the threads of linear algebra; faiss has its own, a number for every thread."""
-    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return {pool["num_threads"] for pool in pools if "faiss" not in pool["filepath"]}
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 @pytest.fixture
@@ -47,23 +44,3 @@ def test_a_fit_keeps_to_its_threads(jobs, watched, labelled):
     assert max(watched["ours"]) - own <= jobs - 1  # the calling thread works too
     assert blas_threads() == before
     assert threading.active_count() == own
-
-
-def test_faiss_keeps_to_the_calling_thread():
-    faiss = pytest.importorskip("faiss")
-    before = faiss.omp_get_max_threads()
-    rows = np.random.default_rng(0).normal(size=(3000, 4))
-    used = []
-    search = faiss.IndexIVFFlat.search_preassigned
-
-    def watch(*args, **options):
-        used.append(faiss.omp_get_max_threads())
-        return search(*args, **options)
-
-    faiss.IndexIVFFlat.search_preassigned = watch
-    try:
-        OutlierRepresentation(["knn"], [5], neighbors=InvertedLists(), n_jobs=2).fit(rows)
-    finally:
-        faiss.IndexIVFFlat.search_preassigned = search
-    assert set(used) == {1}
-    assert faiss.omp_get_max_threads() == before

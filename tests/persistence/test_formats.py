@@ -1,10 +1,9 @@
-"""What model files hold besides columns and bags: samples, approximate search, prices."""
+"""What model files hold besides columns and bags: samples, prices."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
-from boreod import BORE, InvertedLists, OutlierRepresentation
+from boreod import BORE, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
 
 
@@ -31,29 +30,6 @@ def test_a_sample_is_remembered(tmp_path):
         assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
 
 
-def test_inverted_lists_come_back_with_their_recall(tmp_path):
-    pytest.importorskip("faiss")
-    X, y = clusters(3000)
-    few = OutlierRepresentation(["knn", "lof", "odin"], [5, 20])
-    settings = InvertedLists(n_lists=40, n_probe=16, min_recall=0.9)
-    model = BORE(few, neighbors=settings, n_estimators=20, random_state=0).fit(X, y)
-    graph = model.representation_.fitted_columns_.views[0].scored.graph
-    assert graph.recall.isolated >= 0.99
-    save_model(model, tmp_path / "lists.boreod")
-    loaded = load_model(tmp_path / "lists.boreod")
-    same = loaded.representation_.fitted_columns_.views[0].scored.graph
-    assert same.recall == graph.recall
-    assert same.backend.settings == graph.backend.settings
-    assert loaded.neighbors == settings
-    new, _ = clusters(200, seed=1)
-    for rows in (new, X[:200]):
-        assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
-    narrow = model.within("20us", costs="measured:shared")
-    save_model(narrow, tmp_path / "narrow.boreod")
-    loaded = load_model(tmp_path / "narrow.boreod")
-    assert_array_equal(loaded.predict_proba(new), narrow.predict_proba(new))
-
-
 def test_prices_of_columns_that_were_not_bought(tmp_path):
     X, y = clusters(600)
     few = OutlierRepresentation(["knn", "lof"], [5, 10], ["full", "sample:50"])
@@ -74,5 +50,5 @@ def test_a_search_of_another_library_cannot_be_stored(tmp_path):
     X, y = clusters(400)
     few = OutlierRepresentation(["knn"], [5])
     model = BORE(few, neighbors=KNeighborsTransformer(), n_estimators=20, random_state=0).fit(X, y)
-    with pytest.raises(ModelFileError, match="KNeighborsTransformer"):
+    with pytest.raises(ModelFileError, match="object of another library"):
         save_model(model, tmp_path / "foreign.boreod")

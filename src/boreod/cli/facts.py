@@ -74,12 +74,6 @@ def print_training(facts: dict[str, Any]) -> None:
             f"They are all labelled outliers and a sample of the other rows of a table of "
             f"{training['table_rows']} rows."
         )
-    for search in facts["searches"]:
-        where = f" in the view {cell(search['view'])}" if search["view"] else ""
-        typer.echo(
-            f"Approximate search{where}: it finds {search['random']:.2%} of "
-            f"the neighbors, {search['isolated']:.2%} of those of the most isolated rows."
-        )
     if training["auc"] is None:
         typer.echo("Out of bag: too few labelled rows to judge.")
     else:

@@ -62,9 +62,7 @@ def fit(
         int | None,
         typer.Option(min=2, help="Learn from so many rows: all outliers and a sample of others."),
     ] = None,
-    neighbors: Annotated[
-        str, typer.Option(help="Search: auto, brute, tree, faiss-flat or faiss-ivf.")
-    ] = "auto",
+    neighbors: Annotated[str, typer.Option(help="Search: auto, brute or tree.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
     separator: Separator = None,

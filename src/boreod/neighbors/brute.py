@@ -5,8 +5,6 @@ the candidates then show that the k nearest lie below that; where ties left no r
 candidates, the cells of the table that are near enough are searched again in float64.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +28,6 @@ class BruteForce:
     """
 
     name = "brute"
-    exact: ClassVar[bool] = True
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric

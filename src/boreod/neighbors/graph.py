@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.neighbors.backends import Backend, is_exact, make_backend
+from boreod.neighbors.backends import Backend, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
+from boreod.neighbors.foreign import ForeignSearch, Recall
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
 from boreod.neighbors.metrics import METRICS, embed
-from boreod.neighbors.recall import Recall, check_recall, measure_recall
 from boreod.parallel import Engine
 
 LARGE_TABLE = 20_000  # rows whose descriptions do not fit into the cache
@@ -51,7 +51,7 @@ class NeighborGraph:
     Attributes
     ----------
     recall
-        What an approximate search found of the true neighbors; None for an exact one.
+        What a search of another library found of the true neighbors; None for our own.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class NeighborGraph:
         distances = self.lists[0]
         self._radii = {ks: np.ascontiguousarray(distances[:, [k - 1 for k in ks]])}
         self._inverse = self._turn_around()
-        self.recall = None if is_exact(self.backend) else self._prove(self.backend)
+        self.recall: Recall | None = None
+        if isinstance(self.backend, ForeignSearch):
+            self.recall = self.backend.check_recall(self.k, self.radii((self.k,))[:, 0])
 
     @classmethod
     def restore(
@@ -84,20 +86,15 @@ class NeighborGraph:
         reverse_k: int,
         metric: str,
         neighbors: Any,
-        search_k: int,
-        recall: Recall | None,
         radii: dict[Ks, NDArray],
     ) -> "NeighborGraph":
-        """Return a graph that finds neighbors of new rows, from some k-distances of its own.
-
-        ``search_k`` is the largest k that it was built for, which may not be in use any more.
-        """
+        """Return a graph that finds neighbors of new rows, from some k-distances of its own."""
         graph = object.__new__(cls)
         graph.metric, graph.dimension = METRICS[metric], points.shape[1]
         graph.reference = embed(points, graph.metric)
         graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
-        graph.backend = make_backend(neighbors, graph.reference, graph.metric, search_k)
-        graph.lists, graph._radii, graph.recall = None, radii, recall
+        graph.backend = make_backend(neighbors, graph.reference, graph.metric, graph.k)
+        graph.lists, graph._radii, graph.recall = None, radii, None
         return graph
 
     def radii(self, ks: Ks) -> NDArray:
@@ -226,16 +223,9 @@ class NeighborGraph:
             "neighbor search",
             [_Search(self.backend, self.reference, self._distinct, self.k, self.reverse_k)],
         )
-        self._lists_miss_some = any(ties) or not is_exact(self.backend)
+        self._lists_miss_some = any(ties) or isinstance(self.backend, ForeignSearch)
         copy_lists(distances, indices, self._distinct[self._place])
         return distances, indices
-
-    def _prove(self, backend: Any) -> Recall:
-        """Measure what an approximate search found, and refuse it if that is too little."""
-        radii = self.radii((self.k,))[:, 0]
-        recall = measure_recall(backend, self.reference, self.metric, self.k, radii, seed=0)
-        check_recall(recall, backend.min_recall, backend.name)
-        return recall
 
     def _turn_around(self) -> tuple[NDArray, NDArray, NDArray] | None:
         """Return the reverse neighbors of all rows, None if some lists end in ties.

@@ -19,13 +19,14 @@ from boreod.compiled import compiled, unset
 from boreod.neighbors.cells import Cells
 from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
 from boreod.neighbors.ordering import bring_first, largest
-from boreod.neighbors.rounded import find_range
 
 TILE = 256  # rows of a cell, which meet the rows of a block together
 NEAR = 4  # cells that give a first limit
 UNIT = 2.0**-24  # relative rounding error of float32
 UNDERFLOW = 1e-17  # of a float32 distance in a table scaled to 1
 ROUNDED = 1.0 + 2.0**-20  # more than a few float32 operations lose
+CENTER_ROWS = 1024  # rows that give the center of the table
+MIN_EXTENT = 1e-140  # of a table
 
 
 class RoughTable:
@@ -42,7 +43,12 @@ class RoughTable:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
         self.cells = Cells.of(points, TILE)
-        self.center, self.scale = find_range(points)
+        # Rows of a table are often sorted, so the sample is spread over all of it.
+        self.center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
+        sides = np.maximum(points.max(axis=0) - self.center, self.center - points.min(axis=0))
+        # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
+        # must not look large in float32.
+        self.scale = max(float(sides.max()), MIN_EXTENT)
         self.columns = unset(points.T.shape, np.float32)
         for column, center in enumerate(self.center):  # one at a time: a whole copy is large
             values = points[self.cells.order, column]

@@ -9,8 +9,6 @@ Reverse neighbors are found in the same tree: a node whose box is farther away t
 radius inside cannot hold one.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +32,6 @@ class KDTree:
     """
 
     name = "tree"
-    exact: ClassVar[bool] = True
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric

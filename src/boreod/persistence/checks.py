@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from math import isclose
 
-from boreod.neighbors import BACKENDS, METRICS, is_exact
+from boreod.neighbors import BACKENDS, METRICS
 from boreod.persistence.errors import ModelFileError
 from boreod.persistence.layout import expected_tensors, n_bytes, score_of
 from boreod.persistence.manifest import (
@@ -84,7 +84,6 @@ def _check_views(manifest: Manifest) -> None:
         where = f"representation.views.{number}"
         _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
         _require(view.metric in METRICS and view.backend in BACKENDS, where)
-        _check_lists(view, view.rows or rows, f"{where}.lists")
         distinct = sorted(set(view.columns))
         _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
         inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
@@ -92,17 +91,6 @@ def _check_views(manifest: Manifest) -> None:
         _require(len(view.scores) > 0, f"{where}.scores")
         for stored in view.scores:
             _check_score(stored, view.rows or rows, f"{where}.scores")
-
-
-def _check_lists(view: StoredView, rows: int, where: str) -> None:
-    lists, exact = view.lists, is_exact(BACKENDS[view.backend])
-    _require((lists is None) == exact, where)
-    if lists is None:
-        return
-    _require(view.metric != "manhattan", where)
-    _require(1 <= lists.n_probe <= lists.n_lists <= rows and 1 <= lists.k < rows, where)
-    shares = (lists.min_recall, lists.recall.random, lists.recall.isolated)
-    _require(all(0.0 <= share <= 1.0 for share in shares), where)
 
 
 def _check_score(stored: StoredScore, rows: int, where: str) -> None:

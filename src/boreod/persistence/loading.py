@@ -12,7 +12,7 @@ from boreod.ensemble.ensemble import Ensemble
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.reference import Shares
-from boreod.neighbors import InvertedLists, KnownRows, NeighborGraph
+from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.parallel import Threads
 from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
@@ -143,15 +143,8 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
-    # exact searches agree to the bit, and brute force needs no other package
-    search: Any = "brute" if stored.backend == "faiss-flat" else stored.backend
-    k, recall = ks[-1], None
-    if stored.lists is not None:
-        lists = stored.lists
-        search = InvertedLists(lists.n_lists, lists.n_probe, lists.min_recall)
-        k, recall = lists.k, lists.recall
     graph = NeighborGraph.restore(
-        points, ks, reverse_k, space.metric, search, k, recall, {with_radii: radii}
+        points, ks, reverse_k, space.metric, stored.backend, {with_radii: radii}
     )
     scores = [
         _score(stored, number, arrays, f"{prefix}.{number}") for number in range(len(stored.scores))

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from boreod.files import __version__
 from boreod.files import typed_json as read
-from boreod.neighbors import Recall
 from boreod.persistence.errors import ModelFileError
 from boreod.text import shorten
 
@@ -24,29 +23,14 @@ class StoredScore:
 
 
 @dataclass(frozen=True)
-class StoredLists:
-    """Inverted lists of an approximate search, the k they were made for, and how good they are."""
-
-    n_lists: int
-    n_probe: int
-    min_recall: float
-    k: int
-    recall: Recall
-
-
-@dataclass(frozen=True)
 class StoredView:
-    """A neighbor space in use.
-
-    ``rows`` is None if all reference rows are its own, ``lists`` is None if its search is exact.
-    """
+    """A neighbor space in use; ``rows`` is None if all reference rows are its own."""
 
     name: str
     columns: list[int]
     metric: str
     rows: int | None
     backend: str
-    lists: StoredLists | None
     scores: list[StoredScore]
 
 

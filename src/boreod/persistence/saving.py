@@ -15,7 +15,7 @@ from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.training import Training
 from boreod.files import __version__
 from boreod.metrics import auc, average_precision
-from boreod.neighbors import InvertedLists, NeighborGraph
+from boreod.neighbors import BACKENDS
 from boreod.persistence.errors import ModelFileError, NotStored
 from boreod.persistence.layout import (
     ISOLATION,
@@ -33,7 +33,6 @@ from boreod.persistence.manifest import (
     StoredBags,
     StoredClasses,
     StoredCosts,
-    StoredLists,
     StoredRepresentation,
     StoredScore,
     StoredSelection,
@@ -165,33 +164,21 @@ def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
                 f"The score {s.label!r} is {shorten(s.definition)}, which is none of boreod's own, "
                 "and a model file holds no code. Use a score of the registry and fit again."
             )
+    if scored.graph.backend.name not in BACKENDS:
+        raise ModelFileError(
+            "Neighbors are searched by an object of another library, which a model file cannot "
+            "store without pickle. Fit with neighbors='auto'."
+        )
     return StoredView(
         name=scored.space.name,
         columns=scored.space.columns.tolist(),
         metric=scored.space.metric,
         rows=None if rows is None else len(rows),
         backend=scored.graph.backend.name,
-        lists=_describe_lists(scored.graph),
         scores=[
             StoredScore(s.label, s.definition.name, s.definition.parameters(), list(s.ks))
             for s in scored.scores
         ],
-    )
-
-
-def _describe_lists(graph: NeighborGraph) -> StoredLists | None:
-    """Return what gives the same approximate search again; None for an exact one."""
-    if graph.recall is None:
-        return None
-    backend: Any = graph.backend
-    if not isinstance(backend.settings, InvertedLists):
-        raise ModelFileError(
-            f"Neighbors are searched by {shorten(backend.settings.search)}, an object of another "
-            "library, which a model file cannot store without pickle. Fit with neighbors='auto' or "
-            "'faiss-ivf'."
-        )
-    return StoredLists(
-        backend.n_lists, backend.n_probe, float(backend.min_recall), graph.recall.k, graph.recall
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from boreod.files import typed_json as read
-from boreod.neighbors import InvertedLists
 from boreod.persistence.errors import ModelFileError
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import View
@@ -48,8 +47,6 @@ def _encode_object(name: str, value: Any) -> Any:
         return {"score class": value.name}
     if isinstance(value, Score) and is_registered(value):
         return {"score": [value.name, value.parameters()]}
-    if isinstance(value, InvertedLists):
-        return {"inverted lists": {part: encode(name, item) for part, item in vars(value).items()}}
     if isinstance(value, View):
         parts = vars(value)
         return {"view": {part: encode(name, item) for part, item in parts.items()}}
@@ -137,7 +134,6 @@ _KINDS: dict[str, Any] = {
     "dict": _pairs,
     "score class": _score_class,
     "score": _score,
-    "inverted lists": lambda content: InvertedLists(**_decode_all(content)),
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
     "representation": lambda content: make_estimator(OutlierRepresentation, _object(content)),

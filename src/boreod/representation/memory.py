@@ -1,15 +1,147 @@
-"""How much memory this process may still take.
+"""The memory that a fit takes, and what this process may still have: asked before long work.
 
-The system knows what is free; a container or a job of a batch system may be allowed less, which
-only its control group (cgroup) tells. Both versions of these are read, with all groups above.
+What a fit takes is counted, array by array, from the numbers of rows, columns and ks. Detectors of
+other libraries, classifiers in the place of logistic regression, the choice of columns for a budget
+and compiled code (about 70 MB once in a process) are not counted.
+
+What is left: the system knows what is free; a container or a job of a batch system may be allowed
+less, which only its control group (cgroup) tells. Both versions of these are read, with all groups
+above.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from boreod.representation.plan import PlannedScore
+from boreod.representation.views import Space
+from boreod.text import show_bytes
+
+# Bytes per value of a reference row that the search holds beside it: float32 columns or a tree.
+# "auto" chooses one of these two later; others hold the most.
+SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
+GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
+COPIES = 3  # of a table: as it is read, as columns, as rows of numbers
+THREAD_BYTES = 6_000_000  # of one thread: blocks of rows, buffers of linear algebra
+MEMORY_MARGIN = 0.65  # share of what is left that is proposed: small tables take a little more
+MIN_PROPOSED = 1000  # rows
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+Views = Sequence[tuple[Space, list[PlannedScore]]]
+
+
+class NotEnoughMemoryError(MemoryError):
+    """A table or its fit would take more memory than there is."""
+
+
+def check_fit(
+    n_rows: int, n_columns: int, views: Views, backend: object, n_threads: int, n_bags: int
+) -> None:
+    """Raise if a fit will not fit into memory, and say what would.
+
+    Parameters
+    ----------
+    n_rows, n_columns
+        Of the table.
+    views
+        Neighbor spaces with the scores planned in them.
+    backend
+        The search that was asked for.
+    n_threads
+        Number of threads.
+    n_bags
+        Number of bags, 0 if nothing is learned.
+    """
+    available = available_memory()
+    needed = count_fit_memory(n_rows, n_columns, views, backend, n_threads, n_bags)
+    if needed <= available:
+        return
+    size = _largest_size(n_rows, MEMORY_MARGIN * available / needed)
+    raise NotEnoughMemoryError(
+        f"A fit of {n_rows} rows with {n_columns + _count_scores(views)} columns takes about "
+        f"{show_bytes(needed)}, and {show_bytes(available)} are left, so it would not fit into "
+        f"memory. Learn from a sample, reference_size={size} (--reference-size {size}), or compute "
+        "fewer `scores` or `ks`; a budget does not help, because it is chosen after the fit."
+    )
+
+
+def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
+    """Raise if a table that is elsewhere cannot even be brought here.
+
+    Parameters
+    ----------
+    n_rows, n_bytes
+        Rows, and bytes of their values, known or seen so far.
+    available
+        Bytes that may be taken.
+    """
+    needed = COPIES * n_bytes
+    if needed > available:
+        # the fit itself needs memory, too
+        size = _largest_size(n_rows, MEMORY_MARGIN * available / needed / COPIES)
+        raise NotEnoughMemoryError(
+            f"The table does not fit into memory: {n_rows} rows take about {show_bytes(needed)} to "
+            f"be read, and {show_bytes(available)} are left. Learn from a sample: "
+            f"reference_size={size} (--reference-size {size})."
+        )
+
+
+def _largest_size(n_rows: int, share: float) -> int:
+    """Return a round number of rows that is at most this share of them, but not very few."""
+    sizes = [digits * 10**power for power in range(2, 12) for digits in (10, 15, 20, 30, 50, 70)]
+    return max((size for size in sizes if size <= share * n_rows), default=MIN_PROPOSED)
+
+
+def count_fit_memory(
+    n_rows: int, n_columns: int, views: Views, backend: object, n_threads: int, n_bags: int
+) -> int:
+    """Return the bytes that a fit takes at the moment when most are held.
+
+    Parameters
+    ----------
+    n_rows, n_columns, views, backend, n_threads, n_bags
+        As in :func:`check_fit`.
+    """
+    n_scores = _count_scores(views)
+    held, lists = 16 * n_rows, 0  # hashes of the rows; more follows with every view
+    for space, plan in views:
+        size = n_rows if space.rows is None else len(space.rows)
+        held += size * _bytes_to_keep(len(space.columns), plan, backend)
+        lists = max(lists, size * _bytes_of_lists(plan))
+    scores, table = 8 * n_rows * n_scores, 8 * n_rows * (n_scores + n_columns)
+    # log-odds, probabilities, a temporary of their size, and three out-of-bag masks
+    bags = (3 * 8 + 3) * n_rows * n_bags
+    # What is gone stays with the process if it was in small arrays: the scores when bags are drawn,
+    # and a copy of all inliers when log-odds come.
+    columns_at_once = max((len(p.ks) for _, plan in views for p in plan), default=0)
+    gone = scores if 8 * n_rows * columns_at_once < GIVEN_BACK else 0
+    copy_and_bags = table + bags if table < GIVEN_BACK else max(table, bags)
+    moments = [lists + scores, scores + table + 8 * n_rows * n_columns]
+    if n_bags:
+        moments.append(gone + 2 * table + copy_and_bags)
+    return held + max(moments) + n_threads * THREAD_BYTES
+
+
+def _count_scores(views: Views) -> int:
+    return sum(len(p.ks) for _, plan in views for p in plan)
+
+
+def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: object) -> int:
+    """Return the bytes of one reference row that a fitted view remembers."""
+    rows = 8 * n_columns + 16  # as the metric wants them, and who is whose copy
+    bytes_per_value = SEARCH_BYTES.get(backend, 12) if isinstance(backend, str) else 12
+    search = bytes_per_value * n_columns + 8
+    radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
+    frozen = 8 * sum(
+        len(p.ks) * len(p.definition.descriptions) for p in plan if p.definition.compares()
+    )
+    return rows + search + radii + frozen
+
+
+def _bytes_of_lists(plan: list[PlannedScore]) -> int:
+    """Return the bytes of one reference row that only its own scores need."""
+    reverse = max((p.ks[-1] for p in plan if p.definition.reads == "reverse"), default=0)
+    return 12 * (max(p.ks[-1] for p in plan) + reverse) + 16
 
 
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:

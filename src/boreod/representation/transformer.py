@@ -4,7 +4,7 @@ After Micenková, McWilliams, Assent: Learning representations for outlier detec
 """
 
 import copy
-import warnings
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,17 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.neighbors import KnownRows, Recall, RecallError, check_backend
-from boreod.parallel import Engine, current_engine, plain_interrupts
+from boreod.neighbors import KnownRows, Recall, check_backend
+from boreod.parallel import Engine, Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns, KnownView
-from boreod.representation.lookahead import Bagging, SearchWarning, look_ahead, tell_recall
+from boreod.representation.memory import check_fit
 from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import resolve_views
 from boreod.scores.foreign import ForeignDetector
+from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
-NO_BAGS = Bagging()
+CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
+CHECKED_VALUES = 5_000_000  # few rows may have very many columns
 
 
 class OutlierRepresentation(TransformerMixin, BaseEstimator):
@@ -49,10 +51,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         Whether the raw columns come first.
     neighbors
         How neighbors are searched: ``"auto"`` for the faster of the exact ``"brute"`` and
-        ``"tree"`` on a pilot, ``"faiss-flat"`` (exact), ``"faiss-ivf"`` or
-        :class:`boreod.InvertedLists` (approximate), or an object like scikit-learn's
-        ``KNeighborsTransformer``. An approximate search is refused if it misses too many neighbors
-        of isolated rows.
+        ``"tree"`` on some rows, or an object like scikit-learn's ``KNeighborsTransformer``, which
+        is refused if it misses too many neighbors of isolated rows.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -211,7 +211,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
     @property
     def recall_(self) -> dict[str, Recall]:
-        """What approximate searches found of the true neighbors, by view."""
+        """What a search of another library found of the true neighbors, by view."""
         check_is_fitted(self)
         graphs = {v.scored.space.name: v.scored.graph for v in self.fitted_columns_.views}
         return {name: g.recall for name, g in graphs.items() if g.recall is not None}
@@ -221,9 +221,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             points = read_rows(self, X, fitting=True)
             return self.fit_compute(points, _check_feature_names_in(self))
 
-    def fit_compute(
-        self, points: NDArray, names: Sequence[str], bagging: Bagging = NO_BAGS
-    ) -> NDArray:
+    def fit_compute(self, points: NDArray, names: Sequence[str], n_bags: int = 0) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
         Parameters
@@ -232,8 +230,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             Float64 rows in C order, not to be changed afterwards.
         names
             Names of their columns.
-        bagging
-            What is learned afterwards, for the forecast of time and memory.
+        n_bags
+            Number of bags that are learned afterwards, which take memory, too.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -252,22 +250,19 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             plan, left_out = make_plan(requests, ks, size, space.name)
             self.left_out_ += left_out
             planned += [(space, plan)] if plan else []
-        search = look_ahead(points, planned, self.neighbors, engine, bagging)
+        if len(points) >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
+            n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
+            check_fit(len(points), len(raw), planned, self.neighbors, n_threads, n_bags)
         views: list[KnownView] = []
         scores: list[list[NDArray]] = []
         everywhere = KnownRows(points)
         for space, plan in planned:
             known = everywhere if space.rows is None else KnownRows(points[space.rows])
             # samples are small: nothing is saved there by missing neighbors
-            how = search if space.rows is None else "auto"
-            try:
-                scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
-            except RecallError as error:
-                if how == self.neighbors:
-                    raise
-                warnings.warn(f"{error} It is searched exactly now.", SearchWarning, stacklevel=4)
-                scored, of_reference = ScoredView.fit(known.rows, space, plan, "brute", engine)
-            tell_recall(scored.graph, space.name)
+            how = self.neighbors if space.rows is None else "auto"
+            scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
+            if scored.graph.recall is not None:
+                print(f"{shorten(how)} {scored.graph.recall}.", file=sys.stderr)  # noqa: T201
             views.append(KnownView(scored, known, scored.isolation_of_reference()))
             scores.append(_spread(views[-1], of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])

@@ -28,7 +28,6 @@ def describe(model: TableModel) -> dict[str, Any]:
         "label": model.label,
         "ids": list(model.ids),
         "training": asdict(stored.training),
-        "searches": _searches(detector),
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(detector),
@@ -59,11 +58,6 @@ def _novelty(detector: Any) -> dict[str, float] | None:
         return None
     seen = detector.seen_
     return {"usual_distance": seen.usual, "novel_beyond": seen.limit}
-
-
-def _searches(detector: Any) -> list[dict[str, Any]]:
-    """Return view and recall of every approximate search."""
-    return [{"view": name, **asdict(recall)} for name, recall in detector.recall_.items()]
 
 
 def _columns(detector: Any) -> list[dict[str, Any]]:

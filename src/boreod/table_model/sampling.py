@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from boreod.detector import BORE
 from boreod.ensemble.reference import Shares
 from boreod.parallel import Progress
-from boreod.representation.forecast import check_reading
-from boreod.representation.memory import available_memory
+from boreod.representation.memory import available_memory, check_reading
 from boreod.tables import TableError, open_table, read_label_column
 from boreod.tables.arrow import pa, pc
 from boreod.tables.locations import is_address

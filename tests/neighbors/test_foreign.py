@@ -1,4 +1,7 @@
-"""Searches of other libraries: good ones, careless ones and wrong ones."""
+"""Searches of other libraries: good ones, careless ones and wrong ones, and how they are judged.
+
+Recall is compared with numbers found by hand.
+"""
 
 import pickle
 
@@ -9,19 +12,15 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from boreod.neighbors import (
-    ForeignNeighbors,
-    RecallError,
-    check_recall,
-    is_exact,
-    make_backend,
-    measure_recall,
-)
+from boreod import OutlierRepresentation
+from boreod.neighbors import ForeignNeighbors, NeighborGraph, Recall, RecallError, make_backend
 from boreod.neighbors.brute import BruteForce
+from boreod.neighbors.foreign import measure_recall, most_isolated
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.parallel import Threads
 
 K = 12
+LINE = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 20.0])[:, np.newaxis]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,6 @@ def test_exact_candidates_give_exact_neighbors(points, kind, metric):
     grid = embed(np.round(points * 2), METRICS[metric])
     backend = make_backend(search, grid, METRICS[metric], K)
     assert backend.name == "foreign"
-    assert not is_exact(backend)
     distances, _ = backend.nearest(grid, K)
     assert_array_equal(distances, BruteForce(grid, METRICS[metric]).nearest(grid, K)[0])
     scattered = embed(points, METRICS[metric])
@@ -117,13 +115,54 @@ def test_too_few_neighbors_are_completed_exactly(points):
     assert all(len(set(row)) == K for row in indices.tolist())
 
 
-def test_wrong_search_is_found_out(points):
+def test_isolated_rows_are_exact_whatever_is_proposed(points):
+    """Also new rows from elsewhere, whose neighbors are all far away."""
     backend = make_backend(Wrong(), points, 0, K)
     radii = backend.nearest(points, K + 1)[0][:, -1]
-    recall = measure_recall(backend, points, 0, K, radii, seed=0)
-    assert recall.random < 0.5
-    with pytest.raises(RecallError, match=r"'foreign' found 0.* must be at least 0.99"):
-        check_recall(recall, backend.min_recall, backend.name)
+    assert_same_as_brute_force(backend, points[most_isolated(radii)[:5]], K)
+    assert_same_as_brute_force(backend, np.full((3, 4), 40.0), K)
+
+
+def test_short_lists_begin_long_ones(points):
+    """Training rows are searched one deeper than new rows; both must see the same."""
+    backend = make_backend(Wrong(), points, 0, K)
+    long, short = (backend.nearest(points, k) for k in (K + 2, K + 1))
+    assert_array_equal(long[0][:, :-1], short[0])
+    assert_array_equal(long[1][:, :-1], short[1])
+
+
+def test_wrong_search_is_refused_with_its_figures(points):
+    settings = (points, (5, K), K, "euclidean")
+    with pytest.raises(RecallError, match=r"Wrong\(\) found 0\.\d+ of ") as said:
+        NeighborGraph(*settings, Wrong(), Threads(1))
+    for part in (
+        "both must be at least 0.99.",
+        f"the {K} nearest",
+        "most isolated",
+        "min_recall",
+        "'auto'",
+    ):
+        assert part in str(said.value)
+    recall = NeighborGraph(*settings, ForeignNeighbors(Wrong(), 0.05), Threads(1)).recall
+    assert 0.05 <= recall.random < 0.5
+
+
+def test_recall_is_told_and_kept(points, capsys):
+    search = NearestNeighbors()
+    views = ("full", "sample:300")
+    model = OutlierRepresentation(["knn"], [5], views=views, neighbors=search).fit(points)
+    assert model.recall_ == {"": Recall(1.0, 1.0, 10)}  # samples are searched exactly
+    assert capsys.readouterr().err == (
+        "NearestNeighbors() found 1.0000 of the 10 nearest neighbors of random rows and 1.0000 of "
+        "those of the most isolated rows.\n"
+    )
+    assert OutlierRepresentation(["knn"], [5]).fit(points).recall_ == {}
+
+
+def test_training_rows_come_back_as_they_were(points):
+    for search in (NearestNeighbors(), ForeignNeighbors(Wrong(), 0.05)):
+        model = OutlierRepresentation(["knn", "lof", "odin"], [5], neighbors=search)
+        assert_array_equal(model.fit_transform(points), model.transform(points))
 
 
 def test_reverse_neighbors_are_exact(points):
@@ -157,9 +196,7 @@ def test_survives_pickling(points):
         assert_same_as_brute_force(copy, points, K)
 
 
-def test_how_good_it_must_be(points):
-    search = ForeignNeighbors(Wrong(), min_recall=0.1)
-    assert make_backend(search, points, 0, K).min_recall == 0.1
+def test_settings_that_cannot_be():
     with pytest.raises(ValueError, match="`min_recall` must be a number from 0 to 1; got 'high'"):
         ForeignNeighbors(Wrong(), min_recall="high")
     with pytest.raises(ValueError, match=r"must have `fit` and `kneighbors`.*got 3"):
@@ -172,7 +209,7 @@ def test_dense_graph_is_refused(points):
             return np.ones((len(X), self.n_neighbors))
 
     with pytest.raises(ValueError, match=r"must return a sparse graph.*got ndarray"):
-        make_backend(Dense(), points[:40], 0, 3).nearest(points[1:2], 3)
+        make_backend(Dense(), points[:40], 0, 3)
 
 
 def test_lists_of_another_shape_are_refused(points):
@@ -181,4 +218,72 @@ def test_lists_of_another_shape_are_refused(points):
             return None, np.zeros(len(X))
 
     with pytest.raises(ValueError, match=r"row numbers for each of 5 rows; got .* shape \(5,\)"):
-        make_backend(Flat(), points, 0, K).find_candidates(points[:5], 3)
+        make_backend(Flat(), points[:5], 0, 3)
+
+
+class Forgetful(BruteForce):
+    """Never finds the row it is told to forget."""
+
+    forgotten = 1
+
+    def nearest(self, rows, k):
+        distances, indices = super().nearest(rows, len(self.points))
+        keep = indices != self.forgotten
+        keep[(rows == self.points[self.forgotten]).all(axis=1)] = True
+        places = np.argsort(~keep, axis=1, kind="stable")[:, :k]
+        return tuple(np.take_along_axis(a, places, axis=1) for a in (distances, indices))
+
+
+def test_recall_by_hand():
+    """Without row 1, rows 0, 2, 3 miss one of their two neighbors; 4 and 5 never had it.
+
+    Row 0 has 1, 2 (at 1 and 2) and gets 2, 3 (at 2 and 3): one of two. Row 2 has 1, 3 and gets
+    3, 0 (at 1 and 2): one of two. Row 3 has 2, 1 and gets 2, 0: one of two.
+    """
+    radii = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 2.0])
+    recall = measure_recall(Forgetful(LINE, 0), BruteForce(LINE, 0), 2, radii)
+    assert recall == Recall(random=9 / 12, isolated=9 / 12, k=2)
+
+
+def test_only_isolated_rows_suffer():
+    """Mean recall hides them: two far rows of 2000 that are near each other only."""
+    points = np.random.default_rng(0).normal(size=(2000, 2))
+    points[[7, 8]] = [[50.0, 0.0], [50.5, 0.0]]
+    backend = Forgetful(points, 0)
+    backend.forgotten = 8
+    brute = BruteForce(points, 0)
+    recall = measure_recall(backend, brute, 1, brute.nearest(points, 2)[0][:, -1])
+    assert recall.isolated == pytest.approx(19 / 20)
+    assert recall.random > 0.998
+
+
+def test_ties_do_not_count_against_a_search():
+    """Of several rows at the same distance it may take any."""
+
+    class LastFirst(BruteForce):
+        def nearest(self, rows, k):
+            distances, indices = super().nearest(rows, len(self.points))
+            order = np.lexsort((-indices, distances))[:, :k]
+            return tuple(np.take_along_axis(a, order, axis=1) for a in (distances, indices))
+
+    cross = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    backend = LastFirst(cross, 0)
+    assert backend.nearest(cross[:1], 3)[1].tolist() == [[0, 4, 3]]
+    assert measure_recall(backend, BruteForce(cross, 0), 2, np.ones(5)).random == 1.0
+
+
+def test_who_is_isolated():
+    radii = np.random.default_rng(0).permutation(3000).astype(float)
+    assert np.array_equal(np.sort(radii[most_isolated(radii)]), np.arange(2970.0, 3000.0))
+    assert len(most_isolated(radii[:40])) == 10
+    assert len(most_isolated(radii[:4])) == 4
+    many = most_isolated(-np.arange(250_000.0))
+    assert (len(many), many[0], many[-1]) == (1000, 0, 2499)
+    assert np.diff(many).min() >= 2
+    assert np.diff(many).max() <= 3
+
+
+def test_shares_are_rounded_down():
+    recall = Recall(random=0.999, isolated=0.98996, k=100)
+    assert "found 0.9990 of the 100" in str(recall)
+    assert "0.9899 of those" in str(recall)
