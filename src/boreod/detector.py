@@ -249,7 +249,7 @@ class BORE(ClassifierMixin, Predicting):
         self, rows: NDArray, codes: NDArray, classes: NDArray, shares: Shares, seeds: list[int]
     ) -> None:
         """Go the way from rows to bags; everything is fitted here."""
-        self._input_scaler = MinMax().fit(rows) if self.input_scaling == "minmax" else None
+        self._input_scaler = MinMax.fit(rows) if self.input_scaling == "minmax" else None
         points = self._scale_input(rows)
         representation = make_representation(
             self.representation, len(rows), self.budget is not None, seeds[0]
@@ -263,7 +263,7 @@ class BORE(ClassifierMixin, Predicting):
         table = representation.fit_compute(points, names, len(bags.rows))
         ranges = rows.min(axis=0), rows.max(axis=0)
         self.seen_ = SeenRows(names, *ranges, None, codes, self._input_scaler is not None)
-        scaler = SCALERS[self.scaling]().fit(table)
+        scaler = SCALERS[self.scaling].fit(table)
         self._training = Training(
             representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]
         )

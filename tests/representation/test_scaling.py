@@ -11,7 +11,7 @@ TABLE = np.random.default_rng(0).standard_cauchy((300, 4))
 
 @pytest.mark.parametrize("name", SCALERS)
 def test_training_rows_fill_the_unit_interval(name):
-    scaled = SCALERS[name]().fit(TABLE).transform(TABLE)
+    scaled = SCALERS[name].fit(TABLE).transform(TABLE)
     assert_allclose(scaled.min(axis=0), 0.0, atol=1e-12)
     assert_allclose(scaled.max(axis=0), 1.0)
     for before, after in zip(TABLE.T, scaled.T, strict=True):
@@ -21,30 +21,30 @@ def test_training_rows_fill_the_unit_interval(name):
 @pytest.mark.parametrize("name", SCALERS)
 def test_constant_columns_stay_finite(name):
     table = np.column_stack([np.full(50, 3.0), np.arange(50.0)])
-    scaler = SCALERS[name]().fit(table)
+    scaler = SCALERS[name].fit(table)
     assert np.isfinite(scaler.transform(table)).all()
     assert np.isfinite(scaler.transform([[99.0, -99.0]])).all()
 
 
 def test_rank_is_the_share_below():
     column = np.arange(101.0)[:, None]
-    scaler = Rank().fit(column)
+    scaler = Rank.fit(column)
     new = np.array([[-5.0], [0.0], [12.5], [100.0], [1e9]])
     assert_allclose(scaler.transform(new)[:, 0], [0.0, 0.0, 0.125, 1.0, 1.0])
 
 
 def test_rank_of_many_rows_uses_quantiles():
     column = np.random.default_rng(1).normal(size=(20_000, 1))
-    scaled = Rank().fit(column).transform(column)[:, 0]
+    scaled = Rank.fit(column).transform(column)[:, 0]
     assert np.abs(np.sort(scaled) - np.linspace(0, 1, 20_000)).max() < 1e-3
 
 
 def test_rank_of_ties_is_their_middle():
     column = np.repeat([0.0, 1.0, 2.0], [40, 20, 41])[:, None]
-    scaled = Rank().fit(column).transform([[0.0], [1.0], [2.0]])[:, 0]
+    scaled = Rank.fit(column).transform([[0.0], [1.0], [2.0]])[:, 0]
     assert_allclose(scaled, [0.195, 0.495, 0.8], atol=0.01)
 
 
 def test_minmax_lets_new_rows_lie_outside():
-    scaler = MinMax().fit(np.array([[0.0], [10.0]]))
+    scaler = MinMax.fit(np.array([[0.0], [10.0]]))
     assert scaler.transform(np.array([[20.0]])).tolist() == [[2.0]]

@@ -163,15 +163,11 @@ def _score(view: StoredView, number: int, arrays: Arrays, prefix: str) -> Fitted
 def _scaler(manifest: Manifest, arrays: Arrays) -> Scaler:
     if manifest.scaling == "minmax":
         return _min_max(arrays, "scaler")
-    scaler = Rank()
-    scaler.quantiles = arrays["scaler.quantiles"]
-    return scaler
+    return Rank(arrays["scaler.quantiles"])
 
 
 def _min_max(arrays: Arrays, prefix: str) -> MinMax:
-    scaler = MinMax()
-    scaler.low, scaler.factor = arrays[f"{prefix}.low"], arrays[f"{prefix}.factor"]
-    return scaler
+    return MinMax(arrays[f"{prefix}.low"], arrays[f"{prefix}.factor"])
 
 
 def _costs(stored: StoredCosts) -> Costs:

@@ -5,7 +5,7 @@ scaling (the paper's) keeps their shape; rank scaling replaces a value by the sh
 below it, which no tail can stretch.
 """
 
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,29 +16,26 @@ from boreod.validation import LARGEST
 QUANTILES = 1000
 
 
-class Scaler(Protocol):
-    """What the detector needs of a scaling."""
-
-    def fit(self, table: NDArray) -> "Scaler":
-        """Learn from the training rows."""
-
-    def transform(self, table: NDArray) -> NDArray:
-        """Scale rows."""
-
-    def keep(self, places: list[int]) -> "Scaler":
-        """Return the same for some of the columns."""
-
-
+@dataclass(frozen=True, eq=False)
 class MinMax:
-    """Training rows go to [0, 1], constant columns to 0; new rows may lie far outside."""
+    """Training rows go to [0, 1], constant columns to 0; new rows may lie far outside.
 
-    def fit(self, table: NDArray) -> "MinMax":
+    Attributes
+    ----------
+    low, factor
+        Least value of every column, and one over its extent.
+    """
+
+    low: NDArray
+    factor: NDArray
+
+    @classmethod
+    def fit(cls, table: NDArray) -> "MinMax":
         """Learn the range of every column."""
-        self.low = table.min(axis=0)
-        extent = table.max(axis=0) - self.low
+        low = table.min(axis=0)
+        extent = table.max(axis=0) - low
         usable = extent > np.finfo(np.float64).tiny  # smaller ones have no inverse
-        self.factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=usable)
-        return self
+        return cls(low, np.divide(1.0, extent, out=np.zeros_like(extent), where=usable))
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
@@ -50,9 +47,7 @@ class MinMax:
 
     def keep(self, places: list[int]) -> "MinMax":
         """Return the same for some of the columns."""
-        kept = MinMax()
-        kept.low, kept.factor = self.low[places], self.factor[places]
-        return kept
+        return MinMax(self.low[places], self.factor[places])
 
 
 def scale_within_bounds(rows: NDArray, low: NDArray, factor: NDArray) -> NDArray:
@@ -61,14 +56,23 @@ def scale_within_bounds(rows: NDArray, low: NDArray, factor: NDArray) -> NDArray
         return np.clip((rows - low) * factor, -LARGEST, LARGEST)
 
 
+@dataclass(frozen=True, eq=False)
 class Rank:
-    """The share of training rows below a value, between 0 and 1, interpolated."""
+    """The share of training rows below a value, between 0 and 1, interpolated.
 
-    def fit(self, table: NDArray) -> "Rank":
+    Attributes
+    ----------
+    quantiles
+        Of every column, one after the other.
+    """
+
+    quantiles: NDArray
+
+    @classmethod
+    def fit(cls, table: NDArray) -> "Rank":
         """Learn the quantiles of every column."""
         points = np.linspace(0.0, 1.0, min(QUANTILES, len(table) - 1) + 1)
-        self.quantiles = np.ascontiguousarray(np.quantile(table, points, axis=0).T)
-        return self
+        return cls(np.ascontiguousarray(np.quantile(table, points, axis=0).T))
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
@@ -76,12 +80,11 @@ class Rank:
 
     def keep(self, places: list[int]) -> "Rank":
         """Return the same for some of the columns."""
-        kept = Rank()
-        kept.quantiles = self.quantiles[places]
-        return kept
+        return Rank(self.quantiles[places])
 
 
-SCALERS: dict[str, type[Scaler]] = {"minmax": MinMax, "rank": Rank}
+Scaler = MinMax | Rank
+SCALERS: dict[str, type[MinMax] | type[Rank]] = {"minmax": MinMax, "rank": Rank}
 
 
 @compiled

@@ -54,7 +54,7 @@ def reproduce_tsne(settings: Settings) -> Section:
 def _draw_bag(settings: Settings, name: str) -> tuple[NDArray, NDArray, NDArray]:
     """Return a bag's raw columns, its representation, and which rows are outliers."""
     rows, codes = load_repetition(name, 0, settings.data)
-    points = MinMax().fit(rows).transform(rows)
+    points = MinMax.fit(rows).transform(rows)
     columns = OutlierRepresentation(n_jobs=settings.n_jobs, random_state=settings.seed)
     table = columns.fit_transform(points)
     outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
