@@ -7,7 +7,7 @@ whole row groups, whose size others have chosen, and so takes memory without a b
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -25,40 +25,20 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Member:
-    """One of the files of a table.
-
-    Attributes
-    ----------
-    place
-        Where it is.
-    name
-        Its name from the folder on, with slashes between; of a single file the name alone.
-    values
-        What the names of its folders say: a pyarrow scalar a column, the same for all its rows.
-    """
+    """One of the files of a table."""
 
     place: Place
-    name: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # from the folder on, with slashes between; of a single file the name alone
+    values: Mapping[str, Any]  # what the names of its folders say: a pyarrow scalar a column
 
 
 @dataclass(frozen=True)
 class Footer:
-    """What the end of a Parquet file tells.
+    """What the end of a Parquet file tells."""
 
-    Attributes
-    ----------
-    schema
-        Of the columns to read, with plain types.
-    groups
-        Number of rows in each of its row groups.
-    added
-        Columns that only the names of its folders have.
-    """
-
-    schema: Any
-    groups: tuple[int, ...]
-    added: tuple[str, ...]
+    schema: Any  # of the columns to read, with plain types
+    groups: tuple[int, ...]  # number of rows in each of its row groups
+    added: tuple[str, ...]  # columns that only the names of its folders have
 
 
 def open_arrow(path: str, options: Options, stack: ExitStack) -> Opened:
@@ -99,7 +79,7 @@ def find_members(place: Place, types: Mapping[str, str]) -> list[Member]:
     ``column=value``, as Spark and others write them; such values have the declared types.
     """
     if not place.is_folder:
-        return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name)]
+        return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
     with reaching(place.shown):
         names = _local_names(place.path) if place.is_local else _remote_names(place)
     found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
@@ -151,19 +131,7 @@ def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
 def read_rows(
     member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int | None = None
 ) -> Iterator[Any]:
-    """Give rows of a file as batches of at most so many rows.
-
-    Parameters
-    ----------
-    member
-        The file.
-    schema
-        Plain columns to read.
-    batch_rows
-        The most rows of a batch.
-    start, stop
-        The first row, from 0, and the one after the last; None for all to the end.
-    """
+    """Give the rows from ``start`` (from 0) to before ``stop`` in batches of at most so many."""
     with reading(member.place.shown, PARQUET), _opened(member) as file:
         groups, seen = _groups(file.metadata, start, stop)
         known = [name for name in schema.names if name in file.schema_arrow.names]

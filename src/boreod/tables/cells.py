@@ -7,9 +7,7 @@ numbers they would come out otherwise than they went in.
 """
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +24,7 @@ DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A cell that does not fit its column: where it is in the batch, and what it holds."""
 
     row: int
@@ -81,57 +78,10 @@ def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | No
     return None if row < 0 else Cell(row, cells[row].as_py())
 
 
-def convert(
-    name: str, column: Any, kind: str, *, declared: bool, decimal: str, where: Callable[[int], str]
-) -> Any:
-    """Return a column of a batch in its type, or say where it does not fit and what to do.
-
-    Parameters
-    ----------
-    name
-        Name of the column.
-    column
-        An Arrow array of text.
-    kind
-        ``number``, ``boolean`` or ``text``.
-    declared
-        Whether the user gave the type; then numbers may look like codes.
-    decimal
-        The decimal point.
-    where
-        Says where a row of this batch is in the file.
-    """
-    converted = to_kind(column, kind, decimal)
-    remedy = f"Correct it, or read the column as text ({option('text', name)})."
-    if isinstance(converted, Cell):
-        expected = "a number" if kind == "number" else "true or false"
-        basis = "its type asks for" if declared else "the values before it are"
-        raise TableError(
-            f"{where(converted.row)}, column {shorten(name)}: {shorten(converted.value)} is "
-            f"not {expected} as {basis}. {remedy}"
-        )
-    code = None if declared or kind != "number" else first_match(column, CODE)
-    if code is not None:
-        raise TableError(
-            f"{where(code.row)}, column {shorten(name)}: {shorten(code.value)} looks like a "
-            f"code and would change as a number, which the values before it are. {remedy}"
-        )
-    return converted
-
-
 def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray:
-    """Return a column as float64 with NaN where a value is missing.
+    """Return a column as float64 with NaN where a value is missing; text is read as numbers.
 
-    Parameters
-    ----------
-    column
-        An array of a plain type; text is read as numbers.
-    name
-        Name of the column, for errors.
-    kind
-        ``number``, or ``boolean`` for 0 and 1 only.
-    first_row
-        Number of the first row, for errors.
+    The kind is ``number``, or ``boolean`` for 0 and 1 only; rows are counted for errors.
     """
     held = kind_of(column.type)
     if held == "date or time":
@@ -300,10 +250,8 @@ def _to_numbers(cells: Any) -> Any:
 
 def _to_booleans(cells: Any) -> Any:
     words = pc.utf8_lower(cells)
-    yes = pc.match_substring_regex(words, r"^(true|1(\.0*)?)$")
-    no = pc.match_substring_regex(words, r"^(false|0(\.0*)?)$")
     wrong = first_match(words, r"^(true|false|[01](\.0*)?)$", matching=False)
-    return pc.if_else(pc.or_(yes, no), yes, pa.scalar(None, pa.bool_())) if wrong is None else wrong
+    return wrong or pc.match_substring_regex(words, r"^(true|1(\.0*)?)$")
 
 
 def _from_integers(column: Any, name: str, first_row: int) -> Any:

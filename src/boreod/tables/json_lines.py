@@ -7,15 +7,8 @@ from itertools import islice
 from typing import Any
 
 from boreod.tables.arrow import TableError, pa
-from boreod.tables.sources import (
-    Block,
-    Opened,
-    Options,
-    TextSource,
-    check_columns,
-    find_kinds,
-    typed,
-)
+from boreod.tables.cells import find_kind
+from boreod.tables.sources import Block, Opened, Options, TextSource, check_columns, typed
 from boreod.text import shorten
 
 BLOCK_ROWS = 10_000
@@ -58,8 +51,7 @@ def _kind(records: list[Record], name: str, block: Block, options: Options) -> s
     """Return the type of a column: words are text even if they look like numbers."""
     found = {type(record[name]) for _, record in records if record.get(name) is not None}
     if found <= {Number}:
-        column = block.table.select([name])
-        return find_kinds(column, options, commas=False)[name]  # long numbers are codes
+        return find_kind(block.table.column(name), options.decimal)  # long numbers are codes
     return "boolean" if found == {bool} else "text"
 
 
@@ -76,6 +68,13 @@ def _records(source: TextSource) -> Iterator[Record]:
                 parse_constant=Number,
                 object_pairs_hook=_distinct,
             )
+            if "\\u" in line and isinstance(record, dict):
+                "".join(map(str, [*record, *record.values()])).encode()
+        except UnicodeEncodeError:
+            raise TableError(
+                f"{place} has half of a letter: an escape from \\ud800 to \\udfff that is no pair. "
+                "Write the letter itself in UTF-8, or both halves."
+            ) from None
         except TableError as error:
             raise TableError(f"{place} {error}") from None
         except (ValueError, RecursionError) as error:
@@ -85,11 +84,6 @@ def _records(source: TextSource) -> Iterator[Record]:
             raise TableError(
                 f'{place} must be an object such as {{"amount": 3.5}}; got '
                 f"{shorten(line.strip()[:60])}. Write one object a line, without a list around."
-            )
-        if "\\u" in line and not _is_text(record):
-            raise TableError(
-                f"{place} has half of a letter: an escape from \\ud800 to \\udfff that is no pair. "
-                "Write the letter itself in UTF-8, or both halves."
             )
         yield number, record
 
@@ -101,16 +95,6 @@ def _lines(source: TextSource) -> Iterator[str]:
         for line in complete:
             yield line.decode()
     yield tail.decode()
-
-
-def _is_text(record: dict[str, Any]) -> bool:
-    """Tell whether all keys and words can be written as UTF-8."""
-    try:
-        for key, value in record.items():
-            f"{key}{value}".encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

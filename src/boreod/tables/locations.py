@@ -31,21 +31,11 @@ TIMEOUT = 30  # seconds; Google's own default is a quarter of an hour
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder in a file system; it survives pickling, so that workers can open it.
+    """A file or folder in a file system; it survives pickling, so that workers can open it."""
 
-    Attributes
-    ----------
-    filesystem
-        A pyarrow file system.
-    path
-        As the file system takes it; absolute.
-    shown
-        How to call it in a sentence: as the user wrote it, without passwords.
-    """
-
-    filesystem: Any
-    path: str
-    shown: str
+    filesystem: Any  # of pyarrow
+    path: str  # as the file system takes it; absolute
+    shown: str  # in sentences: as the user wrote it, without passwords
 
     @property
     def is_local(self) -> bool:

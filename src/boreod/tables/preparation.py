@@ -108,11 +108,12 @@ class Preparation:
         if not table.num_rows:
             raise TableError("The table has no rows to learn from.")
         check_names(table.column_names, "the table")
+        ids = _as_tuple(ids)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
         steps, summary, notes = _learn(table, roles, self.max_levels)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
-        return self._set(steps, summary, notes, roles.label, roles.ids)
+        return self._set(steps, summary, notes, label, ids)
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
@@ -260,22 +261,13 @@ def _check_stored(stored: _Stored, steps: list[Step]) -> None:
             raise ValueError(f"it has {what}")
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """What the columns of a table are for: the label, ids, or learning; others are left out."""
-
-    label: str | None
-    ids: tuple[str, ...]
-    used: tuple[str, ...]
-
-
 def _read_roles(
-    known: list[str], label: str | None, ids: Names, drop: Names, keep: Names | None
-) -> _Roles:
-    """Check names against the columns of a table, and give each column one role."""
+    known: list[str], label: str | None, ids: tuple[str, ...], drop: Names, keep: Names | None
+) -> dict[str, str]:
+    """Return what each column of a table is: label, id, left out, or used."""
     asked = {
         "label": () if label is None else (label,),
-        "ids": _as_tuple(ids),
+        "ids": ids,
         "drop": _as_tuple(drop),
         "keep": () if keep is None else _as_tuple(keep),
     }
@@ -286,14 +278,15 @@ def _read_roles(
             role_of[name] = role
     if keep is not None and not asked["keep"]:
         raise TableError("`keep` (--keep) must name at least one column, or be left out.")
-    wanted = None if keep is None else "keep"
-    used = tuple(name for name in known if role_of.get(name) == wanted)
-    if not used:
+    others = "keep" if keep is None else "drop"
+    shown = {"label": "label", "ids": "id", "drop": "left out", "keep": "used"}
+    roles = {name: shown[role_of.get(name, others)] for name in known}
+    if "used" not in roles.values():
         raise TableError(
             f"No column is left to learn from; the table has {listed(known)}. Name fewer of them "
             "as label, id or to drop."
         )
-    return _Roles(label, asked["ids"], used)
+    return roles
 
 
 def _check_role(name: str, role: str, known: list[str], role_of: dict[str, str]) -> None:
@@ -317,16 +310,15 @@ def _as_tuple(names: Names) -> tuple[str, ...]:
 
 
 def _learn(
-    table: Any, roles: _Roles, max_levels: int
+    table: Any, roles: dict[str, str], max_levels: int
 ) -> tuple[list[Step], list[ColumnSummary], list[str]]:
     """Decide for every column, and refuse all bad ones at once."""
     steps: list[Step] = []
     summary: list[ColumnSummary] = []
     notes: list[str] = []
     refused: list[str] = []
-    for name in table.column_names:
-        if name not in roles.used:
-            role = "label" if name == roles.label else "id" if name in roles.ids else "left out"
+    for name, role in roles.items():
+        if role != "used":
             summary.append(ColumnSummary(name, _holds(table, name), role, 0))
             continue
         try:

@@ -11,19 +11,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import TableError, arrow_csv, check_names, pa
+from boreod.tables.arrow import TableError, arrow_csv, check_names, option, pa
+from boreod.tables.cells import find_kind, has_decimal_commas
 from boreod.tables.locations import STANDARD
-from boreod.tables.sources import (
-    GZIP,
-    Block,
-    Opened,
-    Options,
-    TextSource,
-    check_columns,
-    find_kinds,
-    typed,
-)
-from boreod.text import count_of, listed
+from boreod.tables.sources import GZIP, Block, Opened, Options, TextSource, check_columns, typed
+from boreod.text import count_of, listed, shorten
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -51,7 +43,10 @@ def open_separated(path: str, source: TextSource, options: Options) -> Opened:
     where = partial(_place, path, layout, source.encoding)
     blocks = _blocks(source, layout, names, where)
     first = next(blocks)
-    kinds = find_kinds(first.table, options, commas=layout.separator != ",")
+    kinds = {
+        name: options.types.get(name) or _find_kind(name, first.table.column(name), layout, options)
+        for name in names
+    }
     return typed(first, blocks, kinds, options, layout.notes)
 
 
@@ -129,6 +124,17 @@ def _widths(text: str, separator: str) -> list[int]:
     except csv.Error:
         return []
     return widths[:-1] if len(widths) > 1 and not text.endswith("\n") else widths
+
+
+def _find_kind(name: str, column: Any, layout: Layout, options: Options) -> str:
+    kind = find_kind(column, options.decimal)
+    can_have_commas = layout.separator != "," and options.decimal == "."
+    if kind == "text" and can_have_commas and has_decimal_commas(column):
+        raise TableError(
+            f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
+            f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
+        )
+    return kind
 
 
 def _blocks(

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from boreod.tables.arrow import TableError, option, pa
-from boreod.tables.cells import TYPES, convert, find_kind, has_decimal_commas
+from boreod.tables.cells import CODE, TYPES, Cell, first_match, to_kind
 from boreod.tables.locations import STANDARD, reading
 from boreod.text import shorten, suggest
 
@@ -75,45 +75,10 @@ def typed(
     schema = pa.schema([(name, TYPES[kind]) for name, kind in kinds.items()])
 
     def batch(block: Block) -> Any:
-        columns = [
-            convert(
-                name,
-                block.table.column(name),
-                kind,
-                declared=name in options.types,
-                decimal=options.decimal,
-                where=block.where,
-            )
-            for name, kind in kinds.items()
-        ]
+        columns = [_convert(block, name, kind, options) for name, kind in kinds.items()]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return Opened(schema, map(batch, chain([first], rest)), notes)
-
-
-def find_kinds(block: Any, options: Options, *, commas: bool) -> dict[str, str]:
-    """Return the kinds of the columns of a first block, as declared or as they look.
-
-    Parameters
-    ----------
-    block
-        A batch of text columns.
-    options
-        Declared types and the decimal point.
-    commas
-        Whether decimal commas can occur: not if the comma separates columns.
-    """
-    kinds = {}
-    for name, column in zip(block.schema.names, block.columns, strict=True):
-        kind = options.types.get(name) or find_kind(column, options.decimal)
-        undeclared_text = kind == "text" and name not in options.types
-        if commas and undeclared_text and options.decimal == "." and has_decimal_commas(column):
-            raise TableError(
-                f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
-                f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
-            )
-        kinds[name] = kind
-    return kinds
 
 
 def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -> list[str]:
@@ -233,8 +198,6 @@ class TextSource(io.RawIOBase):
             raise TableError(
                 f"{self.shown} cannot be unpacked: the gzip file is damaged. Copy it again."
             ) from None
-        except IsADirectoryError:
-            raise TableError(f"{self.shown} is a folder, not a file.") from None
         except OSError as error:
             raise TableError(f"{self.shown} cannot be read: {error.strerror}.") from None
 
@@ -253,6 +216,27 @@ class TextSource(io.RawIOBase):
             if first.startswith(magic):
                 self.close()
                 raise TableError(f"{self.shown} is not plain text but {what}.")
+
+
+def _convert(block: Block, name: str, kind: str, options: Options) -> Any:
+    """Return a column in its type, or say where it does not fit and what to do."""
+    column, declared = block.table.column(name), name in options.types
+    converted = to_kind(column, kind, options.decimal)
+    remedy = f"Correct it, or read the column as text ({option('text', name)})."
+    if isinstance(converted, Cell):
+        expected = "a number" if kind == "number" else "true or false"
+        basis = "its type asks for" if declared else "the values before it are"
+        raise TableError(
+            f"{block.where(converted.row)}, column {shorten(name)}: {shorten(converted.value)} is "
+            f"not {expected} as {basis}. {remedy}"
+        )
+    code = None if declared or kind != "number" else first_match(column, CODE)
+    if code is not None:
+        raise TableError(
+            f"{block.where(code.row)}, column {shorten(name)}: {shorten(code.value)} looks like a "
+            f"code and would change as a number, which the values before it are. {remedy}"
+        )
+    return converted
 
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:

@@ -23,24 +23,12 @@ TIME = r"^\d{1,2}:\d{2}(:\d{2}.*)?$"
 
 @dataclass(frozen=True)
 class NumberStep:
-    """A number as it is; ``middle`` where it is missing, and a column that says where.
-
-    Attributes
-    ----------
-    name
-        Name of the input column.
-    kind
-        ``number`` or ``boolean``.
-    middle
-        The median of the training rows.
-    marked
-        Whether missing values have a column of their own.
-    """
+    """A number as it is; ``middle`` where it is missing, and a column that says where."""
 
     name: str
-    kind: str
-    middle: float
-    marked: bool
+    kind: str  # number or boolean
+    middle: float  # the median of the training rows
+    marked: bool  # whether missing values have a column of their own
 
     @property
     def names(self) -> list[str]:
@@ -58,24 +46,12 @@ class NumberStep:
 
 @dataclass(frozen=True)
 class CategoryStep:
-    """One column a level, one for all rare levels, and one for missing values.
-
-    Attributes
-    ----------
-    name
-        Name of the input column.
-    levels
-        The levels with columns of their own.
-    pooled
-        Whether other levels have a column; without it they are zeros everywhere.
-    marked
-        Whether missing values have a column of their own.
-    """
+    """One column a level, one for all rare levels, and one for missing values."""
 
     name: str
-    levels: list[str]
-    pooled: bool
-    marked: bool
+    levels: list[str]  # with columns of their own
+    pooled: bool  # whether other levels have a column; without it they are zeros everywhere
+    marked: bool  # whether missing values have a column of their own
     kind: ClassVar[str] = "text"
 
     @property
@@ -101,18 +77,10 @@ class CategoryStep:
 
 @dataclass(frozen=True)
 class PresenceStep:
-    """Only whether a value is missing: for columns that hold one value or nothing.
-
-    Attributes
-    ----------
-    name
-        Name of the input column.
-    kind
-        ``number``, ``boolean`` or ``text``.
-    """
+    """Only whether a value is missing: for columns that hold one value or nothing."""
 
     name: str
-    kind: str
+    kind: str  # number, boolean or text
 
     @property
     def names(self) -> list[str]:

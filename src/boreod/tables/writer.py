@@ -185,19 +185,11 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
 def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
     """Refuse to write where nothing can be written, or over what is being read.
 
-    Parameters
-    ----------
-    target
-        The file without links, as ``os.path.realpath`` gives it.
-    shown
-        Its name as the user wrote it.
-    inputs
-        Files and folders that are being read, or addresses of them.
+    The target is without links, as ``os.path.realpath`` gives it; inputs may be addresses.
     """
-    folder = os.path.dirname(target)
     if os.path.isdir(target):
         raise TableError(f"{shown} is a folder. Pass the name of a file.")
-    if not os.path.isdir(folder):
+    if not os.path.isdir(os.path.dirname(target)):
         raise TableError(f"There is no folder {Path(shown).parent} to write to. Make it first.")
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
