@@ -16,7 +16,7 @@ from boreod.documents import Table, to_markdown
 from boreod.evaluation import PAPER, Summary
 from boreod.reproduce import PARTS, SETS, Settings, reproduce
 from boreod.reproduce.setup import make_feature_bagging, read_paper
-from boreod.reproduce.verdict import JUDGED, judge_reproduction
+from boreod.reproduce.tables import JUDGED, judge_reproduction
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few rows: some k are left out, and said so
 

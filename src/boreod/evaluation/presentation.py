@@ -116,13 +116,12 @@ def _draw(summary: Summary, folder: Path) -> Figure:
         means = np.array([cell.mean for cell in cells if cell])
         curves[MEASURES[measure]] = (means, np.array([cell.sd for cell in cells if cell]))
     figure, panels = new_panels(1, columns=1, size=(6.4, 4.0))
-    BudgetDisplay.from_curves(
+    BudgetDisplay(
         np.array([1e6 * read_seconds(budget) for budget in budgets]),
         curves,
         xlabel="budget: time per row [µs]",
         ylabel="on judged rows",
-        ax=panels[0],
-    )
+    ).plot(panels[0])
     path = save_picture(figure, folder / "budgets")
     return Figure(path, "Quality of BORE over the budget, mean and standard deviation over splits.")
 

@@ -1,13 +1,10 @@
-"""Pictures. The only door to matplotlib, which is an extra and imported late."""
+"""Pictures with matplotlib, which is an extra and imported only when something is drawn."""
 
-from boreod.plots.budget import BudgetDisplay, plot_budget_curve
+from boreod.plots.budget import BudgetDisplay
 from boreod.plots.calibration import CalibrationDisplay
-from boreod.plots.curve import Curve
-from boreod.plots.embedding import EmbeddingDisplay
-from boreod.plots.precision_recall import PrecisionRecallDisplay
-from boreod.plots.roc import RocDisplay
-from boreod.plots.saving import new_panels, save_picture
-from boreod.plots.sensitivity import SensitivityDisplay
+from boreod.plots.ranking import Curve, PrecisionRecallDisplay, RocDisplay
+from boreod.plots.style import new_panels, save_picture
+from boreod.plots.tables import EmbeddingDisplay, SensitivityDisplay
 
 __all__ = [
     "BudgetDisplay",
@@ -18,6 +15,5 @@ __all__ = [
     "RocDisplay",
     "SensitivityDisplay",
     "new_panels",
-    "plot_budget_curve",
     "save_picture",
 ]

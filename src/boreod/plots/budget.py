@@ -7,30 +7,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.plots.checks import read_numbers
-from boreod.plots.labels import label_ends
 from boreod.plots.style import (
     GRAY,
     INK,
     MARKERS,
     SMALL,
+    add_legend,
     check_number_of_curves,
     curve_style,
     new_axes,
     tidy,
 )
-
-Band = tuple[NDArray, NDArray | None]
+from boreod.text import shorten
 
 
 class BudgetDisplay:
-    """Curves of quality over cost, named at their right ends.
+    """Curves of quality over cost.
 
     Parameters
     ----------
     costs
-        Ascending.
+        At least 0 and ascending.
     curves
-        By name, the quality at each cost and half the height of its band, None for no band.
+        By name, the quality at each cost, or a pair of that and its spread (half the height of
+        the band, None for no band).
     marked
         A cost to mark, None for none.
     mark
@@ -45,15 +45,15 @@ class BudgetDisplay:
     line_, lines_
         The first line, and all of them by name.
     bands_, labels_
-        Bands and texts by name.
+        Bands and texts of the legend by name.
     mark_
         The line at the marked cost, None without one.
     """
 
     def __init__(
         self,
-        costs: NDArray,
-        curves: Mapping[str, Band],
+        costs: Any,
+        curves: Mapping[str, Any],
         *,
         marked: float | None = None,
         mark: str = "",
@@ -61,41 +61,43 @@ class BudgetDisplay:
         ylabel: str = "quality",
     ) -> None:
         check_number_of_curves(len(curves))
-        self.costs, self.curves = costs, dict(curves)
+        self.costs = read_numbers(costs, np.size(costs), "`costs`")
+        if len(self.costs) == 0 or self.costs[0] < 0.0 or (np.diff(self.costs) < 0.0).any():
+            raise ValueError(
+                f"`costs` must be at least 0 and ascend; got {shorten(self.costs.tolist())}."
+            )
+        self.curves = {str(name): self._read(str(name), pair) for name, pair in curves.items()}
         self.marked, self.mark = marked, mark
         self.xlabel, self.ylabel = xlabel, ylabel
 
     @classmethod
-    def from_curves(
-        cls,
-        budgets: Any,
-        curves: Mapping[str, Any],
-        *,
-        xlabel: str = "budget",
-        ylabel: str = "quality",
-        ax: Any = None,
+    def from_budget_curve(
+        cls, curve: Any, marked: float | None = None, mark: str = "", *, ax: Any = None
     ) -> Self:
-        """Draw means with their spread.
+        """Draw the budget curve of a detector.
 
         Parameters
         ----------
-        budgets
-            Above 0 and ascending.
-        curves
-            From names to means, or to pairs of means and spreads (half the height of the band).
-        xlabel, ylabel
-            Of the axes.
+        curve
+            What a detector's ``budget_curve`` returns.
+        marked
+            A cost to mark, in the unit of the curve; None for none.
+        mark
+            What to write there.
         ax
             Axes to draw on, None for new ones.
         """
-        costs = read_numbers(budgets, np.size(budgets), "`budgets`")
-        if len(costs) == 0 or not (costs > 0.0).all() or not (np.diff(costs) > 0.0).all():
-            raise ValueError(
-                "`budgets` must be above 0 and ascend, for an axis in powers of ten; "
-                f"got {costs.tolist()!r:.60}."
-            )
-        read = {str(name): _read_band(str(name), pair, len(costs)) for name, pair in curves.items()}
-        return cls(costs, read, xlabel=xlabel, ylabel=ylabel).plot(ax)
+        in_time = curve.unit == "s"
+        scale = 1e6 if in_time else 1.0
+        order = np.argsort(curve.costs, kind="stable")  # a larger budget may buy a cheaper set
+        return cls(
+            curve.costs[order] * scale,
+            {"AUC": curve.auc[order], "average precision": curve.average_precision[order]},
+            marked=None if marked is None else float(marked * scale),
+            mark=mark,
+            xlabel="prediction time per row [µs]" if in_time else "cost [units]",
+            ylabel="out-of-bag quality",
+        ).plot(ax)
 
     @classmethod
     def from_estimator(cls, model: Any, budgets: Any = None, *, ax: Any = None, **how: Any) -> Self:
@@ -110,16 +112,11 @@ class BudgetDisplay:
         ax
             Axes to draw on, None for new ones.
         """
-        curve = model.budget_curve(budgets, **how)
-        cost, unit = (
-            getattr(model, "cost_", None),
-            getattr(getattr(model, "costs_", None), "unit", ""),
-        )
-        if cost is None or unit != curve.unit:  # other units have no place on this axis
-            return cls._of(curve, None, "").plot(ax)
-        scaled = cost * _scale(curve)
-        shown = f"{scaled:.3g} µs" if curve.unit == "s" else f"{scaled:.3g} units"
-        return cls._of(curve, scaled, f"this model: {shown}").plot(ax)
+        curve, cost = model.budget_curve(budgets, **how), getattr(model, "cost_", None)
+        if cost is None or model.costs_.unit != curve.unit:  # other units have no place here
+            return cls.from_budget_curve(curve, ax=ax)
+        shown = f"{cost * 1e6:.3g} µs" if curve.unit == "s" else f"{cost:.3g} units"
+        return cls.from_budget_curve(curve, cost, f"this model: {shown}", ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw and return the display.
@@ -133,13 +130,10 @@ class BudgetDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_, self.bands_, self.mark_ = {}, {}, None
         if (self.costs > 0.0).all():  # columns may be free, and 0 has no place on a log scale
-            ax.set_xscale("log")
             _write_plain_numbers(ax)
         for place, (name, (quality, spread)) in enumerate(self.curves.items()):
-            style = curve_style(place)
-            self.lines_[name] = ax.plot(
-                self.costs, quality, marker=MARKERS[place], markersize=4.5, label=name, **style
-            )[0]
+            style = curve_style(place) | {"marker": MARKERS[place], "markersize": 4.5}
+            self.lines_[name] = ax.plot(self.costs, quality, label=name, **style)[0]
             if spread is not None:
                 self.bands_[name] = ax.fill_between(
                     self.costs,
@@ -154,13 +148,20 @@ class BudgetDisplay:
         tidy(ax)
         if self.marked is not None:
             self._mark()
-        # Where curves end together, as with all columns, the names stand as the curves did before.
-        order = sorted(self.curves, key=lambda name: self.curves[name][0].mean())
-        ends = {name: self.lines_[name].get_xydata()[-1].round(9) for name in order}
-        colors = {name: line.get_color() for name, line in self.lines_.items()}
-        labels = label_ends(ax, ends, colors)
-        self.labels_ = {name: labels[name] for name in self.curves}
+        # As the curves stand, so do the names.
+        names = sorted(self.curves, key=lambda name: -self.curves[name][0].mean())
+        legend = add_legend(ax, [self.lines_[name] for name in names], names)
+        self.labels_ = dict(zip(names, legend.get_texts(), strict=True))
         return self
+
+    def _read(self, name: str, pair: Any) -> tuple[NDArray, NDArray | None]:
+        mean, spread = pair if isinstance(pair, tuple) else (pair, None)
+        mean = read_numbers(mean, len(self.costs), f"The means of {name!r}")
+        if spread is not None:
+            spread = read_numbers(spread, len(self.costs), f"The spreads of {name!r}")
+            if (spread < 0.0).any():
+                raise ValueError(f"Spreads of {name!r} must be at least 0; got {spread.min():g}.")
+        return mean, spread
 
     def _mark(self) -> None:
         """Mark a cost by a line whose text stands above the axes, out of the way of curves."""
@@ -171,47 +172,11 @@ class BudgetDisplay:
         above.tick_params(which="minor", labeltop=False)
         above.spines["top"].set_visible(False)
 
-    @classmethod
-    def _of(cls, curve: Any, marked: float | None, mark: str) -> Self:
-        """Return the display of a detector's budget curve."""
-        in_time = curve.unit == "s"
-        order = np.argsort(curve.costs, kind="stable")  # a larger budget may buy a cheaper set
-        return cls(
-            curve.costs[order] * _scale(curve),
-            {
-                "AUC": (curve.auc[order], None),
-                "average precision": (curve.average_precision[order], None),
-            },
-            marked=marked,
-            mark=mark,
-            xlabel="prediction time per row [µs]" if in_time else "cost [units]",
-            ylabel="out-of-bag quality",
-        )
-
-
-def plot_budget_curve(curve: Any, marked: int, label: str, ax: Any = None) -> Any:
-    """Draw quality over cost with one point marked; return the axes."""
-    cost = float(curve.costs[marked] * _scale(curve))
-    return BudgetDisplay._of(curve, cost, label).plot(ax).ax_
-
 
 def _write_plain_numbers(ax: Any) -> None:
     """Write 20 instead of a power of ten, also between powers if the axis is short."""
     from matplotlib.ticker import LogFormatter
 
+    ax.set_xscale("log")
     ax.xaxis.set_major_formatter(LogFormatter())
     ax.xaxis.set_minor_formatter(LogFormatter())
-
-
-def _scale(curve: Any) -> float:
-    return 1e6 if curve.unit == "s" else 1.0
-
-
-def _read_band(name: str, pair: Any, n_budgets: int) -> Band:
-    mean, spread = pair if isinstance(pair, tuple) else (pair, None)
-    mean = read_numbers(mean, n_budgets, f"The means of {name!r}")
-    if spread is not None:
-        spread = read_numbers(spread, n_budgets, f"The spreads of {name!r}")
-        if (spread < 0.0).any():
-            raise ValueError(f"The spreads of {name!r} must be at least 0; got {spread.min():g}.")
-    return mean, spread

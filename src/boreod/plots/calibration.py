@@ -1,41 +1,55 @@
 """Whether probabilities come true."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boreod.plots.bins import Bins, fill_bins
-from boreod.plots.checks import (
-    check_choice,
-    check_lengths,
-    check_share,
-    read_judged,
-    read_numbers,
-    read_outliers,
-)
-from boreod.plots.labels import LETTER_WIDTH, move_apart, size_in_points
+from boreod.plots.checks import check_interval, read_judged, read_numbers, read_outliers
 from boreod.plots.style import COLORS, GRAY, INK, SMALL, new_axes, tidy
 
-SCALES = ("linear", "log")
 RARE = 0.2  # share of outliers below which a linear scale would crowd all bins into a corner
-MOST_BINS = 20
-SMALLEST = 5.0  # points, of numbers in narrow axes
+MAX_BINS = 20
 FLOOR = 1e-6  # of a log scale; smaller probabilities are drawn there
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Rows of similar probability.
+
+    Attributes
+    ----------
+    probabilities
+        Mean of each bin.
+    shares
+        Of outliers in each bin.
+    lower, upper
+        Wilson interval of the shares.
+    n_outliers, n_rows
+        In each bin.
+    """
+
+    probabilities: NDArray
+    shares: NDArray
+    lower: NDArray
+    upper: NDArray
+    n_outliers: NDArray
+    n_rows: NDArray
 
 
 class CalibrationDisplay:
     """Share of outliers over their probability, in bins of as many rows each.
 
     A calibrated detector is on the diagonal. Whiskers are Wilson intervals. Above the axes stand
-    the outliers and rows of each bin. On a log scale, a bin without outliers has no place; it is
-    drawn as a hollow point on the lower edge.
+    the outliers and rows of each bin. Both axes are logarithmic if less than a fifth of the rows
+    are outliers; there a bin without outliers has no place and is drawn as a hollow point on the
+    lower edge.
 
     Parameters
     ----------
     bins
         Rows of similar probability.
-    scale
-        ``"linear"`` or ``"log"``, of both axes.
 
     Attributes
     ----------
@@ -49,9 +63,9 @@ class CalibrationDisplay:
         Texts of the numbers of outliers and rows, one a bin.
     """
 
-    def __init__(self, bins: Bins, scale: str = "linear") -> None:
-        check_choice(scale, SCALES, "scale")
-        self.bins, self.scale = bins, scale
+    def __init__(self, bins: Bins) -> None:
+        self.bins = bins
+        self.is_rare = bool(bins.n_outliers.sum() < RARE * bins.n_rows.sum())
 
     @classmethod
     def from_predictions(
@@ -60,7 +74,6 @@ class CalibrationDisplay:
         probabilities: Any,
         *,
         n_bins: int = 10,
-        scale: str | None = None,
         interval: float = 0.95,
         ax: Any = None,
     ) -> Self:
@@ -74,9 +87,6 @@ class CalibrationDisplay:
             Of being one.
         n_bins
             How many; fewer are drawn where equal probabilities make bins the same.
-        scale
-            Of both axes; None for ``"log"`` if less than a fifth of the rows are outliers, else
-            ``"linear"``.
         interval
             Share that the intervals cover.
         ax
@@ -88,12 +98,10 @@ class CalibrationDisplay:
             raise ValueError(
                 f"`probabilities` must be from 0 to 1; got {chances.min():g} to {chances.max():g}."
             )
-        if not 1 <= n_bins <= MOST_BINS:
-            raise ValueError(f"`n_bins` must be from 1 to {MOST_BINS}; got {n_bins!r}.")
-        check_share(interval, "interval")
-        if scale is None:
-            scale = "log" if flags.mean() < RARE else "linear"
-        return cls(fill_bins(flags, chances, n_bins, interval), scale).plot(ax)
+        if not 1 <= n_bins <= MAX_BINS:
+            raise ValueError(f"`n_bins` must be from 1 to {MAX_BINS}; got {n_bins!r}.")
+        check_interval(interval)
+        return cls(_fill_bins(flags, chances, n_bins, interval)).plot(ax)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
@@ -110,10 +118,8 @@ class CalibrationDisplay:
         options
             As for :meth:`from_predictions`.
         """
-        judged, flags = read_judged(model, y)
-        chances = np.asarray(model.predict_proba(X))[:, -1]
-        check_lengths(judged, chances)
-        return cls.from_predictions(flags, chances[judged], **options)
+        flags, chances = read_judged(model, model.predict_proba, X, y)
+        return cls.from_predictions(flags, chances[:, -1], **options)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw and return the display.
@@ -125,66 +131,64 @@ class CalibrationDisplay:
         """
         ax = new_axes(4.8, 4.8) if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
-        low, high = self._limits()
-        ax.set(xscale=self.scale, yscale=self.scale, xlim=(low, high), ylim=(low, high))
+        bins, (low, high) = self.bins, self._limits()
+        scale = "log" if self.is_rare else "linear"
+        ax.set(xscale=scale, yscale=scale, xlim=(low, high), ylim=(low, high))
         ax.set(xlabel="predicted probability", ylabel="share of outliers", aspect="equal")
         self.diagonal_ = ax.plot([low, high], [low, high], color=GRAY, linewidth=0.8)[0]
-        shown = self.bins.shares > 0.0 if self.scale == "log" else self.bins.shares >= 0.0
-        x, y = np.maximum(self.bins.probabilities, low), np.maximum(self.bins.shares, low)
+        x, y = np.maximum(bins.probabilities, low), np.maximum(bins.shares, low)
         self.whiskers_ = ax.vlines(
-            x, np.maximum(self.bins.lower, low), self.bins.upper, colors=COLORS[0], linewidth=1.2
+            x, np.maximum(bins.lower, low), bins.upper, colors=COLORS[0], linewidth=1.2
         )
-        self.points_ = ax.scatter(
-            x,
-            y,
-            s=32,
-            facecolors=np.where(shown, COLORS[0], "white"),
-            edgecolors=COLORS[0],
-            zorder=3,
-            clip_on=False,
-        )
+        fill = np.where((bins.shares == 0.0) & self.is_rare, "white", COLORS[0])
+        self.points_ = ax.scatter(x, y, s=32, facecolors=fill, edgecolors=COLORS[0], zorder=3)
+        self.points_.set_clip_on(False)
         tidy(ax)
         self._write_counts(x)
         return self
 
     def _limits(self) -> tuple[float, float]:
         """Return both ends of both axes, on a log scale below everything that is not 0."""
-        if self.scale == "linear":
+        if not self.is_rare:
             return -0.01, 1.01
         seen = np.concatenate([self.bins.probabilities, self.bins.shares])
-        low = max(float(seen[seen > 0.0].min()) / 2.0, FLOOR)
-        return low, 1.15
+        return max(float(seen[seen > 0.0].min()) / 2.0, FLOOR), 1.15
 
-    def _write_counts(self, x: Any) -> None:
-        """Write outliers and rows above each bin, moved apart where bins are close."""
-        to_axes = self.ax_.transData + self.ax_.transAxes.inverted()
-        wanted = to_axes.transform(np.column_stack([x, x]))[:, 0]
-        letters = len(str(self.bins.n_rows.max())) + 0.9
-        gap = letters * LETTER_WIDTH * SMALL / min(size_in_points(self.ax_))
-        crowded = max(gap * (len(wanted) - 1), 1.0)
-        size, gap = max(SMALL / crowded, SMALLEST), gap / crowded
-        self.labels_ = []
-        for place, moved in enumerate(move_apart(wanted, gap, 0.0, 1.0)):
-            counts = f"{self.bins.n_outliers[place]}\n{self.bins.n_rows[place]}"
-            self.labels_.append(self._write(moved, counts, "center", size))
-            self.ax_.plot(
-                [wanted[place], moved],
-                [1.0, 1.03],
-                transform=self.ax_.transAxes,
-                color=GRAY,
-                linewidth=0.6,
-                clip_on=False,
+    def _write_counts(self, x: NDArray) -> None:
+        """Write outliers and rows of each bin in a row above the axes, with lines to the bins."""
+        ax, counts = self.ax_, zip(self.bins.n_outliers, self.bins.n_rows, strict=True)
+        places = (np.arange(len(x)) + 0.5) / len(x)
+        look = {"va": "bottom", "color": INK, "fontsize": min(SMALL, 90.0 / len(x))}
+        look["transform"] = ax.transAxes
+        self.labels_ = [
+            ax.text(place, 1.06, f"{outliers}\n{rows}", ha="center", **look)
+            for place, (outliers, rows) in zip(places, counts, strict=True)
+        ]
+        ax.text(-0.02, 1.06, "outliers\nof rows", ha="right", **look)
+        for place, position in zip(places, x, strict=True):
+            ax.annotate(
+                "",
+                (position, 1.0),
+                (place, 1.05),
+                xycoords=ax.get_xaxis_transform(),
+                textcoords=ax.transAxes,
+                arrowprops={"arrowstyle": "-", "color": GRAY, "linewidth": 0.6},
+                annotation_clip=False,
             )
-        self._write(-0.03 - gap / 2, "outliers\nof rows", "right", size)
 
-    def _write(self, x: float, text: str, side: str, size: float) -> Any:
-        return self.ax_.text(
-            x,
-            1.04,
-            text,
-            ha=side,
-            va="bottom",
-            transform=self.ax_.transAxes,
-            fontsize=size,
-            color=INK,
-        )
+
+def _fill_bins(outliers: NDArray, probabilities: NDArray, n_bins: int, interval: float) -> Bins:
+    """Return about equally large bins; equal probabilities are never in different ones."""
+    from scipy.stats import binomtest
+
+    inner = np.quantile(probabilities, np.arange(1, n_bins) / n_bins, method="inverted_cdf")
+    place = np.searchsorted(np.unique(inner), probabilities)  # an edge belongs to its lower bin
+    place = np.unique(place, return_inverse=True)[1]
+    n_rows = np.bincount(place)
+    n_outliers = np.bincount(place[outliers], minlength=len(n_rows))
+    limits = [
+        binomtest(int(hits), int(rows)).proportion_ci(interval, method="wilson")
+        for hits, rows in zip(n_outliers, n_rows, strict=True)
+    ]
+    means, (lower, upper) = np.bincount(place, probabilities) / n_rows, np.array(limits).T
+    return Bins(means, n_outliers / n_rows, lower, upper, n_outliers, n_rows)

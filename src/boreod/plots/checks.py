@@ -1,10 +1,12 @@
-"""Input of pictures, read once and refused in plain words."""
+"""Arguments of displays, read once and refused in plain words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boreod.text import listed
 
 
 def read_outliers(outliers: Any) -> NDArray:
@@ -21,7 +23,7 @@ def read_outliers(outliers: Any) -> NDArray:
     if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
         raise ValueError(
             "`outliers` must be true or 1 for outliers and false or 0 for inliers, and nothing "
-            f"else; got {_some(flags)}. Leave unlabelled rows out."
+            f"else; got {_distinct(flags)}. Leave unlabelled rows out."
         )
     flags = flags.astype(bool)
     n_outliers = int(flags.sum())
@@ -39,30 +41,13 @@ def read_numbers(values: Any, n_rows: int, what: str) -> NDArray:
     if numbers.ndim != 1 or len(numbers) != n_rows:
         came = f"{len(numbers)}" if numbers.ndim == 1 else f"the shape {numbers.shape}"
         raise ValueError(f"{what} must have one number for each of {n_rows} rows; got {came}.")
-    missing = int(np.isnan(numbers).sum())
-    if missing:
+    missing = np.flatnonzero(np.isnan(numbers))
+    if len(missing):
         raise ValueError(
-            f"{what} must be numbers, but {missing} of {n_rows} are NaN (first: row "
-            f"{np.flatnonzero(np.isnan(numbers))[0]}). Leave these rows out of all arrays."
+            f"{what} must be numbers, but {len(missing)} of {n_rows} are NaN (first: row "
+            f"{missing[0]}). Leave these rows out of all arrays."
         )
     return numbers
-
-
-def read_rates(values: Any, number: int, what: str) -> NDArray:
-    """Return rates that never fall, from 0 to 1."""
-    rates = read_numbers(values, number, what)
-    if number < 2 or rates.min() < 0.0 or rates.max() > 1.0 or (np.diff(rates) < 0.0).any():
-        raise ValueError(f"{what} must be two or more rates that ascend within 0 and 1.")
-    return rates
-
-
-def read_rankings(scores: Any, n_rows: int, name: str) -> dict[str, NDArray]:
-    """Return scores by name; a single array gets the name that is passed."""
-    rankings = scores if isinstance(scores, Mapping) else {name: scores}
-    return {
-        str(key): read_numbers(value, n_rows, f"Scores of {str(key)!r}")
-        for key, value in rankings.items()
-    }
 
 
 def read_table(values: Any, what: str) -> NDArray:
@@ -70,18 +55,18 @@ def read_table(values: Any, what: str) -> NDArray:
     table = _as_floats(values, what)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"{what} must be a table of rows and columns; got shape {table.shape}.")
-    wrong = ~np.isfinite(table)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        row, column = wrong[0]
         raise ValueError(
-            f"{what} must hold finite numbers only, but {wrong.sum()} are not (first: row {row}, "
+            f"{what} must hold finite numbers only, but {len(wrong)} are not (first: row {row}, "
             f"column {column}). Fill them or leave them out first."
         )
     return table
 
 
-def read_judged(model: Any, y: Any) -> tuple[NDArray, NDArray]:
-    """Return which rows have a label, and whether these are outliers.
+def read_judged(model: Any, predict: Callable[[Any], Any], X: Any, y: Any) -> tuple[Any, Any]:
+    """Return of the rows with a label whether they are outliers, and what a model predicts.
 
     A model with ``classes_`` says by them what its labels are, inlier first. Other models have 0
     and 1. Rows with -1 are unlabelled unless -1 is a class.
@@ -98,46 +83,21 @@ def read_judged(model: Any, y: Any) -> tuple[NDArray, NDArray]:
     if not known[judged].all():
         raise ValueError(
             f"`y` must hold the labels {inlier!r} (inlier), {outlier!r} (outlier) and -1 "
-            f"(unlabelled); got {_some(labels[judged & ~known])}."
+            f"(unlabelled); got {_distinct(labels[judged & ~known])}."
         )
-    return judged, labels[judged] == outlier
-
-
-def refuse_inverted_scores(model: Any) -> None:
-    """Raise for scikit-learn's own outlier detectors, whose scores are low for outliers.
-
-    PyOD's detectors may call themselves outlier detectors too, but score the other way round.
-    """
-    from sklearn.base import OutlierMixin
-
-    if isinstance(model, OutlierMixin) and not hasattr(model, "decision_scores_"):
-        name = type(model).__name__
+    predictions = np.asarray(predict(X))
+    if len(labels) != len(predictions):
         raise ValueError(
-            f"Scores must be high for outliers, and those of {name} are low for them. "
-            f"Use `from_predictions(outliers, -model.decision_function(X), name={name!r})`."
-        )
-
-
-def check_lengths(judged: NDArray, predictions: NDArray) -> None:
-    """Raise if labels and rows differ in number."""
-    if len(judged) != len(predictions):
-        raise ValueError(
-            f"`y` must have one label per row of X; got {len(judged)} labels for "
+            f"`y` must have one label per row of X; got {len(labels)} labels for "
             f"{len(predictions)} rows."
         )
+    return labels[judged] == outlier, predictions[judged]
 
 
-def check_choice(value: Any, allowed: tuple[str, ...], what: str) -> None:
-    """Raise if a value is none of those allowed."""
-    if value not in allowed:
-        shown = ", ".join(repr(one) for one in allowed)
-        raise ValueError(f"`{what}` must be one of {shown}; got {value!r}.")
-
-
-def check_share(value: float, what: str) -> None:
-    """Raise if a value is not strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"`{what}` must be above 0 and below 1; got {value!r}.")
+def check_interval(interval: float) -> None:
+    """Raise if the share that an interval covers is not strictly between 0 and 1."""
+    if not 0.0 < interval < 1.0:
+        raise ValueError(f"`interval` must be above 0 and below 1; got {interval!r}.")
 
 
 def _as_floats(values: Any, what: str) -> NDArray:
@@ -147,8 +107,5 @@ def _as_floats(values: Any, what: str) -> NDArray:
         raise ValueError(f"{what} must be numbers; got other values among them.") from None
 
 
-def _some(values: NDArray) -> str:
-    """Show the first few distinct values."""
-    distinct = list(dict.fromkeys(values.tolist()))
-    shown = ", ".join(repr(value) for value in distinct[:4])
-    return shown + (", ..." if len(distinct) > 4 else "")
+def _distinct(values: NDArray) -> str:
+    return listed(dict.fromkeys(values.tolist()), most=4)

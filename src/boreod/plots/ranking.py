@@ -1,40 +1,50 @@
-"""What displays of rankings share: reading, resampling, drawing and naming their curves."""
+"""Curves of rankings: how many outliers are found for how many false alarms, or alarms at all."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from boreod.metrics import roc_rates
-from boreod.plots.checks import (
-    check_lengths,
-    check_share,
-    read_judged,
-    read_outliers,
-    read_rankings,
-    refuse_inverted_scores,
-)
-from boreod.plots.curve import Curve, resampled_rates
-from boreod.plots.labels import add_key, size_in_points, size_of_key
-from boreod.plots.rooms import find_corner, find_rooms
+from boreod.metrics import auc, average_precision, roc_rates
+from boreod.plots.checks import check_interval, read_judged, read_numbers, read_outliers
 from boreod.plots.style import (
     GRAY,
-    INK,
-    SMALL,
-    TEXT,
+    add_legend,
     check_number_of_curves,
     curve_style,
     new_axes,
     tidy,
 )
 
-MOST_LABELS = 3  # beside curves; more go into a key
-SIDE = 3.8  # of new axes, in inches
-NEW_LINE = "\n"  # no place for a backslash in a formatted string of Python 3.11
+RESAMPLES = 500
+SIDE, BESIDE = 3.8, 2.2  # inches, of new axes and of a legend beside them
 GRID = np.linspace(0.0, 1.0, 201)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is drawn of one ranking.
+
+    Attributes
+    ----------
+    x, y
+        Its points, from left to right.
+    quality
+        The area that the metric of the picture gives it.
+    interval
+        Bootstrap interval of the quality, None if not asked for.
+    band
+        Positions on the x-axis, lower and upper limit of y there; None if not asked for.
+    """
+
+    x: NDArray
+    y: NDArray
+    quality: float
+    interval: tuple[float, float] | None = None
+    band: tuple[NDArray, NDArray, NDArray] | None = None
 
 
 class RankingDisplay(ABC):
@@ -58,7 +68,7 @@ class RankingDisplay(ABC):
     bands_
         Drawn bootstrap bands by name.
     labels_
-        Texts by name.
+        Texts of the legend by name, the best ranking first.
     reference_
         The line of a ranking by chance.
     """
@@ -66,18 +76,21 @@ class RankingDisplay(ABC):
     measure: str
     axis_labels: tuple[str, str]
     drawstyle = "default"
-    reference_label = ""
+    reference_label = ""  # of the base rate, where that is the quality of a ranking by chance
+    max_inside: int  # curves whose legend has its place inside the axes
+    _judge: Callable[[NDArray, NDArray], Any]
 
     def __init__(
-        self, curves: Mapping[str, Curve], base_rate: float, highlight: str | None = None
+        self,
+        curves: Mapping[str, Curve],
+        base_rate: float = np.nan,
+        highlight: str | None = None,
     ) -> None:
         check_number_of_curves(len(curves))
         if highlight is not None and highlight not in curves:
             known = ", ".join(repr(name) for name in curves)
             raise ValueError(f"`highlight` must be one of {known} or None; got {highlight!r}.")
-        self.curves = dict(curves)
-        self.base_rate = base_rate
-        self.highlight = highlight
+        self.curves, self.base_rate, self.highlight = dict(curves), base_rate, highlight
 
     @classmethod
     def from_predictions(
@@ -113,13 +126,14 @@ class RankingDisplay(ABC):
         """
         flags = read_outliers(outliers)
         if interval is not None:
-            check_share(interval, "interval")
-        rankings = read_rankings(scores, len(flags), name)
+            check_interval(interval)
+        rankings = scores if isinstance(scores, Mapping) else {name: scores}
         check_number_of_curves(len(rankings))
-        curves = {
-            key: cls._trace(rankdata(values, "dense"), flags, interval, random_state)
-            for key, values in rankings.items()
-        }
+        curves = {}
+        for key, values in rankings.items():
+            numbers = read_numbers(values, len(flags), f"Scores of {str(key)!r}")
+            ranks = np.unique(numbers, return_inverse=True)[1]
+            curves[str(key)] = cls._trace(ranks, flags, interval, random_state)
         return cls(curves, float(flags.mean()), highlight).plot(ax)
 
     @classmethod
@@ -141,12 +155,10 @@ class RankingDisplay(ABC):
         options
             As for :meth:`from_predictions`.
         """
-        refuse_inverted_scores(model)
-        judged, flags = read_judged(model, y)
-        scores = np.asarray(model.decision_function(X))
-        check_lengths(judged, scores)
+        _refuse_inverted_scores(model)
+        flags, scores = read_judged(model, model.decision_function, X, y)
         name = type(model).__name__ if name is None else name
-        return cls.from_predictions(flags, scores[judged], name=name, **options)
+        return cls.from_predictions(flags, scores, name=name, **options)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw and return the display.
@@ -156,15 +168,13 @@ class RankingDisplay(ABC):
         ax
             Axes to draw on, None for new ones.
         """
-        ax, beside = self._make_room() if ax is None else (ax, False)
+        beside = len(self.curves) > self.max_inside
+        ax = new_axes(SIDE + 0.7 + BESIDE * beside, SIDE + 0.6) if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: dict[str, Any] = {}
         self.bands_: dict[str, Any] = {}
-        self.labels_: dict[str, Any] = {}
-        self.reference_ = ax.plot(*self._reference(), color=GRAY, linewidth=0.8, zorder=1.5)[0]
-        if self.reference_label:
-            label = self.reference_label.format(self.base_rate)
-            ax.text(0.0, self.base_rate, label, va="bottom", color=INK, fontsize=SMALL)
+        chance = [self.base_rate] * 2 if self.reference_label else [0.0, 1.0]
+        self.reference_ = ax.plot([0.0, 1.0], chance, color=GRAY, linewidth=0.8, zorder=1.5)[0]
         for place, (name, curve) in enumerate(self.curves.items()):
             style = curve_style(place, name == self.highlight)
             line = ax.plot(curve.x, curve.y, drawstyle=self.drawstyle, **style)[0]
@@ -178,100 +188,41 @@ class RankingDisplay(ABC):
         ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
         ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
         tidy(ax)
-        self._name_curves(beside)
+        self._name_curves({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {})
         return self
 
-    def _make_room(self) -> tuple[Any, bool]:
-        """Return new square axes, and whether there is room for a key beside them."""
-        side, key = np.full(2, SIDE * 72.0), size_of_key(self._key()) / 72.0
-        beside = self._find_rooms(side) is None and self._find_corner(side) is None
-        return new_axes(SIDE + 0.7 + beside * float(key[0]), SIDE + 0.6), beside
-
-    def _name_curves(self, beside: bool) -> None:
-        """Write names beside a few curves if there is room, else into an ordered key."""
-        size = np.array(size_in_points(self.ax_))
-        rooms = None if beside else self._find_rooms(size)
-        if rooms is None:
-            names = self._best_first()
-            lines = [self.lines_[name] for name in names]
-            corner = None if beside else self._find_corner(size)
-            drawn = add_key(self.ax_, lines, self._key(), self.measure, corner)
-            self.labels_ = dict(zip(names, drawn.get_texts(), strict=True))
-        else:
-            for name, place in zip(self.curves, rooms, strict=True):
-                self.labels_[name] = self.ax_.text(
-                    *place, self._label(name), va="bottom", fontsize=TEXT, color=INK, zorder=4
-                )
+    def _name_curves(self, place: dict[str, Any]) -> None:
+        """Write an ordered legend, numbers before names so that they align."""
+        names = sorted(self.curves, key=lambda name: -self.curves[name].quality)
+        lines, labels = [self.lines_[name] for name in names], []
+        for name in names:
+            curve = self.curves[name]
+            spread = " [{:.3f}, {:.3f}]".format(*curve.interval) if curve.interval else ""
+            labels.append(f"{curve.quality:.3f}{spread}  {name}")
+        if self.reference_label:
+            lines.append(self.reference_)
+            labels.append(self.reference_label.format(self.base_rate))
+        legend = add_legend(self.ax_, lines, labels, title=self.measure, **place)
+        self.labels_ = dict(zip(names, legend.get_texts(), strict=False))
         if self.highlight is not None:
             self.labels_[self.highlight].set_fontweight("bold")
-
-    def _find_rooms(self, size: NDArray) -> list[NDArray] | None:
-        """Return where labels have room in axes of a size in points, None if they have none."""
-        if len(self.curves) > MOST_LABELS:
-            return None
-        edges, others = self._outlines()
-        others.append(np.column_stack(self._reference()))
-        labels = [self._label(name) for name in self.curves]
-        return find_rooms(edges, labels, others, float(size.min()))
-
-    def _find_corner(self, size: NDArray) -> str | None:
-        """Return the corner where a key has room, None if there is none."""
-        edges, others = self._outlines()
-        return find_corner(edges + others, size_of_key(self._key()) / size)
-
-    def _outlines(self) -> tuple[list[NDArray], list[NDArray]]:
-        """Return the lines that names stand at, one a curve, and others not to be covered."""
-        edges, others = [], []
-        if self.reference_label:
-            line = np.column_stack(self._reference())
-            others += [line, line * (0.4, 1.0) + (0.0, 0.03)]  # the latter through its label
-        for name, curve in self.curves.items():
-            line = self._corners(curve.x, curve.y)
-            if curve.band is not None and self.highlight in {None, name}:
-                x, low, high = curve.band  # labels stand below a band, not in it
-                mixed = [low + share * (high - low) for share in np.linspace(0.1, 1.0, 6)]
-                others += [line, *(np.column_stack([x, y]) for y in mixed)]
-                line = np.column_stack([x, low])
-            edges.append(line)
-        return edges, others
-
-    def _label(self, name: str) -> str:
-        return f"{name}\n{self.measure} {self.curves[name].show_quality(NEW_LINE)}"
-
-    def _best_first(self) -> list[str]:
-        return sorted(self.curves, key=lambda name: -self.curves[name].quality)
-
-    def _key(self) -> list[str]:
-        """Return the rows of the key, numbers before names so that they align."""
-        return [f"{self.curves[name].show_quality()}  {name}" for name in self._best_first()]
 
     @classmethod
     def _trace(
         cls, ranks: NDArray, outliers: NDArray, interval: float | None, random_state: Any
     ) -> Curve:
         share = float(outliers.mean())
-        false, true = roc_rates(outliers, ranks)
-        x, y = cls._points(false, true, share)
-        quality = cls._judge(ranks, outliers)
+        x, y = cls._points(*roc_rates(outliers, ranks), share)
+        quality = float(cls._judge(outliers, ranks))
         if interval is None:
             return Curve(x, y, quality)
-        resamples = resampled_rates(ranks, outliers, random_state)
-        drawn = (cls._points(false, true, share) for false, true in resamples)
+        resamples = _resampled_rates(ranks, outliers, random_state)
         # Of each curve only this is kept: with many rows, hundreds of curves fill the memory.
-        kept = [(cls._area(*points), cls._read_off(*points)) for points in drawn]
+        kept = [cls._sum_up(*cls._points(false, true, share)) for false, true in resamples]
         ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
         low, high = np.quantile([area for area, _ in kept], ends).tolist()
         band = np.quantile([heights for _, heights in kept], ends, axis=0)
         return Curve(x, y, quality, (low, high), (GRID, band[0], band[1]))
-
-    @abstractmethod
-    def _reference(self) -> tuple[list[float], list[float]]:
-        """Return the ends of the line of a ranking by chance."""
-
-    @staticmethod
-    @abstractmethod
-    def _judge(ranks: NDArray, outliers: NDArray) -> float:
-        """Return the quality of a ranking."""
 
     @staticmethod
     @abstractmethod
@@ -280,15 +231,107 @@ class RankingDisplay(ABC):
 
     @staticmethod
     @abstractmethod
-    def _corners(x: NDArray, y: NDArray) -> NDArray:
-        """Return the curve as it is drawn, corner by corner."""
+    def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
+        """Return the area under a curve, and its height over the grid."""
+
+
+class RocDisplay(RankingDisplay):
+    """ROC curves, with the area under each; rows of equal score give a straight slope.
+
+    Examples
+    --------
+    >>> outliers = [True, False, True, False]
+    >>> display = RocDisplay.from_predictions(outliers, [0.9, 0.4, 0.4, 0.1], name="BORE")
+    >>> display.line_.get_xydata().tolist()
+    [[0.0, 0.0], [0.0, 0.5], [0.5, 1.0], [1.0, 1.0]]
+    >>> display.labels_["BORE"].get_text()
+    '0.875  BORE'
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    measure = "AUC"
+    axis_labels = ("false-positive rate", "true-positive rate")
+    max_inside = 8  # below the diagonal is always a place
+    _judge = staticmethod(auc)
 
     @staticmethod
-    @abstractmethod
-    def _area(x: NDArray, y: NDArray) -> float:
-        """Return the area under a curve."""
+    def _points(false: NDArray, true: NDArray, _base_rate: float, /) -> tuple[NDArray, NDArray]:
+        return false, true
 
     @staticmethod
-    @abstractmethod
-    def _read_off(x: NDArray, y: NDArray) -> NDArray:
-        """Return the height of a curve over the grid."""
+    def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
+        return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2.0), np.interp(GRID, x, y)
+
+
+class PrecisionRecallDisplay(RankingDisplay):
+    """Precision-recall curves, with the average precision of each and the base rate.
+
+    Curves are steps: between two scores no threshold exists, and a slope would promise too much.
+    The area under the steps is the average precision.
+
+    Examples
+    --------
+    >>> outliers = [True, False, True]
+    >>> display = PrecisionRecallDisplay.from_predictions(outliers, [0.9, 0.8, 0.7], name="BORE")
+    >>> display.line_.get_xydata().round(2).tolist()
+    [[0.0, 1.0], [0.5, 1.0], [0.5, 0.5], [1.0, 0.67]]
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    measure = "AP"
+    axis_labels = ("recall", "precision")
+    drawstyle = "steps-pre"
+    reference_label = "{:.2g}  base rate"
+    max_inside = 3
+    _judge = staticmethod(average_precision)
+
+    @staticmethod
+    def _points(false: NDArray, true: NDArray, base_rate: float, /) -> tuple[NDArray, NDArray]:
+        hits, misses = true * base_rate, false * (1.0 - base_rate)
+        used = hits + misses > 0.0  # a precision needs alarms
+        used[np.argmax(true == true[-1]) + 1 :] = False  # all are found, more alarms tell nothing
+        precision = hits[used] / (hits + misses)[used]
+        # The first step reaches back to recall 0.
+        return np.append(0.0, true[used]), np.append(precision[0], precision)
+
+    @staticmethod
+    def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
+        return float(np.sum(np.diff(x) * y[1:])), y[np.searchsorted(x, GRID * x[-1])]
+
+
+def _resampled_rates(
+    ranks: NDArray, outliers: NDArray, random_state: Any
+) -> Iterator[tuple[NDArray, NDArray]]:
+    """Yield the rates of rows drawn with replacement, each class by itself.
+
+    The same ``random_state`` draws the same rows, so rankings are compared on the same resamples.
+    The rows are sorted once only, which scikit-learn's curve would do for every resample.
+    """
+    random = np.random.default_rng(random_state)
+    order = np.argsort(-ranks, kind="stable")
+    last_of_tie = np.append(np.diff(ranks[order]) != 0, True)
+    for _ in range(RESAMPLES):
+        curves = []
+        for members in (~outliers, outliers):
+            rows = np.flatnonzero(members)
+            times = np.bincount(random.choice(rows, len(rows)), minlength=len(ranks))
+            found = np.cumsum(times[order])[last_of_tie]
+            curves.append(np.append(0.0, found / len(rows)))
+        yield curves[0], curves[1]
+
+
+def _refuse_inverted_scores(model: Any) -> None:
+    """Raise for scikit-learn's own outlier detectors, whose scores are low for outliers.
+
+    PyOD's detectors may call themselves outlier detectors too, but score the other way round.
+    """
+    from sklearn.base import OutlierMixin
+
+    if isinstance(model, OutlierMixin) and not hasattr(model, "decision_scores_"):
+        name = type(model).__name__
+        raise ValueError(
+            f"Scores must be high for outliers, and those of {name} are low for them. "
+            f"Use `from_predictions(outliers, -model.decision_function(X), name={name!r})`."
+        )

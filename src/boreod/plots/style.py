@@ -4,7 +4,11 @@ Curves differ in line style and marker as well as in color, so a picture survive
 colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from boreod.files import whole_file
 
 COLORS = (
     "#0072B2",  # blue
@@ -27,7 +31,7 @@ LINES: tuple[Any, ...] = (
     (0, (1.2, 3)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MOST_CURVES = len(COLORS)
+MAX_CURVES = len(COLORS)
 INK, GRAY, FAINT = "0.15", "0.55", "0.9"  # text, lines of reference, grid
 TEXT, SMALL = 9.5, 8.5  # points, at the width of a report's column
 WIDTH, HIGHLIGHTED = 1.5, 2.8
@@ -35,13 +39,35 @@ WIDTH, HIGHLIGHTED = 1.5, 2.8
 
 def new_axes(width: float = 6.4, height: float = 4.0) -> Any:
     """Return axes of a new figure, sized in inches."""
+    return new_panels(1, 1, (width, height))[1][0]
+
+
+def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
+    """Return a figure and its axes, row by row; places beyond the count stay empty.
+
+    Parameters
+    ----------
+    count
+        Number of panels.
+    columns
+        Most panels side by side.
+    size
+        Width and height of a panel in inches.
+    """
     try:
-        import matplotlib.pyplot as plt
+        from matplotlib import pyplot as plt
     except ImportError:
         raise ImportError(
             "Pictures need matplotlib, which is not installed: pip install boreod[report]"
         ) from None
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    whole = (size[0] * columns, size[1] * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=whole, layout="constrained", squeeze=False)
+    panels = list(axes.flat)
+    for empty in panels[count:]:
+        empty.remove()
+    return figure, panels[:count]
 
 
 def tidy(ax: Any, grid: bool = True) -> None:
@@ -68,8 +94,42 @@ def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
 
 def check_number_of_curves(number: int) -> None:
     """Raise if there are more curves than can be told apart."""
-    if not 1 <= number <= MOST_CURVES:
+    if not 1 <= number <= MAX_CURVES:
         raise ValueError(
-            f"One picture shows 1 to {MOST_CURVES} curves; got {number}. "
+            f"One picture shows 1 to {MAX_CURVES} curves; got {number}. "
             "Draw fewer, or several pictures side by side."
         )
+
+
+def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
+    """Return a legend without a frame, where it covers least unless told otherwise."""
+    look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
+    look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
+    return ax.legend(handles, labels, **(look | options))
+
+
+def save_picture(figure: Any, path: Path) -> Path:
+    """Write a figure as SVG and PNG, close it, and return the path of the SVG.
+
+    Files of the same figure are the same to the byte: no dates, no random names.
+
+    Parameters
+    ----------
+    figure
+        A matplotlib figure.
+    path
+        Without suffix.
+    """
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    formats = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    try:
+        with mpl.rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+            for suffix, metadata in formats.items():
+                with whole_file(path.with_name(f"{path.name}.{suffix}")) as unfinished:
+                    figure.savefig(unfinished, dpi=150, format=suffix, metadata=metadata)
+    finally:
+        plt.close(figure)
+    return path.with_name(f"{path.name}.svg")

@@ -9,7 +9,7 @@ from boreod.documents import Block, Figure, Paragraph, Section, Table
 from boreod.plots import BudgetDisplay, new_panels, save_picture
 from boreod.report.evidence import Evidence
 from boreod.report.numbers import show_percent, show_price
-from boreod.selection import SECONDS, BudgetCurve
+from boreod.selection import BudgetCurve
 from boreod.text import count_of
 
 MOST_COLUMNS = 20  # in a table of single columns; where there are more, families are shown too
@@ -26,20 +26,12 @@ def trace_spending(evidence: Evidence, curve: BudgetCurve | None, folder: Path) 
             "model.budget_curve()."
         )
         return Section(title, [Paragraph(text)])
-    in_time = curve.unit == SECONDS
-    scale = 1e6 if in_time else 1.0
     cost = getattr(evidence.model, "cost_", None)
     if cost is None or evidence.model.costs_.unit != curve.unit:
         cost = None
     figure, panels = new_panels(1, 1, (5.4, 3.6))
-    BudgetDisplay(
-        curve.costs * scale,
-        {"AUC": (curve.auc, None), "average\nprecision": (curve.average_precision, None)},
-        marked=None if cost is None else cost * scale,
-        mark="" if cost is None else f"this model: {show_price(cost, curve.unit)}",
-        xlabel="prediction time per row [µs]" if in_time else "cost [units]",
-        ylabel="out-of-bag quality",
-    ).plot(panels[0])
+    mark = "" if cost is None else f"this model: {show_price(cost, curve.unit)}"
+    BudgetDisplay.from_budget_curve(curve, cost, mark, ax=panels[0])
     caption = "Out-of-bag quality over the cost of the chosen columns" + (
         ", with the place of this model." if cost is not None else "."
     )

@@ -1,6 +1,6 @@
-"""Every table and figure of the paper, one file each."""
+"""Every table and figure of the paper."""
 
-from boreod.reproduce.everything import PARTS, reproduce
+from boreod.reproduce.parts import PARTS, reproduce
 from boreod.reproduce.setup import SETS, Settings
 
 __all__ = ["PARTS", "SETS", "Settings", "reproduce"]

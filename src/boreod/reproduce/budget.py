@@ -19,23 +19,26 @@ SHOWN = {measure: MEASURES[measure] for measure in ("auc", "early_auc")}
 DRAWS, QUICK_DRAWS = 20, 2
 BUDGETS, QUICK_BUDGETS = 12, 6
 CHEAP = 0.01
+Draws = list[dict[str, Any]]
 
 
 def reproduce_budget(settings: Settings) -> Section:
     """Draw mean quality over budgets, costs drawn anew for every split."""
-    results = _all_draws(settings)
+    n_budgets, count = QUICK_BUDGETS if settings.quick else BUDGETS, count_draws(settings)
+    plan = [(name, draw, n_budgets) for name in settings.datasets for draw in range(count)]
+    found = iter(settings.run(_one_draw, plan, "budgets"))
+    results = {name: [next(found) for _ in range(count)] for name in settings.datasets}
     rows = [row for name, draws in results.items() for row in _tidy(name, draws)]
     write_csv(settings.folder / "budget.csv", rows)
-    draws = len(next(iter(results.values())))
     text = (
         f"Every score costs one of {', '.join(map(str, POOL))} at random, raw columns cost 1. Mean "
-        f"over {draws} draws of costs, each with a split of its own, at budgets from 10 to the "
+        f"over {count} draws of costs, each with a split of its own, at budgets from 10 to the "
         "cost of all columns, with the paper's rule: columns in the order of how many bags chose "
         "them until one does not fit. Test rows are unlabelled rows of the fit."
     )
     blocks: list[Block] = [Paragraph(text), _overview(results)]
-    for name, found in results.items():
-        picture = save_picture(_draw(found, name), settings.folder / f"budget_{name}")
+    for name, draws in results.items():
+        picture = save_picture(_draw(draws, name), settings.folder / f"budget_{name}")
         caption = f"{name}: AUC and AUC 0.1 over the budget, costs log-scaled."
         blocks.append(Figure(picture, caption))
     return Section("Figure 4: budgets", blocks)
@@ -46,24 +49,7 @@ def count_draws(settings: Settings) -> int:
     return settings.repetitions or (QUICK_DRAWS if settings.quick else DRAWS)
 
 
-def _all_draws(settings: Settings) -> dict[str, list[dict[str, Any]]]:
-    """Return the results of all draws by data set."""
-    budgets, draws = QUICK_BUDGETS if settings.quick else BUDGETS, count_draws(settings)
-    tasks = {
-        f"budget/{settings.key(name, draw)}/{budgets}": (
-            name, draw, budgets, settings.seed, settings.data,
-        )
-        for name in settings.datasets
-        for draw in range(draws)
-    }  # fmt: skip
-    results = settings.run(_one_draw, tasks, "budgets")
-    return {
-        name: results[place * draws : (place + 1) * draws]
-        for place, name in enumerate(settings.datasets)
-    }
-
-
-def _one_draw(name: str, draw: int, n_budgets: int, seed: int, data: Path | None) -> dict[str, Any]:
+def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int) -> dict[str, Any]:
     """Return measures by selection and budget, of everything, and at one percent of its cost."""
     rows, codes = load_repetition(name, draw, data)
     split = split_rows(codes, draw, "transductive", seed)
@@ -74,7 +60,7 @@ def _one_draw(name: str, draw: int, n_budgets: int, seed: int, data: Path | None
     budgets = np.geomspace(min(POOL), total, n_budgets)
 
     def judged(fitted: BORE) -> list[float]:
-        found = judge(fitted.oob_proba_[split.test], outliers)  # unlabelled rows: all bags speak
+        found = judge(fitted.oob_proba_[split.test], outliers)  # unlabelled rows: of all bags
         return [found[measure] for measure in SHOWN]
 
     curves = {
@@ -94,7 +80,7 @@ def draw_costs(model: BORE, seed: int) -> tuple[dict[str, float], float]:
     return costs, sum(drawn) + len(model.columns_) - len(scores)
 
 
-def _mean_curves(draws: list[dict[str, Any]], place: int) -> dict[str, NDArray]:
+def _mean_curves(draws: Draws, place: int) -> dict[str, NDArray]:
     """Return the mean over draws of one measure, at every budget, by title."""
     return {
         title: np.mean([np.array(draw[name])[:, place] for draw in draws], axis=0)
@@ -102,7 +88,7 @@ def _mean_curves(draws: list[dict[str, Any]], place: int) -> dict[str, NDArray]:
     }
 
 
-def _overview(results: dict[str, list[dict[str, Any]]]) -> Table:
+def _overview(results: dict[str, Draws]) -> Table:
     rows, bold = [], set()
     for number, (name, draws) in enumerate(results.items()):
         means = {title: curve.mean() for title, curve in _mean_curves(draws, 0).items()}
@@ -110,26 +96,23 @@ def _overview(results: dict[str, list[dict[str, Any]]]) -> Table:
         cheap = np.mean([draw["cheap"][0] for draw in draws])
         best = max(means, key=lambda title: means[title])
         bold.add((number, 4 + list(means).index(best)))
-        rows.append(
-            [name, f"{100 * full:.1f}", f"{100 * cheap:.1f}", f"{100 * cheap / full:.1f}"]
-            + [f"{100 * mean:.1f}" for mean in means.values()]
-        )
+        shares = [full, cheap, cheap / full, *means.values()]
+        rows.append([name, *(f"{100 * share:.1f}" for share in shares)])
     header = ["set", "all columns", "at 1 % of the cost", "% kept", *SELECTIONS.values()]
     caption = "AUC in percent; on the right the mean over all budgets, log-spaced"
     return Table(header, rows, frozenset(bold), caption)
 
 
-def _draw(draws: list[dict[str, Any]], name: str) -> Any:
+def _draw(draws: Draws, name: str) -> Any:
     budgets = np.exp(np.mean([np.log(draw["budgets"]) for draw in draws], axis=0))
     figure, panels = new_panels(2, columns=2, size=(4.6, 3.2))
     for place, (label, ax) in enumerate(zip(SHOWN.values(), panels, strict=True)):
-        curves = {title: (curve, None) for title, curve in _mean_curves(draws, place).items()}
-        BudgetDisplay.from_curves(budgets, curves, ylabel=label, ax=ax)
+        BudgetDisplay(budgets, _mean_curves(draws, place), ylabel=label).plot(ax)
         ax.set_title(f"{name}: {label}")
     return figure
 
 
-def _tidy(name: str, draws: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tidy(name: str, draws: Draws) -> list[dict[str, Any]]:
     return [
         {
             "dataset": name,

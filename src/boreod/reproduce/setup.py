@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -78,13 +79,30 @@ class Settings:
 
     def run(
         self,
-        work: Any,
-        tasks: dict[str, tuple[Any, ...]],
+        work: Callable[..., dict[str, Any]],
+        plan: Iterable[tuple[Any, ...]],
         label: str,
-        *,
         some_may_fail: bool = False,
     ) -> list[dict[str, Any]]:
-        """Return the results of tasks, those of earlier runs from the journal."""
+        """Return a result for each item of a plan, that of an earlier run from the journal.
+
+        Parameters
+        ----------
+        work
+            Gets data set, repetition, seed, folder of data and the options of an item.
+        plan
+            Data set, repetition and options of each item.
+        label
+            What is being done; tells these runs from others in the journal.
+        some_may_fail
+            Whether one success is enough.
+        """
+        tasks = {
+            f"{label}/{self._identify(name, repetition)}/{options}": (
+                name, repetition, self.seed, self.data, *options,
+            )
+            for name, repetition, *options in plan
+        }  # fmt: skip
         results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
         failed = [result["error"] for result in results if "error" in result]
         if len(failed) > (len(results) - 1 if some_may_fail else 0):
@@ -93,17 +111,16 @@ class Settings:
             )
         return results
 
-    def key(self, name: str, repetition: int) -> str:
-        """Return what tells a split of a data set from all others, the rows themselves included."""
-        version = _versions(name)[repetition % len(_versions(name))]
-        digest = _digest(name, version, self.data, self.verbose)
-        return f"{name}/{repetition}/{self.seed}/{digest}"
-
     def fetch(self, repetitions: int) -> None:
         """Make sure that all data are there, before processes ask for them all at once."""
         for name in self.datasets:
             for repetition in range(min(repetitions, len(_versions(name)))):
-                self.key(name, repetition)
+                self._identify(name, repetition)
+
+    def _identify(self, name: str, repetition: int) -> str:
+        """Return what tells a split of a data set from all others, the rows themselves included."""
+        version = _versions(name)[repetition % len(_versions(name))]
+        return f"{name}/{repetition}/{self.seed}/{_digest(name, version, self.data, self.verbose)}"
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
@@ -141,33 +158,26 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Return one result for every method, data set and repetition."""
     plan = [
-        (name, method, repetition)
+        (name, repetition, method, protocol, feature_bagging)
         for name in (settings.datasets if names is None else names)
         for method in methods
         for repetition in range(settings.count)
     ]
-    space = "/subspaces" if feature_bagging else ""
-    tasks = {
-        f"{settings.key(name, repetition)}/{method}{space}/{protocol}": (
-            name, method, repetition, protocol, settings.seed, settings.data, feature_bagging,
-        )
-        for name, method, repetition in plan
-    }  # fmt: skip
-    results = settings.run(_compare, tasks, f"methods, {protocol}", some_may_fail=True)
-    facts = [
-        {"dataset": name, "method": method, "protocol": protocol, "repetition": repetition}
-        for name, method, repetition in plan
+    results = settings.run(_compare, plan, f"methods, {protocol}", some_may_fail=True)
+    facts = ("dataset", "repetition", "method", "protocol")
+    return [
+        dict(zip(facts, item, strict=False)) | result
+        for item, result in zip(plan, results, strict=True)
     ]
-    return [{**fact, **result} for fact, result in zip(facts, results, strict=True)]
 
 
 def _compare(
     name: str,
-    method: str,
     repetition: int,
-    protocol: str,
     seed: int,
     data: Path | None,
+    method: str,
+    protocol: str,
     feature_bagging: bool,
 ) -> dict[str, Any]:
     rows, codes = load_repetition(name, repetition, data)

@@ -71,9 +71,10 @@ class BudgetCurve:
         ax
             Axes to draw on, None for new ones.
         """
-        from boreod.plots import plot_budget_curve
+        from boreod.plots import BudgetDisplay
 
-        return plot_budget_curve(self, self.first_good(), f"AUC within {LOSS} of the best", ax)
+        marked, mark = self.costs[self.first_good()], f"AUC within {LOSS} of the best"
+        return BudgetDisplay.from_budget_curve(self, marked, mark, ax=ax).ax_
 
     def __str__(self) -> str:
         """Return the curve as a table."""

@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 from boreod import BORE, OutlierRepresentation
-from boreod.plots import BudgetDisplay, plot_budget_curve
+from boreod.plots import BudgetDisplay
 
 BUDGETS = np.geomspace(1, 1000, 7)
 MEAN = 0.95 - 0.2 * np.exp(-np.arange(7))
@@ -21,9 +20,9 @@ def model(labelled):
 
 def test_means_and_bands():
     spread = np.full(7, 0.02)
-    drawn = BudgetDisplay.from_curves(
+    drawn = BudgetDisplay(
         BUDGETS, {"BORE-Budget": (MEAN, spread), "Random": MEAN - 0.1}, ylabel="AUC"
-    )
+    ).plot()
     assert drawn.line_.get_xdata() == pytest.approx(BUDGETS)
     assert drawn.line_.get_ydata() == pytest.approx(MEAN)
     assert list(drawn.bands_) == ["BORE-Budget"]
@@ -37,30 +36,19 @@ def test_means_and_bands():
     assert len({(line.get_linestyle(), line.get_marker()) for line in lines}) == 2
 
 
-def test_names_at_colliding_ends_are_apart():
-    curves = {"BORE-Budget": MEAN, "Greedy by price": MEAN - 0.001, "Random": MEAN - 0.002}
-    drawn = BudgetDisplay.from_curves(BUDGETS, curves)
-    drawn.figure_.draw_without_rendering()
-    texts = list(drawn.labels_.values())
-    assert [text.get_text() for text in texts] == list(curves)
-    boxes = [Text.get_window_extent(text) for text in texts]  # without their leader lines
-    assert boxes[0].y0 > boxes[1].y1 - 1 > boxes[1].y0 > boxes[2].y1 - 1  # in the curves' order
-    assert all(drawn.figure_.bbox.contains(box.x1, box.y1) for box in boxes)
-    assert [text.xy for text in texts] == [
-        (pytest.approx(1000), pytest.approx(curve[-1])) for curve in curves.values()
-    ]
-
-
-def test_names_of_curves_that_end_together_stand_as_the_curves_did():
-    rising = {"low": MEAN - 0.2, "high": MEAN.copy()}
+def test_names_stand_as_the_curves_do_and_cover_none():
+    rising = {"low": MEAN - 0.2, "high": MEAN.copy(), "middle": MEAN - 0.1}
     for curve in rising.values():
-        curve[-1] = 0.9
-    drawn = BudgetDisplay.from_curves(BUDGETS, rising)
+        curve[-1] = 0.95  # as with all columns
+    drawn = BudgetDisplay(BUDGETS, rising).plot()
     drawn.figure_.draw_without_rendering()
-    low, high = (Text.get_window_extent(drawn.labels_[name]) for name in ("low", "high"))
-    assert high.y0 > low.y0
-    end = drawn.ax_.transData.transform((BUDGETS[-1], 0.9))[1]
-    assert low.y0 - low.height < end < high.y1 + high.height  # near the point they speak of
+    texts = drawn.ax_.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["high", "middle", "low"]
+    assert drawn.labels_["low"] is texts[-1]
+    box = drawn.ax_.get_legend().get_window_extent()
+    for line in drawn.lines_.values():
+        path = line.get_path().interpolated(20)
+        assert not box.count_contains(drawn.ax_.transData.transform(path.vertices))
 
 
 def test_model_and_its_cost(model):
@@ -80,7 +68,7 @@ def test_model_and_its_cost(model):
 
 def test_marked_point_of_a_curve():
     curve = SimpleNamespace(unit="s", costs=BUDGETS * 1e-6, auc=MEAN, average_precision=MEAN - 0.2)
-    ax = plot_budget_curve(curve, 3, "good enough")
+    ax = BudgetDisplay.from_budget_curve(curve, curve.costs[3], "good enough").ax_
     vertical = [line for line in ax.lines if len(set(line.get_xdata())) == 1]
     assert vertical[0].get_xdata()[0] == pytest.approx(BUDGETS[3])
     above = ax.child_axes[0]
@@ -93,7 +81,7 @@ def test_only_the_mark_stands_above_a_short_axis():
     curve = SimpleNamespace(
         unit="", costs=np.array([2.0, 6.0, 8.0]), auc=MEAN[:3], average_precision=MEAN[:3]
     )
-    ax = plot_budget_curve(curve, 2, "good enough")
+    ax = BudgetDisplay.from_budget_curve(curve, 8.0, "good enough").ax_
     ax.figure.draw_without_rendering()
     above, below = ax.child_axes[0].xaxis, ax.xaxis
     shown = [
@@ -101,6 +89,13 @@ def test_only_the_mark_stands_above_a_short_axis():
     ]
     assert not any(shown)
     assert {"3", "4"} <= {tick.label1.get_text() for tick in below.get_minor_ticks()}
+
+
+def test_a_larger_budget_may_buy_a_cheaper_set():
+    costs, quality = np.array([2.0, 8.0, 6.0]), np.array([0.7, 0.9, 0.8])
+    curve = SimpleNamespace(unit="", costs=costs, auc=quality, average_precision=quality)
+    drawn = BudgetDisplay.from_budget_curve(curve)
+    assert drawn.line_.get_xydata().tolist() == [[2, 0.7], [6, 0.8], [8, 0.9]]
 
 
 def test_free_columns_have_a_linear_axis(model):
@@ -111,15 +106,15 @@ def test_free_columns_have_a_linear_axis(model):
 @pytest.mark.parametrize(
     ("budgets", "curves", "message"),
     [
-        ([0.0, 1.0], {"a": [1, 2]}, "`budgets` must be above 0"),
+        ([-1.0, 1.0], {"a": [1, 2]}, r"at least 0 and ascend; got \[-1.0, 1.0\]"),
         ([2.0, 1.0], {"a": [1, 2]}, "and ascend"),
-        ([], {"a": []}, "`budgets` must be above 0"),
+        ([], {"a": []}, r"`costs` must be .* got \[\]"),
         ([1.0, 2.0], {"a": [1]}, "The means of 'a' must have one number for each of 2 rows; got 1"),
-        ([1.0, 2.0], {"a": ([1, 2], [1, -2])}, "spreads of 'a' must be at least 0; got -2"),
+        ([1.0, 2.0], {"a": ([1, 2], [1, -2])}, "Spreads of 'a' must be at least 0; got -2"),
         ([1.0, 2.0], {"a": ([1, 2], [1, np.nan])}, "1 of 2 are NaN"),
         ([1.0, 2.0], {}, "1 to 8 curves; got 0"),
     ],
 )
 def test_errors(budgets, curves, message):
     with pytest.raises(ValueError, match=message):
-        BudgetDisplay.from_curves(budgets, curves)
+        BudgetDisplay(budgets, curves)

@@ -51,8 +51,9 @@ def test_bins_without_outliers_are_hollow_on_a_log_scale(rare):
     assert (white == empty).all()
     heights = np.asarray(drawn.points_.get_offsets())[empty, 1]
     assert heights == pytest.approx(drawn.ax_.get_ylim()[0])
-    linear = CalibrationDisplay.from_predictions(outliers, probabilities, scale="linear")
-    assert np.asarray(linear.points_.get_offsets())[empty, 1] == pytest.approx(0.0)
+    linear = CalibrationDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2)
+    assert np.asarray(linear.points_.get_offsets())[:, 1].tolist() == [0.0, 1.0]
+    assert not (linear.points_.get_facecolor()[:, :3] == 1).all(axis=1).any()
 
 
 def test_equal_probabilities_share_a_bin():
@@ -67,12 +68,13 @@ def test_equal_probabilities_share_a_bin():
 def test_counts_do_not_collide(rare):
     from matplotlib.figure import Figure
 
-    for width in (2.6, 4.8):
+    for width, n_bins in ((3.6, 10), (4.8, 20)):
         ax = Figure((width, 4.8), layout="constrained").subplots()
-        drawn = CalibrationDisplay.from_predictions(*rare, ax=ax)
+        drawn = CalibrationDisplay.from_predictions(*rare, n_bins=n_bins, ax=ax)
         ax.figure.draw_without_rendering()
         boxes = [label.get_window_extent() for label in drawn.labels_]
-        assert all(right.x0 > left.x1 - 1 for left, right in pairwise(boxes))
+        assert all(right.x0 > left.x1 for left, right in pairwise(boxes))
+        assert min(box.y0 for box in boxes) > ax.get_window_extent().y1
 
 
 def test_from_estimator(rare):
@@ -93,7 +95,6 @@ def test_from_estimator(rare):
         ([0.1], {}, "each of 2 rows; got 1"),
         ([0.1, 0.2], {"n_bins": 0}, "`n_bins` must be from 1 to 20; got 0"),
         ([0.1, 0.2], {"interval": 1.0}, "`interval` must be above 0 and below 1"),
-        ([0.1, 0.2], {"scale": "logit"}, "`scale` must be one of 'linear', 'log'"),
     ],
 )
 def test_errors(probabilities, options, message):

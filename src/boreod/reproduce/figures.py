@@ -1,4 +1,4 @@
-"""Figure 1: three bags as t-SNE sees them, raw columns above, representation below."""
+"""Figure 1, bags as t-SNE sees them, and Figure 2, ROC curves of seven methods."""
 
 from typing import Any
 
@@ -7,36 +7,36 @@ from numpy.typing import NDArray
 
 from boreod.documents import Figure, Paragraph, Section, Table
 from boreod.ensemble.bags import draw_bags
-from boreod.plots import EmbeddingDisplay, new_panels, save_picture
+from boreod.evaluation import METHODS, PAPER, RATES, Summary
+from boreod.plots import Curve, EmbeddingDisplay, RocDisplay, new_panels, save_picture
 from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.reproduce.setup import Settings, load_repetition, write_csv
+from boreod.reproduce.setup import Settings, compare, load_repetition, write_csv
 from boreod.validation import INLIER, OUTLIER
 
-SHOWN = ("letter", "ionosphere", "pageblocks")
+MAPPED = ("letter", "ionosphere", "pageblocks")
+COMPARED = ("cardio", "ionosphere", "letter", "pageblocks", "waveform", "wilt")
 SHARE = 0.7
 NEIGHBORS = 5
 
 
 def reproduce_tsne(settings: Settings) -> Section:
     """Draw one bag of each set in both spaces, and count how well neighbors tell the classes."""
-    names = settings.only(SHOWN)
+    names = settings.only(MAPPED)
     figure, panels = new_panels(2 * len(names), columns=len(names), size=(3.2, 3.2))
     rows: list[dict[str, Any]] = []
     for place, name in enumerate(names):
         raw, represented, outliers = _draw_bag(settings, name)
-        agreement = []
-        for table, below in ((raw, 0), (represented, 1)):
+        row = {"dataset": name, "bag_rows": len(outliers)}
+        for key, title, table, ax in (
+            ("raw_percent", "raw columns", raw, panels[place]),
+            ("representation_percent", "representation", represented, panels[len(names) + place]),
+        ):
             EmbeddingDisplay.from_table(
-                table,
-                outliers,
-                random_state=settings.seed,
-                title=f"{name}: {'representation' if below else 'raw columns'}",
-                ax=panels[below * len(names) + place],
+                table, outliers, f"{name}: {title}", random_state=settings.seed, ax=ax
             )
-            agreement.append(_neighbor_agreement(table, outliers))
-        rows.append({"dataset": name, "bag_rows": len(outliers), "raw_percent": agreement[0],
-                     "representation_percent": agreement[1]})  # fmt: skip
+            row[key] = _neighbor_agreement(table, outliers)
+        rows.append(row)
     write_csv(settings.folder / "tsne.csv", rows)
     picture = save_picture(figure, settings.folder / "tsne")
     text = (
@@ -70,5 +70,37 @@ def _neighbor_agreement(table: NDArray, outliers: NDArray) -> float:
     standard = StandardScaler().fit_transform(table)
     model = KNeighborsClassifier(NEIGHBORS).fit(standard, outliers)
     places = model.kneighbors(return_distance=False)  # without the row itself
-    said = outliers[places].mean(axis=1) > 0.5
-    return round(100 * float(np.mean(said == outliers)), 1)
+    votes = outliers[places].mean(axis=1) > 0.5
+    return round(100 * float(np.mean(votes == outliers)), 1)
+
+
+def reproduce_roc(settings: Settings) -> Section:
+    """Draw the mean curves of the runs of Table 2."""
+    names = settings.only(COMPARED)
+    summary = Summary([run for run in compare(settings, PAPER, names=names) if "error" not in run])
+    rows: list[dict[str, Any]] = []
+    figure, panels = new_panels(len(names), columns=3, size=(4.6, 3.6))
+    for name, ax in zip(names, panels, strict=True):
+        curves = {}
+        for method in reversed(summary.methods):  # BORE first: its color is the first
+            runs = summary.runs(name, method)
+            if not runs:
+                continue
+            rates = np.mean([run["roc"] for run in runs], axis=0)
+            area = float(np.mean([run["auc"] for run in runs]))
+            curves[METHODS[method].title] = Curve(RATES, rates, area)
+            rows += [
+                {"dataset": name, "method": method, "fpr": round(float(x), 6), "tpr": round(y, 6)}
+                for x, y in zip(RATES, rates.tolist(), strict=True)
+            ]
+        best = METHODS["bore"].title
+        RocDisplay(curves, highlight=best if best in curves else None).plot(ax)
+        ax.set_title(name)
+    write_csv(settings.folder / "roc.csv", rows)
+    picture = save_picture(figure, settings.folder / "roc")
+    text = (
+        "Share of outliers found over the share of false alarms: at every false-positive rate the "
+        f"mean over {settings.count} samples or splits. Numbers are mean AUCs."
+    )
+    caption = "ROC curves of BORE and six other methods on " + ", ".join(names) + "."
+    return Section("Figure 2: ROC curves", [Paragraph(text), Figure(picture, caption)])

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from boreod.documents import Paragraph, Section, to_markdown, to_page
 from boreod.files import __version__, write_text
 from boreod.reproduce.budget import count_draws, reproduce_budget
-from boreod.reproduce.roc import reproduce_roc
+from boreod.reproduce.figures import reproduce_roc, reproduce_tsne
 from boreod.reproduce.sensitivity import reproduce_sensitivity
 from boreod.reproduce.setup import Settings
-from boreod.reproduce.table1 import reproduce_table1
-from boreod.reproduce.table2 import reproduce_table2
-from boreod.reproduce.tsne import reproduce_tsne
+from boreod.reproduce.tables import reproduce_table1, reproduce_table2
 from boreod.text import show_seconds
 
 PARTS: dict[str, Callable[[Settings], Section]] = {
@@ -50,7 +48,6 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
 
 
 def _write_report(settings: Settings, sections: list[Section]) -> None:
-    """Write all sections as Markdown and as a page."""
     options = "quick, " if settings.quick else ""
     text = (
         f"boreod {__version__}, {options}{settings.count} repetitions, seed "
@@ -58,8 +55,7 @@ def _write_report(settings: Settings, sections: list[Section]) -> None:
         "Outlier Detection on a Budget, 2015. All figures here were computed by the command "
         "boreod reproduce all; none was typed in but those marked as the paper's."
     )
-    about = Section("About", [Paragraph(text)])
-    everything = [about, *sections]
+    everything = [Section("About", [Paragraph(text)]), *sections]
     markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)
     write_text(settings.folder / "report.md", markdown)
     write_text(settings.folder / "report.html", to_page(TITLE, everything))
