@@ -118,7 +118,7 @@ def test_no_network(cache, original, monkeypatch):
 
 
 def test_server_that_says_nothing(cache, original, monkeypatch):
-    monkeypatch.setattr("boreod.datasets.download.PATIENCE", 0.1)
+    monkeypatch.setattr("boreod.datasets.download.TIMEOUT", 0.1)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("BOREOD_MIRROR", f"http://127.0.0.1:{silent.getsockname()[1]}")

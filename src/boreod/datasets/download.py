@@ -12,17 +12,12 @@ from urllib.request import Request, urlopen
 from boreod.datasets.entries import Original
 
 BLOCK = 1 << 14  # bytes between two steps of the progress bar
-PATIENCE = 30.0  # seconds without a byte
+TIMEOUT = 30.0  # seconds without a byte
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
 
 
 class DownloadError(OSError):
     """An original file could not be fetched or kept; the message says what to do."""
-
-
-def is_intact(path: Path, original: Original) -> bool:
-    """Tell whether a file is there and is the original."""
-    return path.is_file() and _digest(path) == original.sha256
 
 
 def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
@@ -39,15 +34,21 @@ def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
     verbose
         Whether a progress bar may appear on a terminal.
     """
-    target = folder / original.filename
-    part = folder / f"{original.filename}.part"
-    if is_intact(target, original):
+    target, part = folder / original.filename, folder / f"{original.filename}.part"
+    if target.is_file() and digest_of(target) == original.sha256:
         return target
     url = original.url
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _complete(part, original, url, verbose)
-        _verify(part, original, url)
+        size, digest = part.stat().st_size, digest_of(part)
+        if digest != original.sha256:
+            part.unlink()
+            raise DownloadError(
+                f"{url} must have the SHA-256 {original.sha256} ({original.size} bytes); got "
+                f"{digest} ({size} bytes), which was discarded. Call again to start over; if it "
+                f"comes again, check BOREOD_MIRROR or {ELSEWHERE}."
+            )
         os.replace(part, target)
     except DownloadError:
         raise
@@ -58,6 +59,12 @@ def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
             "folder."
         ) from error
     return target
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _complete(part: Path, original: Original, url: str, verbose: bool) -> None:
@@ -90,11 +97,9 @@ def _complete(part: Path, original: Original, url: str, verbose: bool) -> None:
 
 def _open(url: str, part: Path, held: int) -> Any:
     """Ask for the file from the first byte that is not held."""
-    headers = {"User-Agent": "boreod"}
-    if held:
-        headers["Range"] = f"bytes={held}-"
+    headers = {"User-Agent": "boreod"} | ({"Range": f"bytes={held}-"} if held else {})
     try:
-        return urlopen(Request(url, headers=headers), timeout=PATIENCE)
+        return urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
         error.close()
         if error.code == 416:  # the server's file is shorter than what is held
@@ -104,10 +109,9 @@ def _open(url: str, part: Path, held: int) -> Any:
             f"BOREOD_MIRROR if it is set, or {ELSEWHERE}."
         ) from error
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)
         raise DownloadError(
-            f"{url} must be reachable; got {reason}. Connect to a network, set BOREOD_MIRROR to "
-            f"the address of a mirror, or {ELSEWHERE}."
+            f"{url} must be reachable; got {getattr(error, 'reason', error)}. Connect to a "
+            f"network, set BOREOD_MIRROR to the address of a mirror, or {ELSEWHERE}."
         ) from error
 
 
@@ -125,21 +129,3 @@ def _blocks(response: Any, limit: int) -> Iterator[bytes]:
             return
         came += len(block)
         yield block
-
-
-def _verify(part: Path, original: Original, url: str) -> None:
-    """Discard a file that is not the original."""
-    size, digest = part.stat().st_size, _digest(part)
-    if digest != original.sha256:
-        part.unlink()
-        raise DownloadError(
-            f"{url} must have the SHA-256 {original.sha256} ({original.size} bytes); got {digest} "
-            f"({size} bytes), which was discarded. Call again to start over; if it comes again, "
-            f"check BOREOD_MIRROR or {ELSEWHERE}."
-        )
-
-
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

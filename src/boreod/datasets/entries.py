@@ -2,13 +2,12 @@
 
 import csv
 import os
-from collections import defaultdict
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from numbers import Integral
 from typing import Any
+
+from boreod.text import shorten, suggest
 
 HOST = "https://raw.githubusercontent.com"
 
@@ -123,65 +122,47 @@ def find(name: Any) -> DatasetInfo:
     entries = _entries()
     if isinstance(name, str) and name in entries:
         return entries[name]
-    if not isinstance(name, str):
-        raise TypeError(f"`name` must be a text, one of {', '.join(entries)}; got {name!r}.")
-    stem, _, number = name.lower().rpartition("_v")
-    close = get_close_matches(name.lower(), entries, n=3)
-    if stem in entries and number.isdecimal():
-        hint = f"Versions are a parameter: load({stem!r}, version={int(number)})."
-    elif close:
-        hint = f"Did you mean {' or '.join(map(repr, close))}?"
-    else:
-        hint = "See catalogue()."
-    raise ValueError(f"`name` must be one of {', '.join(entries)}; got {name!r}. {hint}")
-
-
-def check_version(info: DatasetInfo, version: Any) -> int:
-    """Return a version of a set as an int, or say which ones there are."""
-    is_number = isinstance(version, Integral) and not isinstance(version, bool)
-    if is_number and version in info.versions:
-        return int(version)
-    allowed = ", ".join(map(str, info.versions))
-    several = len(info.versions) > 1
     raise ValueError(
-        f"`version` of {info.name!r} must be {f'one of {allowed}' if several else allowed}; "
-        f"got {version!r}. {'Choose one of them.' if several else 'Leave it out.'}"
+        f"`name` must be that of a data set of the catalogue; got {shorten(name)}. "
+        f"{suggest(str(name).lower(), entries, 'data sets')}"
     )
 
 
 @cache
 def _entries() -> dict[str, DatasetInfo]:
-    """Read both tables."""
-    origins = {row["name"]: row["origin"] for row in _read("sets.csv")}
-    originals = defaultdict(list)
-    for row in _read("originals.csv"):
-        path = f"{origins[row['name']]}/{row['path']}"
-        originals[row["name"]].append(
-            Original(int(row["version"]), path, int(row["size"]), row["sha256"], row["rows_sha256"])
+    """Join both tables; built-in sets have no files."""
+    entries, originals = {}, _read("originals.csv")
+    for row in _read("sets.csv"):
+        name, origin = row["name"], row["origin"]
+        own = tuple(
+            Original(
+                int(file["version"]),
+                f"{origin}/{file['path']}",
+                int(file["size"]),
+                file["sha256"],
+                file["rows_sha256"],
+            )
+            for file in originals
+            if file["name"] == name
         )
-    return {row["name"]: _entry(row, tuple(originals[row["name"]])) for row in _read("sets.csv")}
-
-
-def _entry(row: dict[str, str], originals: tuple[Original, ...]) -> DatasetInfo:
-    """Join a row of ``sets.csv`` with its files; built-in sets have none."""
-    first = [original for original in originals if original.version == 1]
-    return DatasetInfo(
-        name=row["name"],
-        group=row["group"],
-        n=int(row["n"]),
-        d=int(row["d"]),
-        outliers=int(row["outliers"]),
-        license=row["license"],
-        source=" ".join(original.source for original in first) or row["origin"],
-        checksum=" ".join(original.sha256 for original in first),
-        versions=tuple(sorted({original.version for original in originals})) or (1,),
-        note=row["note"],
-        feature_names=tuple(row["features"].split(" | ")),
-        originals=originals,
-    )
+        first = [original for original in own if original.version == 1]
+        entries[name] = DatasetInfo(
+            name=name,
+            group=row["group"],
+            n=int(row["n"]),
+            d=int(row["d"]),
+            outliers=int(row["outliers"]),
+            license=row["license"],
+            source=" ".join(original.source for original in first) or origin,
+            checksum=" ".join(original.sha256 for original in first),
+            versions=tuple(sorted({original.version for original in own})) or (1,),
+            note=row["note"],
+            feature_names=tuple(row["features"].split(" | ")),
+            originals=own,
+        )
+    return entries
 
 
 def _read(table: str) -> list[dict[str, str]]:
-    """Return the rows of a table of this package."""
     text = files("boreod.datasets").joinpath(table).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -1,19 +1,34 @@
-"""Load a data set from wherever it is nearest."""
+"""Load a data set from wherever it is nearest.
 
+Numbers in text go through Python's ``float``, which rounds correctly: the same bits on any machine.
+"""
+
+import csv
 import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.datasets.builtin import make_builtin
 from boreod.datasets.download import fetch
-from boreod.datasets.entries import DatasetInfo, catalogue, check_version, find
-from boreod.datasets.folders import Folder, data_folder, npz_name, read_npz
-from boreod.datasets.readers import draw_events, labelled_rows, read_arff, read_csv, read_mat
+from boreod.datasets.entries import DatasetInfo, catalogue, find
 from boreod.files import cache_folder
+from boreod.validation import is_number
+
+ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
+BUILTIN = {  # name: function of scikit-learn, its class that becomes rare, how many rows of it stay
+    "digits": ("load_digits", 4, 30),
+    "wdbc": ("load_breast_cancer", 0, 30),
+    "wine": ("load_wine", 2, 10),
+}
+REMEDY = "Replace the file, or remove it to use the original."
+Columns = dict[str, Sequence[str]]  # by name, cells that are still text
+Folder = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -69,11 +84,15 @@ def load(
     ((387, 30), 30, ['mean radius', 'mean texture'])
     """
     info = find(name)
-    version = check_version(info, version)
+    if not is_number(version, Integral) or version not in info.versions:
+        raise ValueError(
+            f"`version` of {info.name!r} must be an integer from 1 to {len(info.versions)}; got "
+            f"{version!r}. Leave it out for the first."
+        )
     if info.group == "builtin":
-        points, labels = make_builtin(info.name)
-    elif (path := _npz(info, version, data_folder(data))) is not None:
-        points, labels = read_npz(path, info)
+        points, labels = _make_builtin(info.name)
+    elif (path := _find_npz(info, version, _data_folder(data))) is not None:
+        points, labels = _read_npz(path, info)
     else:
         folder = cache_folder()
         paths = [fetch(file, folder, verbose=verbose) for file in info.files(version)]
@@ -94,19 +113,28 @@ def available(data: Folder | None = None) -> dict[str, list[int]]:
     >>> available()["wine"]
     [1]
     """
-    folder, cache = data_folder(data), cache_folder()
-    found = {}
+    folder, cache, found = _data_folder(data), cache_folder(), {}
+
+    def is_cached(info: DatasetInfo, version: int) -> bool:
+        # Built-in sets have no files. Checksums are checked when loading.
+        paths = [(cache / file.filename, file.size) for file in info.files(version)]
+        return all(path.is_file() and path.stat().st_size == size for path, size in paths)
+
     for info in catalogue():
         versions = [
             version
             for version in info.versions
-            if info.group == "builtin"
-            or _npz(info, version, folder) is not None
-            or _is_cached(info, version, cache)
+            if _find_npz(info, version, folder) is not None or is_cached(info, version)
         ]
         if versions:
             found[info.name] = versions
     return found
+
+
+def rows_digest(points: NDArray, labels: NDArray) -> str:
+    """Return the SHA-256 of the bytes of X, little-endian on every machine, and of y."""
+    rows = np.ascontiguousarray(points, dtype="<f8").tobytes()
+    return hashlib.sha256(rows + labels.astype(np.int8).tobytes()).hexdigest()
 
 
 def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[NDArray, NDArray]:
@@ -129,19 +157,140 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
     return points, labels
 
 
-def _npz(info: DatasetInfo, version: int, folder: Path | None) -> Path | None:
-    """Return the path of the .npz file of a version, or None if there is none."""
+def read_arff(path: Path) -> Columns:
+    """Read a dense ARFF file; quotes around names and values are taken away."""
+    names: list[str] = []
+    with path.open(encoding="utf-8", newline="") as file:
+        stripped = (line.strip() for line in file)
+        lines = (line for line in stripped if line and not line.startswith("%"))
+        for line in lines:
+            attribute = ATTRIBUTE.match(line)
+            if attribute:
+                names.append(next(group for group in attribute.groups() if group is not None))
+            elif line.lower().startswith("@data"):
+                break
+            elif not line.lower().startswith("@relation"):
+                raise ValueError(
+                    f"{path} must begin with @relation, @attribute and @data as ARFF files do; "
+                    f"got {line[:40]!r}. Replace it by the original."
+                )
+        cells = list(csv.reader(lines, quotechar="'", skipinitialspace=True))
+    return _columns(path, names, cells)
+
+
+def read_csv(path: Path) -> Columns:
+    """Read comma-separated text whose first line has the names."""
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *cells = [row for row in csv.reader(file) if row] or [[]]
+    return _columns(path, names, cells)
+
+
+def read_mat(path: Path) -> tuple[NDArray, NDArray]:
+    """Read X and y of a MATLAB file."""
+    from scipy.io import loadmat
+
+    held = loadmat(path, variable_names=["X", "y"])
+    if "X" not in held or "y" not in held:
+        raise ValueError(
+            f"{path} must hold X and y; it holds only {sorted(held.keys() & {'X', 'y'})} of them. "
+            "Replace it by the original."
+        )
+    points = held["X"].astype(np.float64, order="C")  # MATLAB stores columns
+    return points, held["y"].ravel().astype(np.int8)
+
+
+def labelled_rows(columns: Columns) -> tuple[NDArray, NDArray]:
+    """Return X and y of a table that has the columns ``id`` and ``outlier`` (yes or no), too."""
+    rows = _numbers(cells for name, cells in columns.items() if name not in ("id", "outlier"))
+    return rows, np.array([cell == "yes" for cell in columns["outlier"]], dtype=np.int8)
+
+
+def draw_events(
+    background: Columns, signal: Columns, n: int, outliers: int, seed: int
+) -> tuple[NDArray, NDArray]:
+    """Draw inliers from background events and outliers from signal events, in order of EventId."""
+    random = np.random.default_rng(seed)
+    rows, labels, events = [], [], []
+    for table, label, size in ((background, 0, n - outliers), (signal, 1, outliers)):
+        drawn = np.sort(random.choice(len(table["EventId"]), size, replace=False))
+        values = (cells for name, cells in table.items() if name.startswith(("DER_", "PRI_")))
+        rows.append(_numbers(values)[drawn])
+        labels.append(np.full(size, label, dtype=np.int8))
+        events.append(np.array(table["EventId"], dtype=np.int64)[drawn])
+    order = np.argsort(np.concatenate(events), kind="stable")
+    return np.concatenate(rows)[order], np.concatenate(labels)[order]
+
+
+def npz_name(name: str, version: int) -> str:
+    """Return the name of the file of one version: ``pima.npz``, ``pima_v02.npz``."""
+    return f"{name}.npz" if version == 1 else f"{name}_v{version:02d}.npz"
+
+
+def _columns(path: Path, names: list[str], cells: list[list[str]]) -> Columns:
+    """Refuse tables without rows or with rows that are longer or shorter than their header."""
+    for number, row in enumerate(cells, start=1):
+        if len(row) != len(names):
+            raise ValueError(
+                f"Every row of {path} must have {len(names)} values as its header says; row "
+                f"{number} has {len(row)}. Replace it by the original."
+            )
+    if not cells:
+        raise ValueError(f"{path} must hold rows; it holds none. Replace it by the original.")
+    return dict(zip(names, zip(*cells, strict=True), strict=True))
+
+
+def _numbers(columns: Iterable[Sequence[str]]) -> NDArray:
+    return np.column_stack([[float(cell) for cell in cells] for cells in columns])
+
+
+def _make_builtin(name: str) -> tuple[NDArray, NDArray]:
+    """Return rows and labels: inliers first, both in scikit-learn's order."""
+    from sklearn import datasets
+
+    function, rare, kept = BUILTIN[name]
+    points, classes = getattr(datasets, function)(return_X_y=True)
+    inliers = np.flatnonzero(classes != rare)
+    outliers = np.flatnonzero(classes == rare)[:kept]
+    labels = np.repeat(np.array([0, 1], dtype=np.int8), [len(inliers), len(outliers)])
+    return points[np.concatenate([inliers, outliers])].astype(np.float64), labels
+
+
+def _data_folder(data: Folder | None) -> Path | None:
+    """Return the folder of .npz files that a parameter or else BOREOD_DATA names, or None."""
+    named = data if data is not None else os.environ.get("BOREOD_DATA") or None
+    if named is None:
+        return None
+    if not isinstance(named, str | os.PathLike) or not Path(named).expanduser().is_dir():
+        who = "BOREOD_DATA" if data is None else "`data`"
+        raise ValueError(
+            f"{who} must name an existing folder with .npz files; got {named!r}. "
+            "Correct it, or leave it out to use the cache and the public source."
+        )
+    return Path(named).expanduser()
+
+
+def _find_npz(info: DatasetInfo, version: int, folder: Path | None) -> Path | None:
     path = folder / npz_name(info.name, version) if folder else None
     return path if path and path.exists() else None
 
 
-def _is_cached(info: DatasetInfo, version: int, cache: Path) -> bool:
-    """Tell whether files of the right sizes are there; their checksums are checked when loading."""
-    paths = [(cache / file.filename, file.size) for file in info.files(version)]
-    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
-
-
-def rows_digest(points: NDArray, labels: NDArray) -> str:
-    """Return the SHA-256 of the bytes of X, little-endian on every machine, and of y."""
-    parts: list[Any] = [np.ascontiguousarray(points, dtype="<f8"), labels.astype(np.int8)]
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+def _read_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
+    """Read X and y of a file and compare their shapes and labels with the catalogue."""
+    try:
+        with path.open("rb") as file, np.load(file) as held:
+            points = np.asarray(held["X"], dtype=np.float64, order="C")
+            labels = np.asarray(held["y"], dtype=np.float64)
+    except Exception as error:  # broken files raise nearly anything
+        raise ValueError(
+            f"{path} must be an .npz file with numbers X and y; reading it gave "
+            f"{type(error).__name__}: {error}. {REMEDY}"
+        ) from error
+    shown = "X {} and y {} with {} outliers (1) and {} inliers (0)"
+    got = shown.format(points.shape, labels.shape, (labels == 1).sum(), (labels == 0).sum())
+    expected = shown.format((info.n, info.d), (info.n,), info.outliers, info.n - info.outliers)
+    if got != expected:
+        raise ValueError(
+            f"{path} must hold {expected}, as the catalogue says of {info.name!r}; got {got}. "
+            f"{REMEDY}"
+        )
+    return points, labels.astype(np.int8)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from boreod.datasets import available, catalogue, entries, load
-from boreod.datasets.folders import npz_name
-from boreod.datasets.loading import rows_digest
+from boreod.datasets.loading import npz_name, rows_digest
 
 TABLE_1 = {  # rows and columns in Table 1 of the paper
     "cardio": (1734, 21),
