@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from math import log10
 from typing import Any
 
 LONGEST = 60  # characters of a value in a sentence
@@ -101,3 +102,42 @@ def show_bytes(number: float) -> str:
         number, unit = number / 1000, larger
     decimals = 0 if unit == UNITS[0] or round(number, 1) >= 10 else 1
     return f"{number:.{decimals}f} {unit}"
+
+
+def show_number(value: float) -> str:
+    """Return three digits or, for large numbers, all before the point.
+
+    Examples
+    --------
+    >>> show_number(0.012345), show_number(93.0), show_number(1234567.8), show_number(-2.0)
+    ('0.0123', '93', '1,234,568', '−2')
+    """
+    text = f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def show_percent(share: float) -> str:
+    """Return a share in percent, with at most one digit after the point.
+
+    Examples
+    --------
+    >>> show_percent(0.5), show_percent(0.0123), show_percent(0.9966), show_percent(0.0)
+    ('50 %', '1.2 %', '99.7 %', '0 %')
+    """
+    return f"{100.0 * share:.1f}".removesuffix(".0") + " %"
+
+
+def show_probability(value: float) -> str:
+    """Return two or three digits, those that matter at either end.
+
+    Examples
+    --------
+    >>> [show_probability(p) for p in (0.5, 0.012345, 3.2e-7, 0.9951, 0.99999987, 1.0)]
+    ['0.5', '0.0123', '3e-07', '0.9951', '0.99999987', '1']
+    """
+    if value < 1e-4:
+        return f"{value:.0e}" if value > 0.0 else "0"
+    if value <= 0.99:
+        return f"{value:.3g}"
+    digits = min(int(-log10(max(1.0 - value, 1e-8))) + 2, 8)
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".")

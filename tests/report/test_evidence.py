@@ -107,6 +107,6 @@ def test_other_models_are_refused(raw):
 
 
 def test_a_missing_extra_is_named(raw, monkeypatch):
-    monkeypatch.setattr("boreod.report.making.find_spec", lambda name: None)
+    monkeypatch.setattr("boreod.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs matplotlib.*pip install boreod\[report\]"):
         make_report(*raw, title="A")

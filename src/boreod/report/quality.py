@@ -1,10 +1,12 @@
-"""How well the probabilities rank rows, and whether they come true."""
+"""How well the probabilities rank rows, whether they come true, and what thresholds do."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from boreod.documents import Block, Figure, Paragraph, Row, Section
+from boreod.documents import Block, Figure, Paragraph, Row, Section, Table
+from boreod.ensemble.thresholds import choose_threshold
 from boreod.plots import (
     CalibrationDisplay,
     Curve,
@@ -14,42 +16,26 @@ from boreod.plots import (
     save_picture,
 )
 from boreod.report.evidence import Evidence
-from boreod.report.numbers import INTERVAL, show_number
-from boreod.text import count_of
+from boreod.text import count_of, show_number, show_probability
 
-FEW = 30  # outliers, below which intervals are rough themselves
+INTERVAL = 0.95
+FEW_OUTLIERS = 30  # below which intervals are rough themselves
 ROWS_OF_A_BIN = 20
-NOTHING = (
-    "This needs labelled rows of both classes with a probability, and there are none: "
-    "{outliers} and {inliers} have one."
+ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)  # of rows with an alert
+CURVES = (
+    (RocDisplay, "roc", "ROC curve: how many outliers are found for how many false alarms."),
+    (
+        PrecisionRecallDisplay,
+        "precision_recall",
+        "Precision-recall curve: how many alarms are right, the more outliers are found.",
+    ),
 )
 
 
-def cannot_judge(evidence: Evidence) -> list[Block]:
-    """Say why there is nothing to show."""
-    outliers = int(evidence.outliers.sum())
-    inliers = len(evidence.outliers) - outliers
-    counts = {
-        "outliers": count_of(outliers, "outlier"),
-        "inliers": count_of(inliers, "inlier"),
-    }
-    return [Paragraph(NOTHING.format(**counts))]
-
-
-def rank_rows(evidence: Evidence, folder: Path, seed: int, curves: list[Curve]) -> Section:
-    """Return both curves with their numbers, and add them to ``curves``."""
-    title = "How well it ranks"
-    if not evidence.can_judge:
-        return Section(title, cannot_judge(evidence))
-    figures = []
-    for display, name, caption in (
-        (RocDisplay, "roc", "ROC curve: how many outliers are found for how many false alarms."),
-        (
-            PrecisionRecallDisplay,
-            "precision_recall",
-            "Precision-recall curve: how many alarms are right, the more outliers are found.",
-        ),
-    ):
+def draw_curves(evidence: Evidence, folder: Path, seed: int) -> tuple[list[Figure], list[Curve]]:
+    """Return both curves of a ranking, drawn and as numbers; nothing where none can be judged."""
+    figures, curves = list[Figure](), list[Curve]()
+    for display, name, caption in CURVES if evidence.can_judge else ():
         figure, panels = new_panels(1, 1, (4.3, 4.2))
         drawn = display.from_predictions(
             evidence.outliers,
@@ -62,67 +48,155 @@ def rank_rows(evidence: Evidence, folder: Path, seed: int, curves: list[Curve]) 
         curves.append(drawn.curves["this model"])
         shaded = f"{caption} Shaded: {100 * INTERVAL:.0f} % bootstrap interval."
         figures.append(Figure(save_picture(figure, folder / name), shaded))
-    return Section(title, [*_tell_ranks(evidence, curves), Row(figures)])
+    return figures, curves
 
 
-def _tell_ranks(evidence: Evidence, curves: list[Curve]) -> list[Block]:
+def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
+    """Return both curves with their numbers."""
+    title = "How well it ranks"
+    if not evidence.can_judge:
+        return _nothing_to_judge(title, evidence)
     n_outliers, n_rows = int(evidence.outliers.sum()), len(evidence.outliers)
-    roc, precision = curves
+    area, precision = (
+        f"{curve.quality:.3f} ({100 * INTERVAL:.0f} % interval {low:.3f} to {high:.3f})"
+        for curve in curves
+        for low, high in [curve.interval or (np.nan, np.nan)]
+    )
     blocks: list[Block] = [
         Paragraph(
             f"On {n_rows:,} labelled rows ({count_of(n_outliers, 'outlier')}), judged by "
-            f"{evidence.kind} probabilities, the AUC is {_with_interval(roc)}: the chance that a "
+            f"{evidence.kind} probabilities, the AUC is {area}: the chance that a "
             "random outlier stands above a random inlier. The average precision is "
-            f"{_with_interval(precision)}; a ranking by chance would have "
+            f"{precision}; a ranking by chance would have "
             f"{show_number(n_outliers / n_rows)}."
         )
     ]
-    if n_outliers < FEW:
+    if n_outliers < FEW_OUTLIERS:
         blocks.append(
             Paragraph(
                 f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and the "
                 "intervals too narrow rather than too wide. More labels would tell more."
             )
         )
-    return blocks
+    return Section(title, [*blocks, Row(figures)])
 
 
-def _with_interval(curve: Curve) -> str:
-    low, high = curve.interval or (np.nan, np.nan)
-    return f"{curve.quality:.3f} ({100 * INTERVAL:.0f} % interval {low:.3f} to {high:.3f})"
+def _nothing_to_judge(title: str, evidence: Evidence) -> Section:
+    outliers = int(evidence.outliers.sum())
+    text = (
+        "This needs labelled rows of both classes with a probability, and there are none: "
+        f"{count_of(outliers, 'outlier')} and "
+        f"{count_of(len(evidence.outliers) - outliers, 'inlier')} have one."
+    )
+    return Section(title, [Paragraph(text)])
 
 
 def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     """Return whether probabilities come true."""
     title = "Do the probabilities come true?"
     if not evidence.can_judge:
-        return Section(title, cannot_judge(evidence))
+        return _nothing_to_judge(title, evidence)
     scores, outliers = evidence.scores, evidence.outliers
     figure, panels = new_panels(1, 1, (4.8, 5.3))
+    n_bins = int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10))
     CalibrationDisplay.from_predictions(
-        outliers,
-        scores,
-        n_bins=int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10)),
-        interval=INTERVAL,
-        ax=panels[0],
+        outliers, scores, n_bins=n_bins, interval=INTERVAL, ax=panels[0]
     )
     caption = (
         "Rows in groups of similar probability. On the line, the probability is the share of "
         "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier."
     )
-    return Section(
-        title,
+    text = (
+        f"The {count_of(len(scores), 'judged row')} have probabilities that add up to "
+        f"{show_number(float(scores.sum()))} outliers; {outliers.sum():,} are labelled so. "
+        "Probabilities are those of tables with the same share of outliers as the labelled rows "
+        "here: where outliers are rarer, they are too high, and the ranking stays."
+    )
+    picture = Figure(save_picture(figure, folder / "calibration"), caption)
+    return Section(title, [Paragraph(text), picture])
+
+
+class Workload:
+    """How many rows alerts are told for: those of a day, or 1000 if that number is None."""
+
+    def __init__(self, rows_per_day: float | None) -> None:
+        self.rows = 1000.0 if rows_per_day is None else rows_per_day
+        self.rate, self.where = "alerts per 1000 rows", "1000 rows like these"
+        if rows_per_day is not None:
+            self.rate, self.where = "alerts a day", f"a day with {rows_per_day:,.0f} rows"
+
+
+class Alerts(NamedTuple):
+    """What a threshold does: the share of all rows with an alert, and labelled rows by class."""
+
+    threshold: float
+    share: float
+    caught: int
+    outliers: int
+    false: int
+
+
+def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
+    """Count what a threshold does to the rows."""
+    known = evidence.probabilities[np.isfinite(evidence.probabilities)]
+    alert, outliers = evidence.scores > threshold, evidence.outliers
+    caught, false = int((alert & outliers).sum()), int((alert & ~outliers).sum())
+    return Alerts(threshold, float(np.mean(known > threshold)), caught, int(outliers.sum()), false)
+
+
+def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
+    """Return a table of thresholds, that of the model marked."""
+    title = "Alerts and thresholds"
+    if not evidence.can_judge:
+        return _nothing_to_judge(title, evidence)
+    chosen = count_alerts(evidence, float(evidence.model.threshold_))
+    n_rows = int(np.isfinite(evidence.probabilities).sum())
+    thresholds = {
+        choose_threshold(f"alerts:{number}", evidence.probabilities, evidence.codes)
+        for number in {round(share * n_rows) for share in ALERT_SHARES} - {0}
+    }
+    lines = [
+        count_alerts(evidence, threshold)
+        for threshold in sorted({*thresholds, chosen.threshold}, reverse=True)
+    ]
+    header = ["threshold", workload.rate, "outliers caught", "share caught",
+              "alerts that are right", "false alerts"]  # fmt: skip
+    rows = [
         [
-            Paragraph(_tell_sums(float(scores.sum()), int(outliers.sum()), len(scores))),
-            Figure(save_picture(figure, folder / "calibration"), caption),
-        ],
+            show_probability(line.threshold) + (" (chosen)" if line == chosen else ""),
+            show_number(line.share * workload.rows),
+            f"{line.caught} of {line.outliers}",
+            _show_share(line.caught, line.outliers),
+            _show_share(line.caught, line.caught + line.false),
+            f"{line.false:,}",
+        ]
+        for line in lines
+    ]
+    bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
+    caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
+    text = (
+        f"The model raises an alert above {show_probability(chosen.threshold)}. In "
+        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts; "
+        f"{chosen.caught} of {chosen.outliers} labelled outliers are caught, with {chosen.false} "
+        f"false alerts among labelled inliers. Alerts are counted over all {n_rows:,} rows with a "
+        "probability, labelled or not; what is right, over labelled ones. If labelled rows were "
+        "picked and not drawn at random, expect another precision in daily work. Novel rows are "
+        "alerts too, and are not counted here."
     )
+    return Section(title, [Paragraph(text), Table(header, rows, bold, caption)])
 
 
-def _tell_sums(expected: float, found: int, n_rows: int) -> str:
-    return (
-        f"The {count_of(n_rows, 'judged row')} have probabilities that add up to "
-        f"{show_number(expected)} outliers; {found:,} are labelled so. Probabilities are those of "
-        "tables with the same share of outliers as the labelled rows here: where outliers are "
-        "rarer, they are too high, and the ranking stays."
-    )
+def _show_share(hits: int, total: int) -> str:
+    """Return a share in percent, with its Wilson interval.
+
+    Examples
+    --------
+    >>> _show_share(9, 10), _show_share(0, 0)
+    ('90 % (60 to 98 %)', 'none')
+    """
+    from scipy.stats import binomtest
+
+    if total == 0:
+        return "none"
+    limits = binomtest(hits, total).proportion_ci(INTERVAL, method="wilson")
+    return f"{100 * hits / total:.0f} % ({100 * limits.low:.0f} to {100 * limits.high:.0f} %)"

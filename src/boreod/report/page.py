@@ -1,0 +1,160 @@
+"""From a fitted detector and its table to one page."""
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from numpy.typing import ArrayLike
+
+from boreod.detector import BORE
+from boreod.documents import Block, Facts, Paragraph, Section, to_page
+from boreod.parallel import Progress
+from boreod.plots import Curve
+from boreod.report.columns import Prepared, describe_data, list_columns, trace_budgets
+from boreod.report.evidence import Evidence, gather
+from boreod.report.quality import (
+    Workload,
+    check_probabilities,
+    count_alerts,
+    draw_curves,
+    tabulate_thresholds,
+    tell_ranking,
+)
+from boreod.report.rows import draw_maps, name_novel, name_suspects
+from boreod.selection import BudgetCurve
+from boreod.text import shorten, show_number, show_probability
+from boreod.validation import is_number
+
+OUT_OF_BAG = (
+    "Out-of-bag means: the model is an ensemble of many small models, each of which learned from "
+    "some labelled rows only. A row is judged by those that did not learn from it. This is nearly "
+    "as honest as new data, with two exceptions: columns were scaled, and chosen if there is a "
+    "budget, with all labelled rows in view; and outliers of a new kind are not in the table."
+)
+PREDICTED = (
+    "The rows of this page are judged by the model's predictions. If the model never saw them, "
+    "this is the best test there is. If it was trained on some of them, the numbers flatter it."
+)
+ADVICE = (
+    "Intervals hold for 95 of 100 samples of rows as these. They tell how much chance is in "
+    "a number because rows are few. They do not tell what happens when the world changes, nor "
+    "when the labels are wrong.",
+    "Everything rests on the labels. Outliers that nobody labelled count as inliers or not at all, "
+    "so true outliers may be among the false alerts: look at some of them before you blame the "
+    "model.",
+    "Trust the ranking more than the probability, and the probability more than the reasons. The "
+    "ranking needs only that outliers stay different in the same way; the probability also needs "
+    "their share to stay the same.",
+    "Make this page again when new labels come in. A falling average precision, or a number of "
+    "alerts that moves away from the table of thresholds, says that it is time to fit again.",
+)
+
+
+def make_report(
+    model: BORE,
+    rows: ArrayLike,
+    codes: ArrayLike,
+    *,
+    title: str,
+    names: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
+    prepared: Prepared = (),
+    budget_curve: BudgetCurve | None = None,
+    rows_per_day: float | None = None,
+    seed: int = 0,
+    verbose: bool = False,
+) -> str:
+    """Return a page that tells what a fitted detector does, as HTML without any other file.
+
+    Rows that the model was trained on are judged by out-of-bag probabilities. Others are judged by
+    the model's predictions, and the page says so.
+
+    Parameters
+    ----------
+    model
+        A fitted :class:`boreod.BORE`, perhaps loaded from a file.
+    rows
+        The table that it was trained on, or another one with the same columns.
+    codes
+        Labels: 1 outlier, 0 inlier, -1 unlabelled.
+    title
+        Of the page.
+    names
+        Of the columns, None for those of the model.
+    ids
+        A text for each row by which a reader finds it, None for row numbers from 1 on.
+    prepared
+        What was done to each input column: ``Preparation.summary_``.
+    budget_curve
+        ``model.budget_curve()``, None if it is not known.
+    rows_per_day
+        How many rows come in a day, to tell alerts a day; None to tell alerts per 1000 rows.
+    seed
+        Of intervals, samples and maps.
+    verbose
+        Show a progress bar if it takes long.
+    """
+    if rows_per_day is not None and (not is_number(rows_per_day) or not 0 < rows_per_day < 1e15):
+        raise ValueError(f"`rows_per_day` must be a number above 0; got {shorten(rows_per_day)}.")
+    if find_spec("matplotlib") is None:  # say it at once, and not after the work
+        raise ImportError(
+            "A report needs matplotlib, which is not installed: pip install boreod[report]"
+        )
+    evidence = gather(model, rows, codes, names, ids)
+    workload = Workload(rows_per_day)
+    with TemporaryDirectory() as folder, Progress("report", 11, verbose) as progress:
+        sections = []
+        for section in _write(evidence, prepared, budget_curve, workload, Path(folder), seed):
+            sections.append(section)
+            progress.advance()
+        return to_page(title, sections)
+
+
+def _write(
+    evidence: Evidence,
+    prepared: Prepared,
+    curve: BudgetCurve | None,
+    workload: Workload,
+    folder: Path,
+    seed: int,
+) -> Iterator[Section]:
+    figures, curves = draw_curves(evidence, folder, seed)
+    yield _sum_up(evidence, curves, workload)
+    yield describe_data(evidence, prepared, folder, seed)
+    yield tell_ranking(evidence, figures, curves)
+    yield check_probabilities(evidence, folder)
+    yield tabulate_thresholds(evidence, workload)
+    yield name_suspects(evidence)
+    yield name_novel(evidence)
+    yield list_columns(evidence, seed)
+    yield trace_budgets(evidence, curve, folder)
+    yield draw_maps(evidence, folder, seed)
+    told = [PREDICTED if evidence.doubt else OUT_OF_BAG, *ADVICE]
+    yield Section("How to read this page", [Paragraph(text) for text in told])
+
+
+def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
+    """Return the few numbers that a hurried reader needs."""
+    blocks: list[Block] = []
+    if evidence.doubt:
+        blocks.append(Paragraph(
+            f"{evidence.doubt} So this page judges the given rows by the model's predictions and "
+            "not out of bag. As far as the model was trained on them, all numbers below are too "
+            "good."
+        ))  # fmt: skip
+    items: list[tuple[str, str, str]] = []
+    for what, curve in zip(("AUC", "average precision"), curves, strict=False):
+        low, high = curve.interval or (curve.quality, curve.quality)
+        items.append((f"{curve.quality:.3f}", what, f"95 % interval {low:.3f} to {high:.3f}"))
+    if evidence.can_judge:
+        chosen = count_alerts(evidence, float(evidence.model.threshold_))
+        above = f"above the threshold {show_probability(chosen.threshold)}"
+        items += [
+            (f"{chosen.caught} of {chosen.outliers}", "outliers caught", above),
+            (show_number(chosen.share * workload.rows), workload.rate, above),
+        ]
+    items.append(
+        (f"{len(evidence.model.columns_):,}", "columns in use", "raw columns and outlier scores")
+    )
+    return Section("In short", [*blocks, Facts(items)])
