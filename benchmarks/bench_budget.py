@@ -37,7 +37,7 @@ def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float
 
     def auc(budget: float, method: str) -> float:
         fast = model.within(budget, costs=costs, selection=method, fill=fill)
-        return roc_auc_score(y[test], fast.oob_proba_[test])  # unlabelled: all bags speak
+        return roc_auc_score(y[test], fast.oob_proba_[test])  # unlabelled: all bags count
 
     budgets = np.geomspace(10, total, BUDGETS)
     means = [float(np.mean([auc(budget, method) for budget in budgets])) for method in METHODS]

@@ -14,7 +14,7 @@ def seconds(work: Callable[[], object]) -> float:
 def best_of_both(
     ours: Callable[[], object], theirs: Callable[[], object], rounds: int = 5
 ) -> tuple[float, float]:
-    """Time two pieces of work alternately; return the best seconds of each."""
+    """Time two functions alternately; return the best seconds of each."""
     pairs = [(seconds(ours), seconds(theirs)) for _ in range(rounds)]
     return min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
 

@@ -68,9 +68,9 @@ def signature(value: Any, name: str) -> str:
 
 def to_markdown(docstring: str) -> str:
     """Turn the sections of a docstring into lists and blocks of code."""
-    pieces = re.split(rf"^({'|'.join(SECTIONS)})\n-+\n", docstring, flags=re.M)
-    text = plain(pieces[0])
-    for title, body in zip(pieces[1::2], pieces[2::2], strict=True):
+    parts = re.split(rf"^({'|'.join(SECTIONS)})\n-+\n", docstring, flags=re.M)
+    text = plain(parts[0])
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
         if title == "Examples":
             text += f"\n```pycon\n{body.strip()}\n```\n"
         elif title in {"Notes", "Returns"}:

@@ -1,4 +1,4 @@
-"""A detector with the manners of PyOD: `decision_function`, high = outlying."""
+"""A detector like those of PyOD: `decision_function`, high = outlying."""
 
 import numpy as np
 from sklearn.base import BaseEstimator

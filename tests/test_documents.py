@@ -1,112 +1,95 @@
-"""Documents tell the truth: their code runs, their tables and links are complete."""
+"""Sections as Markdown and as a page."""
 
-import importlib.util
-import os
-import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from html.parser import HTMLParser
 
 import pytest
 
-from boreod.scores import SCORES
+from boreod.documents import (
+    Bars,
+    Facts,
+    Figure,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    to_markdown,
+    to_page,
+)
 
-ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-SHELL_BLOCKS = {
-    path.name: re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-    for path in DOCUMENTS
-}
-# What `boreod` is in these shells: this one, and the paper is reproduced on a small set.
-COMMAND = """#!/bin/sh
-case "$*" in reproduce*) set -- "$@" --datasets wine --quick --jobs 1;; esac
-exec {python} -c 'from boreod.cli import main; main()' "$@"
-"""
-
-
-@pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
-def test_code_blocks_run(path, tmp_path, monkeypatch):
-    """One after the other, as a reader would type them."""
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
-        exec(compile(code, str(path), "exec"), names)
+TABLE = Table(["set", "AUC"], [["a|b", "1.0"], ["<i>", "2.0"]], frozenset({(1, 1)}), "Areas")
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
-def test_examples_run(example, tmp_path):
-    command = [sys.executable, str(example)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout
+def test_markdown_keeps_tables_whole():
+    text = to_markdown(Section("Results", [TABLE], [Section("Part", [Paragraph("More.")])]))
+    assert "| a\\|b | 1.0 |" in text
+    assert "| <i> | **2.0** |" in text
+    assert "*Areas*" in text
+    assert "## Results" in text
+    assert "### Part" in text
 
 
-@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
-@pytest.mark.parametrize("name", [name for name, blocks in SHELL_BLOCKS.items() if blocks])
-def test_shell_blocks_run(name, tmp_path):
-    """One after the other in an empty folder, as a reader would type them."""
-    command = tmp_path / "bin" / "boreod"
-    command.parent.mkdir()
-    command.write_text(COMMAND.format(python=sys.executable))
-    command.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
-    desk = tmp_path / "desk"
-    desk.mkdir()
-    for block in SHELL_BLOCKS[name]:
-        result = subprocess.run(
-            ["sh", "-ec", block],
-            capture_output=True,
-            text=True,
-            cwd=desk,
-            env=environment,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
+def test_a_page_is_well_formed_and_escapes(tmp_path):
+    path = tmp_path / "picture.svg"
+    path.write_text("<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'></svg>\n")
+    page = to_page("A & B", [Section("Results", [TABLE, Figure(path, 'with "quotes"')])])
+    assert "A &amp; B" in page
+    assert "&lt;i&gt;" in page
+    assert "<b>2.0</b>" in page
+    assert "<?xml" not in page
+    assert page.count("<svg") == 1
+    parser = _Balance()
+    parser.feed(page)
+    assert parser.open == []
 
 
-def test_commands_exist():
-    """The two commands of the README are targets of the Makefile; one of them runs this test."""
-    text = (ROOT / "README.md").read_text()
-    commands = re.findall(r"^make (\w+)", text, re.M)
-    assert commands == ["demo", "test"]
-    if shutil.which("make") is None:
-        pytest.skip("make is not installed")
-    for target in [*commands, "bench"]:
-        plan = subprocess.run(
-            ["make", "--dry-run", target], capture_output=True, text=True, cwd=ROOT, check=True
-        )
-        assert "python" in plan.stdout
+@pytest.fixture
+def rich(tmp_path):
+    """A section with blocks of all kinds, its two figures the same file."""
+    path = tmp_path / "picture.svg"
+    path.write_text('<svg><metadata>old</metadata><g id="a"/><use href="#a"/></svg>')
+    bars = Bars([("amount = 9", "+2.0", 1.0), ("lof", "-0.5", -0.25)])
+    blocks = [
+        Facts([("7", "rows", "few"), ("90 %", "caught", "")]),
+        Row([Figure(path, "left"), Figure(path, "right")]),
+        Table(["id", "reasons"], [["p1", bars], ["p2", "none"]], texts=frozenset({1})),
+    ]
+    return Section("All", blocks)
 
 
-def test_the_reference_is_that_of_the_docstrings():
-    spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs/make_api.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    written = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    assert module.make_api() == written, "run: python docs/make_api.py"
+def test_all_blocks_as_markdown(rich):
+    text = to_markdown(rich)
+    assert "- rows: **7** (few)\n- caught: **90 %**" in text
+    assert text.count("![") == 2
+    assert "| --- | --- |" in text
+    assert "| p1 | amount = 9 +2.0, lof -0.5 |" in text
 
 
-def test_readme_lists_every_score():
-    text = (ROOT / "README.md").read_text()
-    for score in SCORES.values():
-        row = f"| `{score.name}` | {score.title} | {score.min_k} | {score.formula} |"
-        assert row in text
+def test_all_blocks_on_a_page(rich):
+    page = to_page("All", [rich])
+    _Balance().feed(page)
+    assert '<dd class="number">90\N{NO-BREAK SPACE}%</dd>' in page
+    assert 'style="--size: 25%">lof <b>-0.5</b>' in page
+    assert "metadata" not in page
+    for number in (1, 2):  # the same picture twice has other names inside
+        assert f'id="f{number}-a"' in page
+        assert f'href="#f{number}-a"' in page
 
 
-def test_the_score_in_the_guide_is_the_real_one():
-    source = (ROOT / "src/boreod/scores/lof.py").read_text()
-    assert f"```python\n{source}```" in (ROOT / "docs/adding-a-score.md").read_text()
+def test_rows_that_are_bold_are_marked():
+    page = to_page("A", [Section("B", [Table(["a"], [["1"], ["2"]], frozenset({(1, 0)}))])])
+    assert page.count('<tr class="marked">') == 1
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
-def test_links_lead_somewhere(path):
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+class _Balance(HTMLParser):
+    """Open tags that were not closed."""
 
+    def __init__(self):
+        super().__init__()
+        self.open = []
 
-def test_files_stay_small():
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        assert len(path.read_text().splitlines()) <= 400, f"{path} is a wall"
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag

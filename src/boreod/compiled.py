@@ -5,7 +5,7 @@ Kernels are serial, release the interpreter lock and keep the rules of IEEE arit
 :mod:`boreod.parallel`, over blocks of rows.
 
 With ``NUMBA_BOUNDSCHECK=1`` every index is checked, and buffers that kernels must fill hold
-values that betray whoever reads them unset: NaN, and an index outside every table. Numba's cache
+values that show when they are read unset: NaN, and an index outside every table. Numba's cache
 does not know about that flag, so it needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
 """
 
@@ -67,5 +67,5 @@ def _poisoned_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: A
     return implementation
 
 
-# Room for values that are still to come, in kernels and around them.
+# Buffers whose values are set later, in kernels and around them.
 unset: Callable[..., NDArray] = poisoned if CHECKED else np.empty

@@ -1,0 +1,112 @@
+"""The documentation is true: its code runs, its tables and links are complete."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from boreod.scores import SCORES
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+SHELL_BLOCKS = {
+    path.name: re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    for path in DOCUMENTS
+}
+# What `boreod` is in these shells: this one, and the paper is reproduced on a small set.
+COMMAND = """#!/bin/sh
+case "$*" in reproduce*) set -- "$@" --datasets wine --quick --jobs 1;; esac
+exec {python} -c 'from boreod.cli import main; main()' "$@"
+"""
+
+
+@pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_code_blocks_run(path, tmp_path, monkeypatch):
+    """One after the other, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+        exec(compile(code, str(path), "exec"), names)
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(example, tmp_path):
+    command = [sys.executable, str(example)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
+@pytest.mark.parametrize("name", [name for name, blocks in SHELL_BLOCKS.items() if blocks])
+def test_shell_blocks_run(name, tmp_path):
+    """One after the other in an empty folder, as a reader would type them."""
+    command = tmp_path / "bin" / "boreod"
+    command.parent.mkdir()
+    command.write_text(COMMAND.format(python=sys.executable))
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for block in SHELL_BLOCKS[name]:
+        result = subprocess.run(
+            ["sh", "-ec", block],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=environment,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+
+
+def test_commands_exist():
+    """The two commands of the README are targets of the Makefile; one of them runs this test."""
+    text = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^make (\w+)", text, re.M)
+    assert commands == ["demo", "test"]
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    for target in [*commands, "bench"]:
+        plan = subprocess.run(
+            ["make", "--dry-run", target], capture_output=True, text=True, cwd=ROOT, check=True
+        )
+        assert "python" in plan.stdout
+
+
+def test_the_reference_is_that_of_the_docstrings():
+    spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs/make_api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert module.make_api() == written, "run: python docs/make_api.py"
+
+
+def test_readme_lists_every_score():
+    text = (ROOT / "README.md").read_text()
+    for score in SCORES.values():
+        row = f"| `{score.name}` | {score.title} | {score.min_k} | {score.formula} |"
+        assert row in text
+
+
+def test_the_score_in_the_guide_is_the_real_one():
+    source = (ROOT / "src/boreod/scores/lof.py").read_text()
+    assert f"```python\n{source}```" in (ROOT / "docs/adding-a-score.md").read_text()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_files_stay_small():
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        assert len(path.read_text().splitlines()) <= 450, f"{path} is too long"
