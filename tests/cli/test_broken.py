@@ -7,8 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from payments import make_frauds, small_model, write
 from safetensors.numpy import load, save
-from table_model.desk import make_frauds, small_model, write
 from tables.broken import BROKEN
 from typer.testing import CliRunner
 

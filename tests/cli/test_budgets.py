@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
+from payments import make_frauds, write
 from sklearn.base import clone
-from table_model.desk import make_frauds, write
 from typer.testing import CliRunner
 
 from boreod import OutlierRepresentation

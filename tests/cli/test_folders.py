@@ -10,7 +10,7 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from table_model.desk import make_frauds, small_model, write
+from payments import make_frauds, small_model, write
 from table_model.folder_desk import STRETCHES, assert_same_scores, files_in, joined, make_folder
 from typer.testing import CliRunner
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from table_model.desk import make_frauds, small_model, write
+from payments import make_frauds, small_model, write
 from typer.testing import CliRunner
 
 from boreod.cli import app

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from table_model.desk import make_frauds, write
+from payments import make_frauds, write
 from typer.testing import CliRunner
 
 from boreod.cli import app

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
-from table_model.desk import FEW, make_frauds, small_model, write
+from payments import FEW, make_frauds, small_model, write
 from typer.testing import CliRunner
 
 import boreod

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from table_model.desk import make_frauds
+from payments import make_frauds
 
 PIECE = 5000  # rows that are repeated
 

@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from table_model.desk import make_frauds, small_model, write
+from payments import make_frauds, small_model, write
 from tables.test_round_trips import make_table
 
 from boreod import BORE, OutlierRepresentation, save_model

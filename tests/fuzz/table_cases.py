@@ -86,7 +86,7 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
         return SCORED if done else REFUSED
     import warnings
 
-    from table_model.desk import FEW
+    from payments import FEW
 
     from boreod.representation.memory import NotEnoughMemoryError
     from boreod.table_model import TableModel, fit_table

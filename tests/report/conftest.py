@@ -3,13 +3,12 @@
 from types import SimpleNamespace
 
 import pytest
+from payments import make_frauds
 
 from boreod import BORE, OutlierRepresentation
 from boreod.datasets import load
 from boreod.report import make_report
 from boreod.tables import Preparation, read_label_column
-
-from .payments import make_payments
 
 
 def small_model(**parameters):
@@ -28,7 +27,7 @@ def wdbc():
 
 @pytest.fixture(scope="session")
 def payments():
-    table = make_payments()
+    table = make_frauds(500).select(["id", "amount", "hour", "country", "fraud"])
     preparation = Preparation().fit(table, label="fraud", ids=["id"])
     rows, codes = preparation.transform(table), read_label_column(table["fraud"])
     model = small_model(costs="complexity:shared", threshold="alerts:20").fit(rows, codes)

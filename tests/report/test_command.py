@@ -4,22 +4,22 @@ import json
 
 import pyarrow.csv
 import pytest
+from payments import make_frauds
 from typer.testing import CliRunner
 
 from boreod.cli import app
 from boreod.table_model import fit_table
 
 from .conftest import small_model
-from .payments import make_payments
 from .reading import Page
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("desk")
-    table = make_payments(200)
+    table = make_frauds(200)
     pyarrow.csv.write_csv(table, folder / "payments.csv")
-    pyarrow.csv.write_csv(make_payments(100, seed=9), folder / "new.csv")
+    pyarrow.csv.write_csv(make_frauds(100, seed=9), folder / "new.csv")
     pyarrow.csv.write_csv(table.drop_columns(["fraud"]), folder / "blind.csv")
     parameters = small_model(costs="complexity:shared").get_params(deep=False)
     model = fit_table(folder / "payments.csv", label="fraud", ids=["id"], **parameters)

@@ -1,9 +1,9 @@
 """What the tests of deployment share."""
 
 import pytest
+from payments import make_frauds, small_model
 
 from boreod.table_model import TableModel
-from table_model.desk import make_frauds, small_model
 
 
 @pytest.fixture(scope="session")

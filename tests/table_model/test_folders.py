@@ -6,12 +6,12 @@ import pickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from payments import small_model, write
 
 from boreod.parallel import Threads
 from boreod.table_model import TableModel, folders, score_folder, score_table
 from boreod.table_model.scoring import Scoring
 from boreod.tables import TableError, read_table
-from table_model.desk import small_model, write
 from table_model.folder_desk import (
     STRETCHES,
     assert_same_scores,

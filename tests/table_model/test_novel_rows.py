@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from payments import small_model, write
 
 from boreod.table_model import (
     TableModel,
@@ -14,7 +15,6 @@ from boreod.table_model import (
     score_table,
 )
 from boreod.tables import TableError
-from table_model.desk import small_model, write
 
 PHONE = 4915112345678.0
 

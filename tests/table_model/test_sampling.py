@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
+from payments import FEW, make_frauds, write
 
 from boreod import BORE
 from boreod.table_model import fit_table
 from boreod.table_model.sampling import read_reference
 from boreod.tables import TableError, open_table
-from table_model.desk import FEW, make_frauds, write
 
 OPTIONS = {
     "label": "fraud",

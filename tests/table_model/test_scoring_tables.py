@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from payments import SUFFIXES, write
 from scipy.stats import rankdata
 
 from boreod.table_model import TableModel, score_batches, score_table
@@ -15,7 +16,6 @@ from boreod.table_model import writing as writing_module
 from boreod.table_model.row_counts import count_batches
 from boreod.table_model.spool import Spool
 from boreod.tables import TableError, open_table, read_table
-from table_model.desk import SUFFIXES, write
 
 
 def scored(model, source, folder, **options):

@@ -7,11 +7,11 @@ import sys
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from payments import small_model
 
 import boreod.table_model.spark as spark_module
 from boreod.table_model import TableModel, map_in_arrow, score_batches
 from boreod.tables import TableError
-from table_model.desk import small_model
 
 
 @pytest.fixture(scope="module")

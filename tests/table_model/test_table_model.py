@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from payments import FEW, make_frauds, small_model
 
 from boreod import BORE, ModelFileError, load_model, save_model
 from boreod.table_model import TableModel, describe, fit_table, score_frame
 from boreod.table_model.plain_columns import PlainColumns
 from boreod.tables import TableError
-from table_model.desk import FEW, make_frauds, small_model
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from payments import ROLES, make_payments
 
 from boreod.tables import Preparation, TableError, as_arrow, like_input
-from tables.payments import ROLES, make_payments
 
 TABLE = make_payments(100)
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from payments import ROLES, make_payments
 
 from boreod.tables import Preparation, TableError, open_table, read_table, write_batches
-from tables.payments import ROLES, make_payments
 
 
 def fit(columns, **roles):

@@ -7,9 +7,9 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from payments import ROLES, make_payments
 
 from boreod.tables import Preparation, TableError
-from tables.payments import ROLES, make_payments
 
 FITTED = Preparation(5).fit(make_payments(), **ROLES)
 STORED = FITTED.to_dict()

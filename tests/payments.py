@@ -1,8 +1,7 @@
-"""Payments of which some are frauds, as tables, files and a small model."""
+"""Payments with columns of all kinds, some of them frauds: as tables, files and a small model."""
 
 import numpy as np
 import pyarrow as pa
-from tables.payments import make_payments
 
 from boreod import OutlierRepresentation
 from boreod.table_model import fit_table
@@ -10,6 +9,26 @@ from boreod.tables import write_batches
 
 FEW = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
 SUFFIXES = ("csv", "parquet", "jsonl", "arrow", "csv.gz", "tsv")
+ROLES = {"label": "fraud", "ids": ["id"]}
+
+
+def make_payments(rows=400, seed=0):
+    """Return payments with labels that mean nothing."""
+    random = np.random.default_rng(seed)
+    hours = pa.array(random.integers(0, 24, rows).astype(float), mask=random.random(rows) < 0.1)
+    return pa.table(
+        {
+            "id": [f"p{number:06d}" for number in range(rows)],
+            "amount": random.lognormal(3, 2, rows),
+            "hour": hours,
+            "abroad": pa.array(random.random(rows) < 0.3, mask=random.random(rows) < 0.05),
+            "country": random.choice(["DE", "FR", "IT", "NA", None], rows).tolist(),
+            "shop": [f"shop {int(number)}" for number in random.geometric(0.03, rows)],
+            "currency": ["EUR"] * rows,
+            "voucher": pa.array([5.0] * rows, mask=random.random(rows) < 0.7),
+            "fraud": pa.array(random.integers(0, 2, rows), mask=random.random(rows) < 0.5),
+        }
+    )
 
 
 def make_frauds(rows=300, seed=0):
