@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from payments import make_frauds, small_model, write
-from tables.test_round_trips import make_table
+from tables.test_reader import make_table
 
 from boreod import BORE, OutlierRepresentation, save_model
 

@@ -1,7 +1,7 @@
 """Files that know their own columns: Arrow, Parquet, and folders of Parquet files as one table.
 
 Names of folders may be values: ``day=7``. Parquet is read page by page: ``pyarrow.dataset`` unpacks
-whole row groups, whose size others have chosen, and so takes memory without a bound.
+whole row groups, whose size others have chosen (32 MB instead of 1 for one of 16 MB).
 """
 
 import os

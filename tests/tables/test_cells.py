@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from boreod.tables import TableError, read_label_column
+from boreod.validation import read_labels
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from boreod.tables import TableError, read_label_column
     "container",
     [list, pa.array, lambda v: pa.chunked_array([v[:1], v[1:]]), pd.Series, np.array, pl.Series],
 )
-def test_labels_that_speak_for_themselves(values, container):
+def test_labels_with_a_plain_meaning(values, container):
     codes = read_label_column(container(values))
     assert codes.tolist() == [1, 0, -1, 0]
     assert codes.dtype == np.int64
@@ -58,7 +59,7 @@ def test_categories():
     assert read_label_column(pd.Series(["b", "a", None, "a"], dtype="category"), "b").sum() == 0
 
 
-def test_one_and_minus_one_are_read_as_the_house_does():
+def test_one_and_minus_one_alone_are_refused():
     with pytest.raises(TableError, match=r"1 and -1 but no 0.*--outlier-label=1"):
         read_label_column([1, -1, None, -1])
     with pytest.raises(TableError, match=r"--outlier-label fraud, if the rarest"):
@@ -90,3 +91,20 @@ def test_unclear_labels(values, outlier, words):
 def test_no_labels_at_all():
     assert read_label_column([None, ""]).tolist() == [-1, -1]
     assert read_label_column(pa.array([], pa.string())).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "outlier"),
+    [
+        ([1, 0, -1, 0], None),
+        ([True, False, False], None),
+        (["fraud", "ok", None, ""], "fraud"),
+        ([2, 1, -1, 3], 2),
+        ([-1, 1, 0, 1], -1),
+        ([2.0, 1.0, -1.0], 2.0),
+        ([False, True, True], False),
+    ],
+)
+def test_arrays_and_columns_are_read_alike(values, outlier):
+    codes, _ = read_labels(np.array(values), len(values), outlier)
+    assert read_label_column(values, outlier).tolist() == codes.tolist()

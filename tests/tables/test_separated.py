@@ -181,10 +181,10 @@ def test_numbers_are_read_to_the_last_bit(tmp_path_factory, cells, rows):
 SLOW = """
 import sys, time
 from boreod.tables import TableError, open_table, sources
-honest = sources.TextSource._next
+usual = sources.TextSource._next
 def slow(self):
     time.sleep(0.05)
-    return honest(self)
+    return usual(self)
 sources.TextSource._next = slow
 try:
     with open_table(sys.argv[1]) as reader:
