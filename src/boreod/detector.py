@@ -1,26 +1,56 @@
 """BORE: representation, selection, scaling, balanced bags, one probability."""
 
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.ensemble.bags import draw_bags
-from boreod.ensemble.calibration import warn_without_score
-from boreod.ensemble.novelty import SeenRows
-from boreod.ensemble.reference import Shares, draw_reference
-from boreod.ensemble.training import Training, make_representation
-from boreod.parallel import count_rows, gather_column, gather_rows, is_collection, plain_interrupts
-from boreod.parameters import check_parameters
-from boreod.prediction import Predicting
+from boreod.ensemble.bags import Shares, check_bags, check_reference, draw_reference
+from boreod.ensemble.calibration import OutOfBag, warn_without_score
+from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.fitted import Assessment, Fitted
+from boreod.ensemble.heads import PENALTY, LogisticHead
+from boreod.ensemble.novelty import Novelty
+from boreod.ensemble.training import NotStoredError, Options, Training
+from boreod.parallel import (
+    Engine,
+    Threads,
+    count_rows,
+    current_engine,
+    gather_column,
+    gather_rows,
+    is_collection,
+    map_rows,
+    plain_interrupts,
+)
 from boreod.representation.memory import available_memory, check_reading
-from boreod.representation.scaling import SCALERS, MinMax
-from boreod.validation import INLIER, OUTLIER, all_or_nothing, read_labels, read_rows, read_seed
+from boreod.representation.scaling import SCALERS
+from boreod.representation.transformer import OutlierRepresentation, make_representation
+from boreod.selection import (
+    SECONDS,
+    SHARED,
+    BudgetCurve,
+    Costs,
+    Selection,
+    Selector,
+    budgets_over,
+    check_costs,
+    check_purchase,
+    is_fresh,
+    needs_clock,
+    read_budget,
+    read_budgets,
+    trace_budgets,
+)
+from boreod.validation import all_or_nothing, check_choice, read_labels, read_rows, read_seed
 
 
-class BORE(ClassifierMixin, Predicting):
+class BORE(ClassifierMixin, BaseEstimator):
     """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
 
     Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
@@ -90,23 +120,25 @@ class BORE(ClassifierMixin, Predicting):
     ----------
     classes_
         The two labels, inlier first.
+    fitted_
+        What predictions need: a :class:`boreod.ensemble.fitted.Fitted`.
+    training_
+        What other columns and budgets can be learned from; None for a loaded model.
+    oob_
+        What the bags that did not hold a training row say about it, see ``oob_proba_``.
     reference_rows_
         Positions of the training rows that were learned from: all, unless ``reference_size`` says
-        otherwise. Model files do not keep those of a sample.
-    oob_proba_
-        Corrected probability of every one of these rows from the bags that did not hold it.
+        otherwise. Model files do not keep those of a sample: None.
     threshold_
         Probability above which ``predict`` says outlier.
-    recall_
-        What a search of another library found of the true neighbors, by view; empty if exact.
-    columns_
-        Names of the columns in use.
-    costs_
-        Prices of all columns: ``costs_.total(columns)``, ``costs_.marginal(column, given)``.
-    cost_, selection_
-        With a budget: what the columns in use cost together, and how stable each choice was.
+    stored_
+        What a model file said about itself, for a loaded model; otherwise None.
+    selection_, cost_
+        With a budget: how stable the choice of each column was, and what they cost together.
+        Otherwise None.
     penalty_, gradients_
-        Penalty used and largest component of the gradient left in each bag, for the logistic head.
+        Penalty used and largest component of the gradient left in each bag; None if an
+        ``estimator`` takes the place of logistic regression.
 
     Examples
     --------
@@ -117,6 +149,12 @@ class BORE(ClassifierMixin, Predicting):
     >>> model.predict([[0.0, 0.0, 0.0], [4.0, 4.0, 4.0]]).tolist()
     [0, 1]
     """
+
+    training_: Training | None
+    reference_rows_: NDArray | None
+    stored_: Any
+    _selector: Selector | None
+    _costs: Costs | None
 
     def __init__(
         self,
@@ -183,7 +221,7 @@ class BORE(ClassifierMixin, Predicting):
                 "neighbor graph, and bags are balanced already. Leave it out."
             )
         with plain_interrupts(), all_or_nothing(self):
-            self._fit(X, y, None)
+            self._fit(X, y)
         return self
 
     def fit_sample(
@@ -213,72 +251,405 @@ class BORE(ClassifierMixin, Predicting):
             Labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
         """
         check_parameters(self)
-        return draw_reference(
-            codes, self.reference_size, self.reference_sampling, self._draw_seeds()[3]
-        )
+        return self._draw_reference(codes, _draw_seeds(self.random_state))
 
-    def _draw_seeds(self) -> list[int]:
-        random = read_seed(self.random_state)
-        return random.randint(np.iinfo(np.int32).max, size=4).tolist()
+    @classmethod
+    def from_parts(
+        cls,
+        parameters: dict[str, Any],
+        fitted: Fitted,
+        oob: OutOfBag,
+        threshold: float,
+        costs: Costs | None = None,
+        selection: Selection | None = None,
+        stored: Any = None,
+        *,
+        named: bool = False,
+    ) -> "BORE":
+        """Return a detector that predicts, but cannot learn again.
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, shares: Shares | None) -> None:
+        Parameters
+        ----------
+        parameters
+            Of the constructor.
+        fitted, oob, threshold, costs, selection, stored
+            As the attributes of these names.
+        named
+            Whether the training table had column names.
+        """
+        model = cls(**parameters)
+        check_parameters(model)
+        Threads(model.n_jobs, model.verbose)  # says if there is no such number of threads
+        names = list(fitted.seen.columns)
+        model.n_features_in_ = len(names)
+        if named:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        model.training_ = model._selector = None
+        model._costs, model.stored_ = costs, stored
+        whole = oob.shares.n_rows == len(oob.codes)
+        model.reference_rows_ = np.arange(len(oob.codes)) if whole else None
+        model._take(fitted, oob, selection)
+        model.threshold_ = threshold
+        return model
+
+    def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
+        """Return probabilities of inlier and outlier.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        raw
+            Return the bags' mean, uncorrected for their balance.
+        """
+        if is_collection(X):
+            return self._by_partition("predict_proba", X, 2, raw=raw)
+        outlier = expit(self._log_odds(X, corrected=not raw))
+        return np.column_stack([1.0 - outlier, outlier])
+
+    def decision_function(self, X: ArrayLike) -> NDArray:
+        """Return corrected log-odds of being an outlier.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        return self._by_partition("decision_function", X) if is_collection(X) else self._log_odds(X)
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the label of every row, by ``threshold_``.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        if is_collection(X):
+            return self._by_partition("predict", X, dtype=self.classes_.dtype)
+        return self.classes_[(self._log_odds(X) > logit(self.threshold_)).astype(int)]
+
+    def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
+        """Return what each column added to each row's log-odds.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        grouped
+            Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
+        """
+        return self.fitted_.explain(self._read(X, "explain"), self._engine, grouped)
+
+    def novelty(self, X: ArrayLike) -> Novelty:
+        """Return how unlike all training rows every row is, whatever the labels taught.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        return self.fitted_.novelty(self._read(X, "novelty"), self._engine)
+
+    def assess(self, X: ArrayLike, explain: bool = False, novelty: bool = True) -> Assessment:
+        """Return log-odds, novelty and reasons of rows from one search of their neighbors.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        explain
+            Whether reasons are wanted, summed by family.
+        novelty
+            Whether novelty is wanted.
+        """
+        return self.fitted_.assess(self._read(X, "assess"), self._engine, explain, novelty)
+
+    def represent(self, X: ArrayLike) -> NDArray:
+        """Return the scaled columns of rows that the bags learn from.
+
+        Parameters
+        ----------
+        X
+            Table with the columns seen in ``fit``.
+        """
+        return self.fitted_.represent(self._read(X, "represent"), self._engine)
+
+    def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
+        """Return the probability that a threshold stands for, from out-of-bag scores.
+
+        Parameters
+        ----------
+        threshold
+            As the parameter of the same name.
+        novelty
+            Whether novel rows are alerts too, and count as such.
+        """
+        check_is_fitted(self)
+        always = self.fitted_.seen.novel_training_rows() if novelty else None
+        return self.oob_.choose_threshold(threshold, always)
+
+    def within(
+        self,
+        budget: float | str,
+        *,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> "BORE":
+        """Return a fitted detector whose predictions keep to a budget.
+
+        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
+        alone are computed for new rows. A time is that of one core in a batch of rows.
+
+        Parameters
+        ----------
+        budget, costs, selection, fill
+            As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
+            again, for the model that is returned.
+        """
+        fast = self._within(budget, costs, selection, fill)
+        fast.threshold_ = fast.choose_threshold(self._known_selector.training.options.threshold)
+        return fast
+
+    def budget_curve(
+        self,
+        budgets: Any = None,
+        *,
+        costs: Any = None,
+        selection: str | None = None,
+        fill: bool | None = None,
+    ) -> BudgetCurve:
+        """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
+
+        Parameters
+        ----------
+        budgets
+            List of budgets, None for a range from the cheapest column to everything.
+        costs, selection, fill
+            As the parameters of the same names; None keeps this model's.
+        """
+        model = copy.copy(self)
+        if is_fresh(costs):  # once for all budgets
+            model.measure_costs()
+            costs = SHARED
+        if budgets is None:
+            prices = self.costs if costs is None else costs
+            check_costs(prices)
+            budgets = budgets_over(model._known_selector.price(prices, self._unit, self.fitted_))
+        models = (model._within(b, costs, selection, fill) for b in read_budgets(budgets))
+        return trace_budgets((fast.selection_, fast.oob_) for fast in models if fast.selection_)
+
+    def measure_costs(self) -> Costs:
+        """Measure again what columns cost, on this machine, and return the prices.
+
+        Budgets in time that are asked of this model from now on use them, and so do later fits to
+        tables of this shape.
+        """
+        self._selector = self._known_selector.timed(self.fitted_, fresh=True)
+        if self._costs is not None and self._costs.unit == SECONDS:
+            self._costs = self._selector.prices.read(self.costs)
+        return self._selector.prices.read(SHARED)
+
+    @property
+    def oob_proba_(self) -> NDArray:
+        """Corrected probability of every training row from the bags that did not hold it."""
+        check_is_fitted(self)
+        return self.oob_.probabilities
+
+    @property
+    def columns_(self) -> list[str]:
+        """Names of the columns in use."""
+        check_is_fitted(self)
+        return list(self.fitted_.columns.names)
+
+    @property
+    def costs_(self) -> Costs | None:
+        """Prices of all columns, taken at first use; None in files written without them."""
+        check_is_fitted(self)
+        if self._costs is None and self._selector is not None:
+            self._costs = self._selector.price(self.costs, self._unit, self.fitted_)
+        return self._costs
+
+    @property
+    def known_costs(self) -> Costs | None:
+        """Prices of all columns, None if nobody asked for them yet and they take time."""
+        check_is_fitted(self)
+        return self.costs_ if not needs_clock(self.costs, self._unit) else self._costs
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, shares: Shares | None = None) -> None:
+        """Read rows and labels, all or a sample of them, and learn."""
         check_parameters(self)
-        for stale in {"penalty_", "gradients_", "selection_", "cost_"} & set(vars(self)):
-            delattr(self, stale)
-        seeds = self._draw_seeds()
+        seeds = _draw_seeds(self.random_state)
         lazy = is_collection(X)
         rows: Any = X if lazy else read_rows(self, X, fitting=True)
         sizes = count_rows(X) if lazy else [len(rows)]
         n_rows = sum(sizes)
-        labels = gather_column(y) if lazy else y
-        codes, classes = read_labels(labels, n_rows, self.outlier_label)
+        codes, classes = read_labels(gather_column(y) if lazy else y, n_rows, self.outlier_label)
         chosen = None
         if shares is None:
-            how = (self.reference_size, self.reference_sampling, seeds[3])
-            chosen, shares = draw_reference(codes, *how)
+            chosen, shares = self._draw_reference(codes, seeds)
         if lazy:
             n_taken = n_rows if chosen is None else len(chosen)
             check_reading(n_taken, 8 * n_taken * rows.shape[1], available_memory())
             rows = read_rows(self, gather_rows(X, chosen, sizes), fitting=True)
         elif chosen is not None:
             rows = rows[chosen]
-        self.reference_rows_ = np.arange(n_rows) if chosen is None else chosen
-        self._learn_from(rows, codes[self.reference_rows_], classes, shares, seeds)
+        self.reference_rows_ = taken = np.arange(n_rows) if chosen is None else chosen
+        self._learn(rows, (codes[taken], classes, shares), seeds)
 
-    def _learn_from(
-        self, rows: NDArray, codes: NDArray, classes: NDArray, shares: Shares, seeds: list[int]
+    def _draw_reference(self, codes: NDArray, seeds: list[int]) -> tuple[NDArray | None, Shares]:
+        return draw_reference(codes, self.reference_size, self.reference_sampling, seeds[3])
+
+    def _learn(
+        self, rows: NDArray, labels: tuple[NDArray, NDArray, Shares], seeds: list[int]
     ) -> None:
         """Go the way from rows to bags; everything is fitted here."""
-        self._input_scaler = MinMax.fit(rows) if self.input_scaling == "minmax" else None
-        points = self._scale_input(rows)
-        representation = make_representation(
-            self.representation, len(rows), self.budget is not None, seeds[0]
-        )
+        on_budget = self.budget is not None
+        representation = make_representation(self.representation, len(rows), on_budget, seeds[0])
+        representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if not isinstance(self.neighbors, str) or self.neighbors != "auto":
             representation.set_params(neighbors=self.neighbors)
-        representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
-        outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
-        bags = draw_bags(outliers, inliers, len(rows), self.n_estimators, self.share, seeds[1])
-        names = [str(name) for name in _check_feature_names_in(self)]
-        table = representation.fit_compute(points, names, len(bags.rows))
-        ranges = rows.min(axis=0), rows.max(axis=0)
-        self.seen_ = SeenRows(names, *ranges, None, codes, self._input_scaler is not None)
-        scaler = SCALERS[self.scaling].fit(table)
-        self._training = Training(
-            representation, scaler, scaler.transform(table), codes, bags, shares, seeds[2]
+        self.training_ = Training.fit(
+            rows,
+            labels,
+            representation,
+            [str(name) for name in _check_feature_names_in(self)],
+            (self.input_scaling, self.scaling),
+            (self.n_estimators, self.share),
+            _options(self),
+            seeds[1:3],
         )
-        options = ("estimator", "penalty", "aggregation", "calibration", "threshold")
-        self._options = {name: getattr(self, name) for name in options}  # `within` needs them
-        self.classes_ = classes
-        self._learn(representation.columns_)
+        self._take(*self.training_.learn(self.training_.columns.names, self._threads))
         warn_without_score(self.oob_proba_)
-        self._prepare_budgets(points)
-        if self.budget is not None:
+        penalty = self.penalty_ or PENALTY
+        self._selector = Selector.fit(self.training_, rows, representation.neighbors, penalty)
+        self._costs = self.stored_ = None
+        if on_budget:
             self._narrow()
         self.threshold_ = self.choose_threshold(self.threshold)
+
+    def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
+        """Become the facade of what was learned."""
+        self.fitted_, self.oob_, self.selection_ = fitted, oob, selection
+        self.classes_ = fitted.classes
+        self.cost_ = None if selection is None else selection.cost
+        head = fitted.head if isinstance(fitted.head, LogisticHead) else None
+        self.penalty_ = None if head is None else head.penalty
+        self.gradients_ = None if head is None else head.gradients
+
+    def _within(self, budget: Any, costs: Any, selection: Any, fill: Any) -> "BORE":
+        """Do the work of :meth:`within`, but choose no threshold."""
+        selector, fast = self._known_selector, copy.copy(self)
+        chosen = {"costs": costs, "selection": selection, "fill": fill}
+        fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
+        check_parameters(fast)
+        with plain_interrupts():
+            if is_fresh(costs):
+                fast._selector = selector.timed(self.fitted_, fresh=True)
+            fast._narrow()
+        return fast
+
+    def _narrow(self) -> None:
+        """Learn from the columns that the budget buys."""
+        how = self.budget, self.costs, self.selection, self.fill
+        choice, fitted, oob = self._known_selector.buy(self.fitted_, *how, self._threads)
+        self._take(fitted, oob, choice)
+        self._costs = choice.costs
+
+    @property
+    def _known_selector(self) -> Selector:
+        check_is_fitted(self)
+        if self._selector is None:
+            raise NotStoredError
+        return self._selector
+
+    @property
+    def _unit(self) -> str:
+        """Unit of the budget; seconds if there is none."""
+        return SECONDS if self.budget is None else read_budget(self.budget)[1]
+
+    @property
+    def _threads(self) -> Threads:
+        return Threads(self.n_jobs, self.verbose)
+
+    @property
+    def _engine(self) -> Engine:
+        return current_engine(self.n_jobs, self.verbose)
+
+    def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
+        check_is_fitted(self)
+        rows = read_rows(self, X, fitting=False)
+        return self.fitted_.log_odds(rows, self._engine, corrected)
+
+    def _read(self, X: ArrayLike, method: str) -> NDArray:
+        """Return rows of this process."""
+        if is_collection(X):
+            raise TypeError(
+                f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
+                "that you want to know about and pass X.compute()."
+            )
+        check_is_fitted(self)
+        return read_rows(self, X, fitting=False)
+
+    def _by_partition(
+        self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
+    ) -> Any:
+        """Return lazily, as a Dask array, what a method says about the rows of a collection."""
+        check_is_fitted(self)
+        light = self.for_workers(n_jobs=1)
+        return map_rows(_Call(method, options), X, light, width, dtype)
+
+    def for_workers(self, n_jobs: int | None) -> "BORE":
+        """Return the same detector without its training, for another process.
+
+        Parameters
+        ----------
+        n_jobs
+            Number of threads there.
+        """
+        parameters = {**self.get_params(deep=False), "n_jobs": n_jobs, "verbose": False}
+        named = hasattr(self, "feature_names_in_")
+        return BORE.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)
 
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A method of a detector, to be called in another process."""
+
+    method: str
+    options: dict[str, Any]
+
+    def __call__(self, model: Any, block: Any) -> NDArray:
+        return getattr(model, self.method)(block, **self.options)
+
+
+def _draw_seeds(random_state: Any) -> list[int]:
+    return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+
+
+def _options(model: BORE) -> Options:
+    return Options(
+        model.estimator, model.penalty, model.aggregation, model.calibration, model.threshold
+    )
+
+
+def check_parameters(model: BORE) -> None:
+    """Raise for a parameter that is not allowed, before any work is done."""
+    check_choice("input_scaling", model.input_scaling, ("minmax", None))
+    check_choice("scaling", model.scaling, tuple(SCALERS))
+    check_reference(model.reference_size, model.reference_sampling)
+    check_bags(model.n_estimators, model.share)
+    _options(model).check()
+    check_purchase(model.budget, model.costs, model.selection, model.fill)
+    if not isinstance(model.representation, OutlierRepresentation | None):
+        raise TypeError(
+            "`representation` must be an OutlierRepresentation or None; got "
+            f"{model.representation!r}."
+        )

@@ -50,6 +50,12 @@ def is_number(value: Any, kind: type = Real) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
+def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None:
+    """Raise for a parameter that is none of some words."""
+    if not isinstance(value, str | None) or value not in allowed:
+        raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
+
+
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Put an estimator back as it was if fitting fails; an old fit survives."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from boreod.ensemble.thresholds import choose_threshold
 
 RANDOM = np.random.default_rng(0)

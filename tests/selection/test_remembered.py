@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 import pytest
+from boreod.selection.complexity import complexity_costs
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, OutlierRepresentation, View
 from boreod.selection import prices, remembered
-from boreod.selection.complexity import complexity_costs
 from boreod.selection.costs import Costs
 
 FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])

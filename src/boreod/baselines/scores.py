@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.baselines.greedy import choose_members
-from boreod.ensemble.training import make_representation
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
 from boreod.representation.scaling import MinMax, scale_within_bounds
+from boreod.representation.transformer import make_representation
 from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
 

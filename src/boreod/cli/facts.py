@@ -112,10 +112,11 @@ def print_limits(facts: dict[str, Any]) -> None:
     if facts["budget"] is not None:
         spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
         typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {limit}.")
-    typer.echo(
-        f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are in "
-        "the file (boreod info --json)."
-    )
+    if facts["prices"] is not None:
+        typer.echo(
+            f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are "
+            "in the file (boreod info --json)."
+        )
     if facts["cheapest_budget"] is not None:
         enough = _written(facts["cheapest_budget"])
         typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")

@@ -1,13 +1,104 @@
-"""Balanced bags: as many inliers as outliers, different ones in every bag.
+"""Which rows are learned from: a reference sample of a large table, and bags drawn from it.
 
-Each bag holds a share of the labelled outliers and as many labelled inliers, drawn without
-replacement. Rows that are not in a bag judge it honestly: that is the out-of-bag bookkeeping.
+The sample holds all labelled outliers and some of the other rows, where a table is too large to be
+used whole. Neighbors are searched among it. Its inliers and unlabelled rows stand for more than
+themselves; whoever counts rows of the table must know for how many.
+
+Each bag holds a share of the outliers and as many inliers, drawn without replacement. Rows that are
+not in a bag judge it honestly: that is the out-of-bag mask.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
+
+SAMPLINGS = ("stratified", "random")
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Which part of a table's rows a sample holds; it always holds all outliers.
+
+    Attributes
+    ----------
+    n_rows
+        Rows of the table.
+    inliers, unlabelled
+        Share of the labelled inliers and of the unlabelled rows that is in the sample.
+    """
+
+    n_rows: int
+    inliers: float = 1.0
+    unlabelled: float = 1.0
+
+    def weigh(self, codes: NDArray) -> NDArray:
+        """Return for how many rows of the table each row of the sample stands."""
+        weights = {OUTLIER: 1.0, INLIER: 1.0 / self.inliers, UNLABELLED: 1.0 / self.unlabelled}
+        return np.select([codes == code for code in weights], list(weights.values()))
+
+
+def check_reference(size: Any, sampling: Any) -> None:
+    """Raise for parameters of a reference sample that are not allowed."""
+    if size is not None and (not is_number(size, Integral) or size < 2):
+        raise ValueError(
+            f"`reference_size` must be None or a number of rows from 2 on; got {size!r}."
+        )
+    check_choice("reference_sampling", sampling, SAMPLINGS)
+
+
+def draw_reference(
+    codes: NDArray, size: int | None, sampling: str, seed: int
+) -> tuple[NDArray | None, Shares]:
+    """Return the positions of the rows of a sample, None for all rows, and its shares.
+
+    ``"random"`` draws from all rows that are no labelled outliers; ``"stratified"`` gives labelled
+    inliers and unlabelled rows half of the places each, as far as there are so many: where only few
+    inliers are labelled, all of them stay.
+
+    Examples
+    --------
+    >>> rows, shares = draw_reference(np.repeat([1, 0, -1], [2, 4, 94]), 20, "stratified", seed=0)
+    >>> rows[:6].tolist(), len(rows), shares.inliers, round(shares.unlabelled, 3)
+    ([0, 1, 2, 3, 4, 5], 20, 1.0, 0.149)
+    """
+    if size is None or size >= len(codes):
+        return None, Shares(len(codes))
+    outliers, inliers, unlabelled = (
+        np.flatnonzero(codes == code) for code in (OUTLIER, INLIER, UNLABELLED)
+    )
+    places = int(size) - len(outliers)
+    if places < 1:
+        raise ValueError(
+            f"`reference_size` must exceed the number of labelled outliers, which all stay; got "
+            f"{size} for {len(outliers)} outliers. Raise it."
+        )
+    random = np.random.default_rng(seed)
+    if sampling == "stratified":
+        half = places // 2 + places % 2
+        first = min(len(inliers), max(half, places - len(unlabelled)))
+        drawn = [_draw(inliers, first, random), _draw(unlabelled, places - first, random)]
+    else:
+        rest = _draw(np.flatnonzero(codes != OUTLIER), places, random)
+        drawn = [rest[codes[rest] == code] for code in (INLIER, UNLABELLED)]
+    if len(inliers) and not len(drawn[0]):
+        raise ValueError(
+            f"A random sample of {size} rows holds none of the {len(inliers)} labelled inliers. "
+            "Use `reference_sampling='stratified'`, or raise `reference_size`."
+        )
+    shares = (
+        len(some) / len(every) if len(some) else 1.0
+        for some, every in zip(drawn, (inliers, unlabelled), strict=True)
+    )
+    return np.sort(np.concatenate([outliers, *drawn])), Shares(len(codes), *shares)
+
+
+def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
+    return random.choice(rows, min(number, len(rows)), replace=False, shuffle=False)
 
 
 @dataclass(frozen=True)
@@ -17,7 +108,9 @@ class Bags:
     Attributes
     ----------
     rows
-        Positions of the rows of each bag, (bags, rows); the first half are outliers.
+        Positions of the rows of each bag, (bags, rows); outliers come first.
+    n_outliers
+        How many of the rows of a bag are outliers.
     n_rows
         Number of rows of the table.
     kept_outliers, kept_inliers
@@ -25,6 +118,7 @@ class Bags:
     """
 
     rows: NDArray
+    n_outliers: int
     n_rows: int
     kept_outliers: float
     kept_inliers: float
@@ -32,8 +126,8 @@ class Bags:
     @property
     def targets(self) -> NDArray:
         """1.0 for outliers and 0.0 for inliers, the same for every bag."""
-        half = self.rows.shape[1] // 2
-        return np.repeat([1.0, 0.0], half)
+        n_inliers = self.rows.shape[1] - self.n_outliers
+        return np.repeat([1.0, 0.0], [self.n_outliers, n_inliers])
 
     @property
     def holds(self) -> NDArray:
@@ -41,6 +135,14 @@ class Bags:
         result = np.zeros((self.n_rows, self.rows.shape[0]), dtype=bool)
         result[self.rows, np.arange(self.rows.shape[0])[:, np.newaxis]] = True
         return result
+
+
+def check_bags(n_estimators: Any, share: Any) -> None:
+    """Raise for parameters of bags that are not allowed."""
+    if not is_number(n_estimators, Integral) or n_estimators < 1:
+        raise ValueError(f"`n_estimators` must be a positive integer; got {n_estimators!r}.")
+    if not is_number(share) or not 0.0 < float(share) <= 1.0:
+        raise ValueError(f"`share` must be above 0 and at most 1; got {share!r}.")
 
 
 def draw_bags(
@@ -60,17 +162,18 @@ def draw_bags(
     random = np.random.default_rng(seed)
     half = max(1, round(share * min(len(outliers), len(inliers))))
     drawn = np.array([random.permutation(len(outliers))[:half] for _ in range(n_bags)])
-    _place_everyone(drawn, len(outliers), random)
+    _include_all_outliers(drawn, len(outliers), random)
     others = np.array([random.permutation(len(inliers))[:half] for _ in range(n_bags)])
     return Bags(
         np.hstack([outliers[drawn], inliers[others]]),
+        half,
         n_rows,
         half / len(outliers),
         half / len(inliers),
     )
 
 
-def _place_everyone(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:
+def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:
     """Give outliers that no bag drew the places of some that several bags drew."""
     counts = np.bincount(drawn.ravel(), minlength=n_outliers)
     for missing in np.flatnonzero(counts == 0):

@@ -1,10 +1,11 @@
-"""Heads: what is fitted on every bag, and how the bags speak with one voice.
+"""Heads: what is fitted on every bag, and how the log-odds of the bags become one.
 
 The logistic head is the paper's and the default; any classifier with probabilities can take its
 place. A head returns log-odds, one column per bag.
 """
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
 FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
-NEVER_SURE = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
+MIN_PROBABILITY = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
 
 
 class Head(Protocol):
@@ -31,6 +32,7 @@ class Head(Protocol):
         """Return log-odds of rows for every bag, (rows, bags)."""
 
 
+@dataclass(frozen=True, eq=False)
 class LogisticHead:
     """One logistic regression a bag.
 
@@ -46,7 +48,14 @@ class LogisticHead:
         The penalty used.
     """
 
-    def __init__(self, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> None:
+    coefficients: NDArray
+    intercepts: NDArray
+    gradients: NDArray
+    penalty: float
+
+    @classmethod
+    def fit(cls, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> "LogisticHead":
+        """Solve all bags."""
         targets = bags.targets
 
         def solve(rows: NDArray) -> Solution:
@@ -55,27 +64,16 @@ class LogisticHead:
         with one_blas_thread():
             solutions = engine.map(solve, list(bags.rows), "bags")
         beta = np.array([solution.coefficients for solution in solutions])
-        self.coefficients, self.intercepts = np.ascontiguousarray(beta[:, 1:]), beta[:, 0]
-        self.gradients = np.array([solution.gradient for solution in solutions])
-        self.penalty = penalty
+        gradients = np.array([solution.gradient for solution in solutions])
         unfinished = sum(not solution.converged for solution in solutions)
         if unfinished:
             warnings.warn(
                 f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
-                f"{self.gradients.max():.1e}). Raise `penalty`.",
+                f"{gradients.max():.1e}). Raise `penalty`.",
                 UserWarning,
                 stacklevel=7,
             )
-
-    @classmethod
-    def restore(
-        cls, coefficients: NDArray, intercepts: NDArray, gradients: NDArray, penalty: float
-    ) -> "LogisticHead":
-        """Return a head that was solved before."""
-        head = object.__new__(cls)
-        head.coefficients, head.intercepts = coefficients, intercepts
-        head.gradients, head.penalty = gradients, penalty
-        return head
+        return cls(np.ascontiguousarray(beta[:, 1:]), beta[:, 0], gradients, penalty)
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
@@ -86,20 +84,25 @@ class LogisticHead:
         return np.ascontiguousarray(self.coefficients.T)
 
 
+@dataclass(frozen=True, eq=False)
 class ClassifierHead:
     """Any classifier with ``predict_proba``, a copy for each bag."""
 
-    def __init__(
-        self, table: NDArray, bags: Bags, classifier: Any, seed: int, engine: Engine
-    ) -> None:
+    models: list[Any]
+
+    @classmethod
+    def fit(
+        cls, table: NDArray, bags: Bags, estimator: Any, seed: int, engine: Engine
+    ) -> "ClassifierHead":
+        """Fit a copy to every bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
         targets = bags.targets.astype(np.int64)
 
         def fit(number: int) -> Any:
-            model = fresh_copy(classifier, seeds[number])
+            model = fresh_copy(estimator, seeds[number])
             return model.fit(table[bags.rows[number]], targets)
 
-        self.models = engine.map(fit, list(range(len(bags.rows))), "bags")
+        return cls(engine.map(fit, list(range(len(bags.rows))), "bags"))
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
@@ -110,19 +113,19 @@ class ClassifierHead:
                 f"The classifier {self.models[0]!r} returned NaN as a probability. "
                 "Use one that copes with small bags, or raise `share`."
             )
-        probabilities = np.clip(of_bags.astype(np.float64), NEVER_SURE, 1.0 - NEVER_SURE)
+        probabilities = np.clip(of_bags.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         return np.log(probabilities) - np.log1p(-probabilities)
 
 
 def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
     """Return one log-odds per row: of the mean probability over bags, or the mean itself.
 
-    ``use`` tells which bags may speak about which row; rows without a bag get NaN.
+    ``use`` tells which bags count for which row; rows without a bag get NaN.
     """
     use = np.ones(log_odds.shape, dtype=bool) if use is None else use
-    silent = ~use.any(axis=1)
-    if silent.any():
-        use = use | silent.reshape(-1, 1)
+    without = ~use.any(axis=1)
+    if without.any():
+        use = use | without.reshape(-1, 1)
     if aggregation == "log-odds":
         result = log_odds.mean(axis=1, where=use)
     else:
@@ -131,11 +134,9 @@ def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> 
         with np.errstate(divide="ignore"):
             result = np.log(outlier) - np.log(inlier)
         if extreme.any():  # logarithms do not underflow, but take ten times as long
-            rest, speak = log_odds[extreme], use[extreme]
-            result[extreme] = log_mean(log_sigmoid(rest), speak) - log_mean(
-                log_sigmoid(-rest), speak
-            )
-    return np.where(silent, np.nan, result)
+            rest, mask = log_odds[extreme], use[extreme]
+            result[extreme] = log_mean(log_sigmoid(rest), mask) - log_mean(log_sigmoid(-rest), mask)
+    return np.where(without, np.nan, result)
 
 
 def log_sigmoid(log_odds: NDArray) -> NDArray:
@@ -147,9 +148,7 @@ def log_mean(logs: NDArray, use: NDArray | None = None) -> NDArray:
     """Return the logarithm of the mean over bags of numbers given by their logarithms."""
     where = np.True_ if use is None else use
     highest = np.max(logs, axis=1, where=where, initial=-np.inf)
-    relative = np.minimum(
-        logs - highest[:, np.newaxis], 0.0
-    )  # bags that do not speak may be higher
+    relative = np.minimum(logs - highest[:, np.newaxis], 0.0)  # masked bags may be higher
     return highest + np.log(np.exp(relative).mean(axis=1, where=where))
 
 
@@ -159,7 +158,7 @@ def choose_penalty(
     """Return the head with the lowest out-of-bag log-loss, both classes weighted alike."""
     labelled = np.flatnonzero(codes >= 0)
     use = ~bags.holds[labelled]
-    heads = [LogisticHead(table, bags, penalty, engine) for penalty in PENALTIES]
+    heads = [LogisticHead.fit(table, bags, penalty, engine) for penalty in PENALTIES]
     losses = []
     for head in heads:
         odds = combine(head.log_odds(table[labelled]), aggregation, use)

@@ -1,94 +1,197 @@
-"""What a fitted detector remembers of its training, so that one fit serves every budget."""
+"""What a fit keeps of its training, so that other columns and budgets can be learned from it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from scipy.special import expit
 
-from boreod.ensemble.bags import Bags
-from boreod.ensemble.reference import Shares
-from boreod.representation.scaling import Scaler
-from boreod.representation.transformer import OutlierRepresentation
-from boreod.validation import INLIER, OUTLIER
+from boreod.ensemble.bags import Bags, Shares, draw_bags
+from boreod.ensemble.calibration import OutOfBag, calibrate, correct_for_balance, read_threshold
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
+from boreod.ensemble.novelty import SeenRows
+from boreod.parallel import Engine
+from boreod.representation.columns import FittedColumns
+from boreod.representation.scaling import SCALERS, MinMax, Scaler
+from boreod.validation import INLIER, OUTLIER, check_choice, is_number
 
-LARGE_TABLE = 10_000  # rows; a search through more of them is dear
-CHEAP_VIEWS = ("sample:256", "sample:1024")
+if TYPE_CHECKING:  # it needs scikit-learn, and nothing else here does
+    from boreod.representation.transformer import OutlierRepresentation
+
+MIN_PENALTY = 1e-12  # smaller ones vanish beside the rounding errors of the bags
 
 
-@dataclass
+class NotStoredError(ValueError, AttributeError):
+    """Something was asked of a loaded model that needs its training rows."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This model was loaded from a file, which holds no bags and no columns that are not in "
+            "use: `within`, `budget_curve` and `measure_costs` need a model that was fitted in "
+            "this session, so fit again, or ask before saving."
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """Parameters of the detector at the time of its fit, as far as learning again needs them."""
+
+    estimator: Any
+    penalty: float | str
+    aggregation: str
+    calibration: str | None
+    threshold: float | str
+
+    def check(self) -> None:
+        """Raise for what is not allowed."""
+        check_choice("aggregation", self.aggregation, ("mean", "log-odds"))
+        check_choice("calibration", self.calibration, (None, "oob"))
+        read_threshold(self.threshold)
+        is_penalty = is_number(self.penalty) and MIN_PENALTY <= float(self.penalty) < np.inf
+        if not is_penalty and not (isinstance(self.penalty, str) and self.penalty == "auto"):
+            raise ValueError(
+                f"`penalty` must be 'auto' or a finite number from {MIN_PENALTY:.0e} on; "
+                f"got {self.penalty!r}."
+            )
+        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"`estimator` must have `predict_proba`; {self.estimator!r} has not. "
+                "Wrap it in CalibratedClassifierCV."
+            )
+
+
+@dataclass(frozen=True, eq=False)
 class Training:
     """Scaled training rows, their labels and bags, and what computes their columns.
 
     Attributes
     ----------
-    representation
-        Computes the columns.
+    input_scaler
+        Of the raw columns, or None.
+    columns
+        Computes all columns.
     scaler
         Scales them.
     table
         Scaled columns of all training rows.
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
+    inliers
+        Which rows count as inliers.
+    classes
+        The two labels, inlier first.
     bags
         Rows of the bags.
     shares
         Which part of a larger table the rows are.
+    seen
+        What novelty remembers of the rows, but for their isolation.
+    options
+        How bags are solved.
     seed
-        Of classifiers and random choices.
+        Of estimators and random choices.
     """
 
-    representation: OutlierRepresentation
+    input_scaler: MinMax | None
+    columns: FittedColumns
     scaler: Scaler
     table: NDArray
     codes: NDArray
+    inliers: NDArray
+    classes: NDArray
     bags: Bags
     shares: Shares
+    seen: SeenRows
+    options: Options
     seed: int
 
-    def keep(self, columns: list[str]) -> "Training":
-        """Return the same for some of the columns, in table order; nothing is searched again."""
-        names, wanted = self.representation.columns_, set(columns)
-        if wanted == set(names):
-            return self
-        places = [place for place, name in enumerate(names) if name in wanted]
-        columns = [names[place] for place in places]
-        return replace(
-            self,
-            representation=self.representation.keep(columns),
-            scaler=self.scaler.keep(places),
-            table=self.table[:, places],
+    @classmethod
+    def fit(
+        cls,
+        rows: NDArray,
+        labels: tuple[NDArray, NDArray, Shares],
+        representation: "OutlierRepresentation",
+        names: list[str],
+        scalings: tuple[str | None, str],
+        bagging: tuple[int, float],
+        options: Options,
+        seeds: list[int],
+    ) -> "Training":
+        """Compute and scale the columns of all rows, and draw bags.
+
+        Parameters
+        ----------
+        rows
+            Checked float64 rows.
+        labels
+            Codes, classes, and which part of a larger table the rows are.
+        representation
+            Computes the columns; it is fitted here.
+        names
+            Of the raw columns.
+        scalings
+            Of raw columns and of all columns, as the parameters of the detector.
+        bagging
+            Number of bags, and the share of the smaller class in each.
+        options
+            How bags are solved.
+        seeds
+            Of bags, and of what is learned from them.
+        """
+        codes, classes, shares = labels
+        scaler = MinMax.fit(rows) if scalings[0] == "minmax" else None
+        outliers, inliers = codes == OUTLIER, codes == INLIER
+        who = np.flatnonzero(outliers), np.flatnonzero(inliers)
+        bags = draw_bags(*who, len(rows), *bagging, seeds[0])
+        points = rows if scaler is None else scaler.transform(rows)
+        table = representation.fit_compute(points, names, len(bags.rows))
+        scaling = SCALERS[scalings[1]].fit(table)
+        seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
+        columns = representation.fitted_columns_
+        return cls(
+            scaler, columns, scaling, scaling.transform(table), codes, inliers, classes, bags,
+            shares, seen, options, seeds[1],
+        )  # fmt: skip
+
+    def learn(self, names: list[str], engine: Engine) -> tuple[Fitted, OutOfBag]:
+        """Solve the bags on some of the columns; nothing is searched again."""
+        wanted = set(names)
+        places = [place for place, name in enumerate(self.columns.names) if name in wanted]
+        columns, scaler, table = self.columns, self.scaler, self.table
+        if len(places) < len(columns.names):
+            columns = columns.keep([columns.names[place] for place in places])
+            scaler, table = scaler.keep(places), table[:, places]
+        aggregation = self.options.aggregation
+        head = self._solve(table, engine)
+        odds = combine(head.log_odds(table), aggregation, ~self.bags.holds)
+        correction = correct_for_balance(self.bags, self.shares.inliers)
+        if self.options.calibration == "oob":
+            correction = calibrate(odds, self.codes, self.shares.inliers, correction)
+        widest = columns.widest
+        fitted = Fitted(
+            self.input_scaler,
+            columns,
+            scaler,
+            head,
+            table[self.inliers].mean(axis=0),
+            correction,
+            aggregation,
+            self.classes,
+            replace(self.seen, isolation=None if widest is None else widest.isolation),
         )
+        return fitted, OutOfBag(expit(correction.apply(odds)), self.codes, self.shares)
 
-    @property
-    def weights(self) -> NDArray:
-        """For how many rows of the table each training row stands."""
-        return self.shares.weigh(self.codes)
+    def _solve(self, table: NDArray, engine: Engine) -> Head:
+        options = self.options
+        if options.estimator is not None:
+            return ClassifierHead.fit(table, self.bags, options.estimator, self.seed, engine)
+        if options.penalty == "auto":
+            return choose_penalty(table, self.bags, self.codes, options.aggregation, engine)
+        return LogisticHead.fit(table, self.bags, float(options.penalty), engine)
 
-    @property
-    def mean_inlier(self) -> NDArray:
-        """Mean of the labelled inliers."""
-        return self.table[self.codes == INLIER].mean(axis=0)
-
-    def judged(self, probabilities: NDArray) -> tuple[NDArray, NDArray]:
-        """Return out-of-bag probabilities of labelled rows that have one, and who is an outlier."""
-        rows = np.isfinite(probabilities) & (self.codes >= 0)
-        return probabilities[rows], self.codes[rows] == OUTLIER
-
-
-def make_representation(
-    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: Any
-) -> OutlierRepresentation:
-    """Return a fresh copy of the representation that a user gave, or the default one.
-
-    By default a large table also gets views of few reference rows if there is a budget: a tight one
-    then has scores to buy.
-    """
-    if given is not None:
-        fresh = clone(given)
-    elif on_budget and n_rows > LARGE_TABLE:
-        fresh = OutlierRepresentation(views=("full", *CHEAP_VIEWS))
-    else:
-        fresh = OutlierRepresentation()
-    return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)
+    def place_of(self, names: list[str]) -> NDArray:
+        """Return where in the table columns are."""
+        place = {name: number for number, name in enumerate(self.columns.names)}
+        return np.array([place[name] for name in names])

@@ -58,7 +58,9 @@ def run_budgets(
     outliers = codes[split.test] == OUTLIER
     model = BORE(n_jobs=1, random_state=seed + repetition).fit(rows[split.fitted], split.labels)
     models = {EVERYTHING: model}
-    cheapest = float(model.costs_.alone.min())
+    prices = model.costs_
+    assert prices is not None  # of a model that was fitted here
+    cheapest = float(prices.alone.min())
     for budget in budgets:
         if read_seconds(budget) >= cheapest:
             models[budget] = model.within(budget)
@@ -66,7 +68,7 @@ def run_budgets(
         budget: {
             **judge(fitted.decision_function(rows[split.test]), outliers),
             "columns": len(fitted.columns_),
-            "cost": fitted.costs_.total(fitted.columns_),
+            "cost": prices.total(fitted.columns_),
         }
         for budget, fitted in models.items()
     }

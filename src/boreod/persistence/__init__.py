@@ -5,7 +5,8 @@ A file is a zip archive of two members. ``manifest.json`` says everything that i
 input: sizes, names, shapes, ranges and hashes are checked before anything is built from it.
 """
 
-from boreod.persistence.errors import ModelFileError, NotStoredError
+from boreod.ensemble.training import NotStoredError
+from boreod.persistence.errors import ModelFileError
 from boreod.persistence.files import load_model, save_model
 
 __all__ = ["ModelFileError", "NotStoredError", "load_model", "save_model"]

@@ -119,8 +119,8 @@ def _columns_of(view: StoredView) -> list[str]:
 
 
 def _check_prices(manifest: Manifest) -> None:
-    costs = _check_costs(manifest, manifest.costs, "costs")
-    choice = manifest.selection
+    stored, choice = manifest.costs, manifest.selection
+    costs = None if stored is None else _check_costs(manifest, stored, "costs")
     if choice is not None:
         _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
         shares = choice.frequencies
@@ -128,6 +128,8 @@ def _check_prices(manifest: Manifest) -> None:
         _require(all(0.0 <= share <= 1.0 for share in shares.values()), "selection.frequencies")
         if choice.costs is not None:
             costs = _check_costs(manifest, choice.costs, "selection.costs")
+        if costs is None:
+            raise ModelFileError("manifest.selection has no prices")
         _check_choice(choice, costs)
 
 

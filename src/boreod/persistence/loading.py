@@ -7,16 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
-from boreod.ensemble.calibration import Correction
-from boreod.ensemble.ensemble import Ensemble
+from boreod.ensemble.bags import Shares
+from boreod.ensemble.calibration import Correction, OutOfBag
+from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.novelty import SeenRows
-from boreod.ensemble.reference import Shares
 from boreod.neighbors import KnownRows, NeighborGraph
-from boreod.parallel import Threads
-from boreod.parameters import check_parameters
 from boreod.persistence.checks import raw_names
-from boreod.persistence.errors import LabelsOnly, NotStored
 from boreod.persistence.layout import (
     ISOLATION,
     LABELS,
@@ -26,11 +23,10 @@ from boreod.persistence.layout import (
     score_of,
 )
 from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
-from boreod.persistence.values import make_estimator
+from boreod.persistence.values import decode_parameters
 from boreod.representation.columns import FittedColumns, KnownView
 from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView
-from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import Space
 from boreod.selection import Costs, Selection
 
@@ -59,76 +55,56 @@ class Stored:
 
 def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     """Return a fitted detector without the bags and columns of its training rows."""
-    model: BORE = make_estimator(BORE, manifest.parameters)
-    check_parameters(model)
-    Threads(model.n_jobs, model.verbose)  # says if there is no such number of threads
-    fitted: Any = model  # attributes that only a fit has
-    fitted.n_features_in_ = len(manifest.feature_names)
-    if manifest.named:
-        fitted.feature_names_in_ = np.array(manifest.feature_names, dtype=object)
-    fitted.classes_ = np.array(manifest.classes.values, dtype=manifest.classes.kind)
-    fitted.threshold_ = manifest.threshold
-    scaled = manifest.input_scaling
-    fitted._input_scaler = _min_max(arrays, "input") if scaled else None
-    head = LogisticHead.restore(
-        arrays["bags.coefficients"],
-        arrays["bags.intercepts"],
-        arrays["bags.gradients"],
-        manifest.bags.penalty,
-    )
-    fitted.penalty_, fitted.gradients_ = head.penalty, head.gradients
-    fitted.representation_ = _representation(manifest, arrays)
-    fitted._ensemble = Ensemble.restore(
-        fitted.representation_,
-        _scaler(manifest, arrays),
-        head,
-        arrays["base"],
-        Correction(manifest.bags.shift, manifest.bags.slope),
-        manifest.bags.aggregation,
-    )
-    fitted.costs_ = _costs(manifest.costs)
-    if manifest.selection is not None:
-        fitted.selection_ = _selection(manifest, fitted.costs_)
-        fitted.cost_ = fitted.selection_.cost
-    fitted.seen_ = SeenRows(
+    summary, bags = manifest.training, manifest.bags
+    codes = arrays[LABELS].astype(np.int64)
+    seen = SeenRows(
         manifest.feature_names,
         arrays["seen.low"],
         arrays["seen.high"],
         arrays.get(ISOLATION),
-        arrays[LABELS].astype(np.int64),
-        scaled,
+        codes,
+        manifest.input_scaling,
     )
-    fitted.oob_proba_ = arrays[PROBABILITIES]
-    fitted._training = _labels(manifest.training, arrays[LABELS].astype(np.int64))
-    if manifest.training.table_rows == manifest.training.rows:
-        fitted.reference_rows_ = np.arange(manifest.training.rows)
-    fitted._selector = NotStored()
-    fitted.stored_ = Stored(manifest.format, manifest.versions, manifest.training, manifest.extra)
-    return model
-
-
-def _labels(summary: TrainingSummary, codes: NDArray) -> LabelsOnly:
+    head = LogisticHead(
+        arrays["bags.coefficients"], arrays["bags.intercepts"], arrays["bags.gradients"],
+        bags.penalty,
+    )  # fmt: skip
+    fitted = Fitted(
+        _min_max(arrays, "input") if manifest.input_scaling else None,
+        FittedColumns(manifest.columns, raw_names(manifest), _views(manifest, arrays), []),
+        _scaler(manifest, arrays),
+        head,
+        arrays["base"],
+        Correction(bags.shift, bags.slope),
+        bags.aggregation,
+        np.array(manifest.classes.values, dtype=manifest.classes.kind),
+        seen,
+    )
     shares = Shares(summary.table_rows, summary.inlier_share, summary.unlabelled_share)
-    return LabelsOnly(codes, shares.weigh(codes))
+    costs = None if manifest.costs is None else _costs(manifest.costs)
+    return BORE.from_parts(
+        decode_parameters(BORE, manifest.parameters),
+        fitted,
+        OutOfBag(arrays[PROBABILITIES], codes, shares),
+        manifest.threshold,
+        costs,
+        _selection(manifest, costs),
+        Stored(manifest.format, manifest.versions, summary, manifest.extra),
+        named=manifest.named,
+    )
 
 
-def _representation(manifest: Manifest, arrays: Arrays) -> OutlierRepresentation:
-    stored = manifest.representation
-    result: OutlierRepresentation = make_estimator(OutlierRepresentation, stored.parameters)
-    Threads(result.n_jobs, result.verbose)
-    result.n_features_in_ = len(manifest.feature_names)
-    result.left_out_ = stored.left_out
+def _views(manifest: Manifest, arrays: Arrays) -> list[KnownView]:
     views = []
     everywhere: KnownRows | None = None
-    for number, view in enumerate(stored.views):
+    for number, view in enumerate(manifest.representation.views):
         prefix = f"views.{number}"
         if view.rows is not None:
             known = KnownRows(arrays["reference"][arrays[f"{prefix}.rows"]])
         else:
             known = everywhere = everywhere or KnownRows(arrays["reference"])
         views.append(_view(view, known, arrays, prefix))
-    result.fitted_columns_ = FittedColumns(manifest.columns, raw_names(manifest), views, [])
-    return result
+    return views
 
 
 def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> KnownView:
@@ -174,8 +150,10 @@ def _costs(stored: StoredCosts) -> Costs:
     return Costs(stored.own, stored.needs, stored.base, stored.unit)
 
 
-def _selection(manifest: Manifest, costs: Costs) -> Selection:
+def _selection(manifest: Manifest, costs: Costs | None) -> Selection | None:
     choice = manifest.selection
-    assert choice is not None
+    if choice is None:
+        return None
     then = costs if choice.costs is None else _costs(choice.costs)
+    assert then is not None  # as it was checked
     return Selection(choice.columns, choice.frequencies, choice.cost, choice.budget, then)

@@ -9,7 +9,7 @@ from boreod.files import typed_json as read
 from boreod.persistence.errors import ModelFileError
 from boreod.text import shorten
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class StoredView:
 class StoredRepresentation:
     """What computes the columns; ``raw`` tells whether raw columns may be among them."""
 
-    parameters: dict[str, Any]
-    left_out: list[str]
     raw: bool
     reference_rows: int
     views: list[StoredView]
@@ -134,7 +132,7 @@ class Manifest:
     """Everything but the arrays.
 
     ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
-    rank scaling keeps.
+    rank scaling keeps; ``costs`` is None if no price was asked for.
     """
 
     format: int
@@ -150,7 +148,7 @@ class Manifest:
     bags: StoredBags
     classes: StoredClasses
     threshold: float
-    costs: StoredCosts
+    costs: StoredCosts | None
     selection: StoredSelection | None
     training: TrainingSummary
     arrays: StoredArrays

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in
 
 from boreod.detector import BORE
+from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.training import Training
 from boreod.files import __version__
 from boreod.metrics import auc, average_precision
 from boreod.neighbors import BACKENDS
-from boreod.persistence.errors import ModelFileError, NotStored
+from boreod.persistence.errors import ModelFileError
 from boreod.persistence.layout import (
     ISOLATION,
     LABELS,
@@ -40,7 +39,7 @@ from boreod.persistence.manifest import (
     TrainingSummary,
 )
 from boreod.persistence.values import encode, encode_parameters, is_registered
-from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.columns import KnownView
 from boreod.representation.scaling import MinMax, Rank
 from boreod.selection import Costs
 from boreod.text import shorten
@@ -51,58 +50,60 @@ MOST_PRICES = 5000  # columns; a manifest must stay small
 
 def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
     """Return manifest, arrays, and the arrays as bytes."""
-    ensemble, fitted = model._ensemble, model.representation_.fitted_columns_
-    head = ensemble.head
+    fitted, columns = model.fitted_, model.fitted_.columns
+    head = fitted.head
     if not isinstance(head, LogisticHead):
         raise ModelFileError(
-            f"`estimator` is {shorten(model._options['estimator'])}, which a model file cannot "
+            f"`estimator` is {shorten(model.estimator)}, which a model file cannot "
             "store without pickle. Fit with `estimator=None`, the logistic head, in its place."
         )
-    if fitted.detectors:
-        names = ", ".join(detector.label for detector in fitted.detectors)
+    if columns.detectors:
+        names = ", ".join(detector.label for detector in columns.detectors)
         raise ModelFileError(
             f"The columns {names} come from detectors of other libraries, which a model file "
             "cannot store without pickle. Leave them out of `scores` and fit again."
         )
-    reference, places = _reference_rows(fitted.views)
+    reference, places = _reference_rows(columns.views)
     arrays: Arrays = {} if reference is None else {"reference": reference}
-    if model._input_scaler is not None:
-        arrays |= _scaler_arrays("input", model._input_scaler)
-    arrays |= _scaler_arrays("scaler", ensemble.scaler)
+    if fitted.input_scaler is not None:
+        arrays |= _scaler_arrays("input", fitted.input_scaler)
+    arrays |= _scaler_arrays("scaler", fitted.scaler)
     arrays |= {"bags.coefficients": head.coefficients, "bags.intercepts": head.intercepts}
-    arrays |= {"bags.gradients": head.gradients, "base": ensemble.base}
+    arrays |= {"bags.gradients": head.gradients, "base": fitted.base}
     arrays[PROBABILITIES] = model.oob_proba_
-    arrays[LABELS] = model._training.codes.astype(np.int8)
-    arrays |= {"seen.low": model.seen_.low, "seen.high": model.seen_.high}
-    if model.seen_.isolation is not None:
-        arrays[ISOLATION] = model.seen_.isolation
+    arrays[LABELS] = model.oob_.codes.astype(np.int8)
+    arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
+    if fitted.seen.isolation is not None:
+        arrays[ISOLATION] = fitted.seen.isolation
     views = []
-    for number, (view, rows) in enumerate(zip(fitted.views, places, strict=True)):
+    for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
         views.append(_describe_view(view, rows))
         arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = pack(arrays)
-    slope, shift = float(ensemble.correction.slope), float(ensemble.correction.shift)
-    costs = _describe_costs(model.costs_, model.columns_)
+    slope, shift = float(fitted.correction.slope), float(fitted.correction.shift)
+    costs = _describe_known_costs(model)
     manifest = Manifest(
         format=FORMAT,
         versions=_versions(),
         parameters=encode_parameters(model),
-        feature_names=[str(name) for name in _check_feature_names_in(model)],
+        feature_names=list(fitted.seen.columns),
         named=hasattr(model, "feature_names_in_"),
-        columns=list(fitted.names),
-        input_scaling=model._input_scaler is not None,
-        scaling="rank" if isinstance(ensemble.scaler, Rank) else "minmax",
+        columns=list(columns.names),
+        input_scaling=fitted.input_scaler is not None,
+        scaling="rank" if isinstance(fitted.scaler, Rank) else "minmax",
         quantiles=arrays["scaler.quantiles"].shape[1] if "scaler.quantiles" in arrays else 0,
-        representation=_describe_representation(model, fitted, reference, views),
+        representation=StoredRepresentation(
+            bool(columns.raw), 0 if reference is None else len(reference), views
+        ),
         bags=StoredBags(
-            len(head.intercepts), float(head.penalty), ensemble.aggregation, shift, slope
+            len(head.intercepts), float(head.penalty), fitted.aggregation, shift, slope
         ),
         classes=_describe_classes(model.classes_),
         threshold=float(model.threshold_),
         costs=costs,
         selection=_describe_selection(model, costs),
-        training=_summarize(model),
+        training=_summarize(model.oob_),
         arrays=StoredArrays(hashlib.sha256(content).hexdigest(), describe_arrays(arrays)),
         extra=extra,
     )
@@ -112,7 +113,7 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
 def read_extra(model: BORE, extra: Any) -> dict[str, Any]:
     """Return the free section: what the user gave, or what a loaded model came with."""
     if extra is None:
-        return model.stored_.extra if is_loaded(model) else {}
+        return {} if model.stored_ is None else model.stored_.extra
     try:
         same = json.loads(json.dumps(extra, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -123,11 +124,6 @@ def read_extra(model: BORE, extra: Any) -> dict[str, Any]:
             f"dicts, True, False, None); got {shorten(extra)}."
         )
     return same
-
-
-def is_loaded(model: BORE) -> bool:
-    """Whether a model came from a file and was not fitted since."""
-    return isinstance(model._training, NotStored)
 
 
 def _reference_rows(views: list[KnownView]) -> tuple[NDArray | None, list[NDArray | None]]:
@@ -195,18 +191,6 @@ def _view_arrays(view: KnownView, stored: StoredView, rows: NDArray | None, pref
     return arrays
 
 
-def _describe_representation(
-    model: BORE, fitted: FittedColumns, reference: NDArray | None, views: list[StoredView]
-) -> StoredRepresentation:
-    return StoredRepresentation(
-        parameters=encode_parameters(model.representation_),
-        left_out=list(model.representation_.left_out_),
-        raw=bool(fitted.raw),
-        reference_rows=0 if reference is None else len(reference),
-        views=views,
-    )
-
-
 def _describe_classes(classes: NDArray) -> StoredClasses:
     return StoredClasses(classes.dtype.name, [encode("y", label) for label in classes.tolist()])
 
@@ -223,10 +207,16 @@ def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
     return StoredCosts(own, needs, float(costs.base), costs.unit)
 
 
-def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | None:
-    if not hasattr(model, "selection_"):
-        return None
+def _describe_known_costs(model: BORE) -> StoredCosts | None:
+    """Return prices that are there without measuring: nobody may have asked for them yet."""
+    costs = model.known_costs
+    return None if costs is None else _describe_costs(costs, model.columns_)
+
+
+def _describe_selection(model: BORE, costs: StoredCosts | None) -> StoredSelection | None:
     choice = model.selection_
+    if choice is None:
+        return None
     used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
     then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
     return StoredSelection(
@@ -238,24 +228,21 @@ def _describe_selection(model: BORE, costs: StoredCosts) -> StoredSelection | No
     )
 
 
-def _summarize(model: BORE) -> TrainingSummary:
-    if is_loaded(model):
-        return model.stored_.training
-    training: Training = model._training
-    codes = training.codes
-    scores, outliers = training.judged(model.oob_proba_)
-    both = 0 < outliers.sum() < len(outliers)
+def _summarize(oob: OutOfBag) -> TrainingSummary:
+    y_true, y_score = oob.judged()
+    both = 0 < y_true.sum() < len(y_true)
+    codes = oob.codes
     return TrainingSummary(
         rows=len(codes),
         outliers=int((codes == OUTLIER).sum()),
         inliers=int((codes == INLIER).sum()),
         unlabelled=int((codes == UNLABELLED).sum()),
-        table_rows=training.shares.n_rows,
-        inlier_share=training.shares.inliers,
-        unlabelled_share=training.shares.unlabelled,
-        judged=len(outliers),
-        auc=float(auc(outliers, scores)) if both else None,
-        average_precision=float(average_precision(outliers, scores)) if both else None,
+        table_rows=oob.shares.n_rows,
+        inlier_share=oob.shares.inliers,
+        unlabelled_share=oob.shares.unlabelled,
+        judged=len(y_true),
+        auc=float(auc(y_true, y_score)) if both else None,
+        average_precision=float(average_precision(y_true, y_score)) if both else None,
     )
 
 

@@ -82,13 +82,13 @@ def decode(value: Any) -> Any:
     return _KINDS[kind](content)
 
 
-def make_estimator(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return an estimator with the parameters of :func:`encode_parameters`."""
+def decode_parameters(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
     known = kind().get_params(deep=False)
     for name in parameters:
         if name not in known:
             raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
-    return kind(**_decode_all(parameters))
+    return _decode_all(parameters)
 
 
 def _decode_all(content: Any) -> dict[str, Any]:
@@ -136,5 +136,7 @@ _KINDS: dict[str, Any] = {
     "score": _score,
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
-    "representation": lambda content: make_estimator(OutlierRepresentation, _object(content)),
+    "representation": lambda content: OutlierRepresentation(
+        **decode_parameters(OutlierRepresentation, _object(content))
+    ),
 }

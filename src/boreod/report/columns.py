@@ -136,8 +136,8 @@ def _draw_strips(columns: Mapping[str, NDArray], outliers: NDArray, path: Path, 
 
 def list_columns(evidence: Evidence, seed: int) -> Section:
     """Return the columns in use: cost, stability, and how much they move."""
-    model, families = evidence.model, evidence.model.representation_.families_
-    chosen, table = getattr(model, "selection_", None), _ColumnTable(evidence, seed)
+    model, families = evidence.model, evidence.model.fitted_.columns.families
+    chosen, table = model.selection_, _ColumnTable(evidence, seed)
     columns = model.columns_ if chosen is None else list(chosen.columns)
     if chosen is None:
         columns = sorted(columns, key=lambda name: -table.move([name]))
@@ -195,7 +195,7 @@ class _ColumnTable:
 
     def prices(self, members: list[str]) -> list[str]:
         costs, columns = self._model.costs_, self._model.columns_
-        if not all(name in costs.own for name in columns):
+        if costs is None or not all(name in costs.own for name in columns):
             return ["-", "-"]
         others = [name for name in columns if name not in members]
         saved = costs.total(columns) - costs.total(others)
@@ -204,9 +204,9 @@ class _ColumnTable:
 
 def _tell_columns(evidence: Evidence, with_bags: bool) -> str:
     model = evidence.model
-    count, unit = len(model.columns_), model.costs_.unit
-    if hasattr(model, "selection_"):
-        spent, budget = (show_price(a, unit) for a in (model.cost_, model.selection_.budget))
+    count, chosen = len(model.columns_), model.selection_
+    if chosen is not None:
+        spent, budget = (show_price(a, chosen.costs.unit) for a in (chosen.cost, chosen.budget))
         text = f"The budget of {budget} a row bought {count_of(count, 'column')} for {spent}."
     else:
         text = f"There was no budget: all {count_of(count, 'column')} are in use."
@@ -251,9 +251,8 @@ def trace_budgets(evidence: Evidence, curve: BudgetCurve | None, folder: Path) -
         f"{curve.n_columns[cheap]} columns are enough."
     )
     caption, mark = "Out-of-bag quality over the cost of the chosen columns", ""
-    cost = getattr(evidence.model, "cost_", None)
-    if evidence.model.costs_.unit != curve.unit:
-        cost = None
+    chosen = evidence.model.selection_
+    cost = None if chosen is None or chosen.costs.unit != curve.unit else chosen.cost
     if cost is not None:
         mark = f"this model: {show_price(cost, curve.unit)}"
         text += f" This model costs {show_price(cost, curve.unit)} a row."

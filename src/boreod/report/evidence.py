@@ -95,7 +95,7 @@ class Evidence:
         """Novelty of all rows; training rows are compared with each other."""
         if self.doubt:
             return self.model.novelty(self.rows)
-        seen = self.model.seen_
+        seen = self.model.fitted_.seen
         found = seen.compare(self.rows, seen.isolation)
         return replace(found, novel=seen.novel_training_rows())
 
@@ -148,16 +148,14 @@ def _check_length(name: str, values: Sequence[Any], wanted: int, what: str) -> N
 
 def _doubt(model: BORE, rows: NDArray, codes: NDArray) -> str:
     """Return why out-of-bag probabilities cannot be used for these rows, empty if they can."""
-    known = getattr(model._training, "codes", None)
-    if known is None:
-        return "The model holds no out-of-bag probabilities."
+    known = model.oob_.codes
     if len(known) != len(rows):
         return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
     if not np.array_equal(known, codes):
         return "The labels are not those that the model was trained with."
-    whole = [v for v in model.representation_.fitted_columns_.views if v.scored.space.rows is None]
+    whole = [v for v in model.fitted_.columns.views if v.scored.space.rows is None]
     if whole:
-        same = np.array_equal(model._scale_input(rows), whole[0].known.rows)
+        same = np.array_equal(model.fitted_.scale_input(rows), whole[0].known.rows)
     else:
         same = _predicts_alike(model, rows, codes)
     return "" if same else "The rows are not those that the model was trained on, or their order."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boreod.documents import Block, Figure, Paragraph, Row, Section, Table
-from boreod.ensemble.thresholds import choose_threshold
+from boreod.ensemble.calibration import choose_threshold
 from boreod.plots import (
     CalibrationDisplay,
     Curve,

@@ -103,7 +103,7 @@ def name_novel(evidence: Evidence) -> Section:
         "Labels teach a model only what they show. So every row is also compared with the "
         "training rows themselves, by its distance to the 10th nearest of them, in ranges of the "
         f"columns. For 99 % of the training rows it is at most {show_number(found.usual)}; a row "
-        f"beyond {show_number(evidence.model.seen_.limit)} is novel: an alert whatever its "
+        f"beyond {show_number(evidence.model.fitted_.seen.limit)} is novel: an alert whatever its "
         "probability, to be looked at before all others. "
         f"{count_of(len(novel), 'row')} of {len(found.novel):,} here "
         f"{'is' if len(novel) == 1 else 'are'} novel."
@@ -131,7 +131,7 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
         return Section(title, [Paragraph(text)])
     rows = evidence.rows[places]
     tables = {
-        "raw columns": evidence.model._scale_input(rows),
+        "raw columns": evidence.model.fitted_.scale_input(rows),
         "representation": evidence.model.represent(rows),
     }
     figures, told = [], []

@@ -118,6 +118,12 @@ class FittedColumns:
         """The view that tells how isolated rows are; None if no neighbor is searched."""
         return self.views[self._scored_views.widest] if self.views else None
 
+    @property
+    def recall(self) -> dict[str, Any]:
+        """What approximate searches found of the true neighbors, by view."""
+        graphs = {v.scored.space.name: v.scored.graph for v in self.views}
+        return {name: g.recall for name, g in graphs.items() if g.recall is not None}
+
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
         return self._compute(points, engine, Wanted(True, False))[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.neighbors import KnownRows, Recall, check_backend
@@ -27,6 +27,8 @@ from boreod.validation import all_or_nothing, read_rows, read_seed
 
 CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
 CHECKED_VALUES = 5_000_000  # few rows may have very many columns
+LARGE_TABLE = 10_000  # rows; a search through more of them is expensive
+CHEAP_VIEWS = ("sample:256", "sample:1024")
 
 
 class OutlierRepresentation(TransformerMixin, BaseEstimator):
@@ -213,8 +215,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     def recall_(self) -> dict[str, Recall]:
         """What a search of another library found of the true neighbors, by view."""
         check_is_fitted(self)
-        graphs = {v.scored.space.name: v.scored.graph for v in self.fitted_columns_.views}
-        return {name: g.recall for name, g in graphs.items() if g.recall is not None}
+        return self.fitted_columns_.recall
 
     def _fit(self, X: ArrayLike) -> NDArray:
         with plain_interrupts(), all_or_nothing(self):
@@ -306,3 +307,20 @@ def _checked(names: list[str]) -> list[str]:
                 "as a pair: ('another name', score)."
             )
     return names
+
+
+def make_representation(
+    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: Any
+) -> OutlierRepresentation:
+    """Return a fresh copy of the representation that a user gave, or the default one.
+
+    By default a large table also gets views of few reference rows if there is a budget: a tight one
+    then has scores to buy.
+    """
+    if given is not None:
+        fresh = clone(given)
+    elif on_budget and n_rows > LARGE_TABLE:
+        fresh = OutlierRepresentation(views=("full", *CHEAP_VIEWS))
+    else:
+        fresh = OutlierRepresentation()
+    return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)

@@ -74,7 +74,7 @@ def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int
 
 def draw_costs(model: BORE, seed: int) -> tuple[dict[str, float], float]:
     """Return a cost for every score, and what all columns cost together."""
-    scores = [name for name in model.columns_ if name in model.representation_.families_]
+    scores = [name for name in model.columns_ if name in model.fitted_.columns.families]
     drawn = np.random.default_rng(seed).choice(POOL, len(scores)).tolist()
     costs = dict(zip(scores, drawn, strict=True))
     return costs, sum(drawn) + len(model.columns_) - len(scores)

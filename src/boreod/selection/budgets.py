@@ -1,17 +1,25 @@
-"""Budgets as users write them: ``300`` units, or a time per row such as ``"200us"``."""
+"""Budgets as users write them, ``300`` units or ``"200us"`` per row, and the quality they buy."""
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import floor, log10
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boreod.selection.costs import SECONDS
+from boreod.ensemble.calibration import OutOfBag
+from boreod.metrics import auc, average_precision
+from boreod.selection.costs import SECONDS, Costs
 from boreod.text import shorten
 from boreod.validation import is_number
 
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
 ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} such as '200us'"
+
+LOSS = 0.01  # of AUC, which a user would hardly notice
 
 
 def read_budget(budget: Any) -> tuple[float, str]:
@@ -107,3 +115,132 @@ def _to_float(number: Any) -> float:
         return float(number)
     except (ValueError, OverflowError):
         return np.nan
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a budget bought.
+
+    Attributes
+    ----------
+    columns
+        The chosen columns, the most stable first.
+    frequencies
+        Share of bags that bought a column on their own, for all columns that some bag bought and in
+        the order in which they were considered; empty where no bag was asked.
+    cost
+        Cost of the chosen columns.
+    budget
+        What could be spent.
+    costs
+        Prices of all columns.
+    """
+
+    columns: list[str]
+    frequencies: Mapping[str, float]
+    cost: float
+    budget: float
+    costs: Costs = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return a table of the chosen columns."""
+        spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
+        shares = [
+            f"{self.frequencies[c]:6.0%}" if c in self.frequencies else "     -"
+            for c in self.columns
+        ]
+        rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
+        return "\n".join(
+            [
+                f"{len(rows)} columns for {spent} of {budget}; share of bags that want each",
+                *rows,
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class BudgetCurve:
+    """Out-of-bag quality of the models that budgets buy.
+
+    Attributes
+    ----------
+    budgets
+        Ascending.
+    costs
+        What the chosen columns cost.
+    n_columns
+        How many were chosen.
+    auc, average_precision
+        Of out-of-bag probabilities of labelled rows.
+    unit
+        ``"s"`` for seconds per row, empty for units of declared costs.
+    """
+
+    budgets: NDArray
+    costs: NDArray
+    n_columns: NDArray
+    auc: NDArray
+    average_precision: NDArray
+    unit: str = ""
+
+    def cheapest(self, loss: float = LOSS) -> float | str:
+        """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
+
+        Parameters
+        ----------
+        loss
+            AUC that may be lost.
+
+        Examples
+        --------
+        >>> costs = np.array([1e-6, 5e-6, 7e-5])
+        >>> quality = np.array([0.80, 0.95, 0.955])
+        >>> BudgetCurve(costs, costs, np.array([1, 3, 9]), quality, quality, "s").cheapest()
+        '5us'
+        """
+        if not isinstance(loss, Real) or not loss >= 0.0:
+            raise ValueError(f"`loss` must be a number of at least 0; got {loss!r}.")
+        return write_budget(float(self.budgets[self.first_good(loss)]), self.unit)
+
+    def first_good(self, loss: float = LOSS) -> int:
+        """Return the place of the lowest budget that is good enough, see :meth:`cheapest`."""
+        return int(np.flatnonzero(self.auc >= self.auc.max() - loss)[0])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve with matplotlib and return its axes.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, None for new ones.
+        """
+        from boreod.plots import BudgetDisplay
+
+        marked, mark = self.costs[self.first_good()], f"AUC within {LOSS} of the best"
+        return BudgetDisplay.from_budget_curve(self, marked, mark, ax=ax).ax_
+
+    def __str__(self) -> str:
+        """Return the curve as a table."""
+        rows = ["    budget       cost  columns    AUC     AP"]
+        for place in range(len(self.budgets)):
+            budget, cost = (show_cost(a[place], self.unit) for a in (self.budgets, self.costs))
+            quality = f"{self.auc[place]:.3f}  {self.average_precision[place]:.3f}"
+            rows.append(f"{budget:>10} {cost:>10} {self.n_columns[place]:8}  {quality}")
+        return "\n".join(rows)
+
+
+def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
+    """Return the curve of some choices, by the out-of-bag probabilities of their models."""
+    points, unit = [], ""
+    for choice, oob in bought:
+        y_true, y_score = oob.judged()
+        if not 0 < y_true.sum() < len(y_true):
+            raise ValueError(
+                "A budget curve needs out-of-bag scores of both classes, and all labelled outliers "
+                "or inliers are in every bag. Label more rows, add bags, or lower `share`."
+            )
+        quality = (float(auc(y_true, y_score)), average_precision(y_true, y_score))
+        points.append((choice.budget, choice.cost, len(choice.columns), *quality))
+        unit = choice.costs.unit
+    budgets, costs, counts, areas, precisions = map(np.array, zip(*sorted(points), strict=True))
+    return BudgetCurve(budgets, costs, counts, areas, precisions, unit)

@@ -7,8 +7,24 @@ parts, and a set pays for every part once, as deep as its most demanding column:
     total(S) = base + sum of own(j) over S + sum over parts of the largest need(j, part) in S
 
 Costs that simply add up, as in the paper, are the special case without parts.
+
+Costs by complexity count operations per row, the same on every machine. For a view of n reference
+rows and d columns, and a score at k:
+
+===============  ==========  ================================================================
+work             operations  paid
+===============  ==========  ================================================================
+neighbor search  n d         once per view
+reverse lists    n           once per view, by scores that read reverse neighbors
+geometry         k k d / 2   once per view at the largest k, by scores that read geometry
+own              k           per column, for every step of its definition (k k for geometry)
+===============  ==========  ================================================================
+
+In units of the paper: a search through the whole training table is of its cheapest class, 10, and
+a raw column costs 1. A foreign detector counts as one search.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,13 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled
-from boreod.text import shorten
+from boreod.representation.columns import FittedColumns
+from boreod.representation.scored_view import FittedScore, ScoredView
+from boreod.text import close_names, shorten
 from boreod.validation import is_number
 
 Needs = Mapping[str, float]
 SECONDS = "s"  # the unit of costs that are times
 RAW = 1.0  # what a raw column costs in units, as in the paper
-DEAREST = 1e100  # sums of prices stay finite
+SEARCH = 10.0  # what a search through the whole training table costs in units
+MAX_PRICE = 1e100  # sums of prices stay finite
 
 
 @dataclass(frozen=True)
@@ -148,9 +167,9 @@ class Costs:
 
 def check_price(name: Any, price: Any) -> None:
     """Raise for what is no price."""
-    if not is_number(price) or not 0.0 <= price <= DEAREST:
+    if not is_number(price) or not 0.0 <= price <= MAX_PRICE:
         raise ValueError(
-            f"Costs must be numbers from 0 to {DEAREST:.0e}; got {shorten(price)} for {name!r}."
+            f"Costs must be numbers from 0 to {MAX_PRICE:.0e}; got {shorten(price)} for {name!r}."
         )
 
 
@@ -158,6 +177,91 @@ def check_mapping(name: str, mapping: Any) -> None:
     """Raise for what does not map names to something."""
     if not isinstance(mapping, Mapping):
         raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
+
+
+def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
+    """Return the costs of the columns there are; what has no price is not sold, and said so.
+
+    Parameters
+    ----------
+    prices
+        By column (``"lof_10"``), or by score for all of its columns (``"lof"``); raw columns cost
+        1 unless told. Or ready-made costs.
+    fitted
+        All columns there are.
+    """
+    costs = prices if isinstance(prices, Costs) else Costs(_spell_out(prices, fitted))
+    there = set(fitted.names)
+    for name in costs.names:
+        if name not in there:
+            _refuse(name, fitted.names)
+    _warn_unpriced([name for name in fitted.names if name not in costs.own])
+    return costs.only([name for name in fitted.names if name in costs.own])
+
+
+def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:
+    """Return a price per column, for those that have one."""
+    families = fitted.families
+    scores = set(families.values())
+    for name, price in prices.items():
+        check_price(name, price)
+        if name in scores and name in fitted.names:
+            raise ValueError(
+                f"`costs` names {name!r}, which is a raw column and a score. Rename the raw "
+                "column, or give the score another name: ('a name', score)."
+            )
+        if name not in scores and name not in fitted.names:
+            _refuse(name, [*fitted.names, *scores])
+    own = dict.fromkeys((name for name in fitted.names if name in fitted.raw), RAW)
+    own |= {n: float(prices[f]) for n, f in families.items() if f in prices and n in fitted.names}
+    own |= {name: float(prices[name]) for name in fitted.names if name in prices}
+    if not own:
+        raise ValueError("`costs` has no price for any column. Price at least one of `columns_`.")
+    return own
+
+
+def _refuse(name: Any, known: list[str]) -> None:
+    close = close_names(name, known) or known[:3]
+    raise ValueError(
+        f"`costs` names {shorten(name)}, which is neither a column nor a score of this model. "
+        f"Did you mean {', '.join(close)}? All columns are in `columns_`."
+    )
+
+
+def _warn_unpriced(unpriced: list[str]) -> None:
+    if unpriced:
+        shown = ", ".join(unpriced[:6]) + (" ..." if len(unpriced) > 6 else "")
+        warnings.warn(
+            f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
+            f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
+            UserWarning,
+            stacklevel=8,
+        )
+
+
+def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Costs:
+    """Return costs by complexity, with shared parts, for a training table of this size."""
+    unit = SEARCH / (n_rows * n_columns)
+    own = dict.fromkeys(fitted.names, RAW)
+    own |= dict.fromkeys((detector.label for detector in fitted.detectors), SEARCH)
+    needs: dict[str, Needs] = {}
+    for view in fitted.views:
+        for s in view.scored.scores:
+            for k, name in zip(s.ks, s.column_names(view.scored.space.name), strict=True):
+                own[name], needs[name] = _count_operations(view.scored, s, k, unit)
+    return Costs({name: own[name] for name in fitted.names}, needs)
+
+
+def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> tuple[float, Needs]:
+    name, (n, _), d = view.space.name, view.graph.reference.shape, len(view.space.columns)
+    steps = len(s.definition.descriptions) + 1
+    needs = {f"search@{name}": n * d * unit}
+    if s.definition.reads == "reverse":
+        needs[f"reverse@{name}"] = n * unit
+    if s.definition.reads == "geometry":
+        needs[f"geometry@{name}"] = k * k * d / 2 * unit
+        return steps * k * k * unit, needs
+    return steps * k * unit, needs
 
 
 @compiled

@@ -12,7 +12,7 @@ spelling                   costs
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
-Measured prices are remembered, see :mod:`boreod.selection.remembered`.
+Measured prices are remembered, see :mod:`boreod.selection.measured`.
 """
 
 from collections.abc import Mapping
@@ -24,19 +24,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.representation.columns import FittedColumns
-from boreod.selection.budgets import round_up, write_budget
-from boreod.selection.complexity import complexity_costs
-from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.declared import declared_costs
-from boreod.selection.measured import Work, measured_costs
-from boreod.selection.remembered import Facts, facts_of_prices, remembered_costs
+from boreod.selection.budgets import read_budget, round_up, write_budget
+from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs
+from boreod.selection.measured import (
+    Facts,
+    Work,
+    facts_of_prices,
+    measured_costs,
+    remembered_costs,
+)
+from boreod.validation import check_choice
 
 SHARED, FRESH = "measured:shared", "fresh"
 MEASURED = (SHARED, "measured:additive", FRESH)
 COMPLEXITY = ("complexity:shared", "complexity:additive")
 SPELLINGS = (*MEASURED, *COMPLEXITY)
 CURVE_POINTS = 20
-REMEMBERED = 4
+MAX_LISTS = 4
 
 
 def check_costs(costs: Any) -> None:
@@ -48,6 +52,16 @@ def check_costs(costs: Any) -> None:
             f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
             f"got {costs!r}."
         )
+
+
+def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+    """Raise for parameters of a budget that are not allowed, alone or together."""
+    check_choice("selection", selection, ("budget", "omp", "random"))
+    check_costs(costs)
+    if budget is not None:
+        check_units(read_budget(budget)[1], costs)
+    if not isinstance(fill, bool | np.bool_):
+        raise ValueError(f"`fill` must be True or False; got {fill!r}.")
 
 
 def check_units(unit: str, costs: Any) -> None:
@@ -81,6 +95,8 @@ class PriceLists:
         Number of training rows.
     sample
         Some of them, to measure with.
+    neighbors
+        How they are searched, as it was asked for.
     measured
         Seconds per row, once they have been taken.
     """
@@ -88,6 +104,7 @@ class PriceLists:
     fitted: FittedColumns
     n_rows: int
     sample: NDArray
+    neighbors: Any = "auto"
     measured: Costs | None = None
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
@@ -96,14 +113,15 @@ class PriceLists:
 
         They are those of an earlier fit that did the same ``work``, unless they are to be fresh.
         """
-        facts = facts_of_prices(self.fitted, (self.n_rows, self.sample.shape[1]), work)
+        shape = (self.n_rows, self.sample.shape[1])
+        facts = facts_of_prices(self.fitted, shape, {"neighbors": self.neighbors, **work})
         times = remembered_costs(
             facts,
             self.fitted.names,
             lambda: measured_costs(self.fitted, self.sample, per_row, per_column),
             fresh=fresh,
         )
-        return PriceLists(self.fitted, self.n_rows, self.sample, times)
+        return PriceLists(self.fitted, self.n_rows, self.sample, self.neighbors, times)
 
     def read(self, costs: Any, unit: str = SECONDS) -> Costs:
         """Return the costs that a spelling stands for; None depends on the unit of a budget.
@@ -118,7 +136,7 @@ class PriceLists:
             if type(before) is type(costs) and before == costs:
                 return prices
         prices = self._read(costs)
-        self._known = [(copy(costs), prices), *self._known][:REMEMBERED]
+        self._known = [(copy(costs), prices), *self._known][:MAX_LISTS]
         return prices
 
     def _read(self, costs: Any) -> Costs:

@@ -1,64 +1,36 @@
-"""The choice of columns for a budget, from one fitted table: one fit serves every budget."""
+"""The choice of columns for a budget, from one fitted table: one fit serves every budget.
+
+Buying what is worth most for its price can spend a budget on many cheap columns when one expensive
+column would have been worth it. Therefore single columns are candidates too. Every bag names the
+column that tells its outliers from its inliers best, and the column that most bags name is the
+candidate. How good such a choice is, rows tell that the bag did not hold: a column that fits a few
+labels by chance does not fit the others.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import LogisticHead, combine
+from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
-from boreod.metrics import auc
+from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
-from boreod.selection.budgets import read_budget, round_up, show_cost
+from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import PriceLists, check_units
-from boreod.selection.single import Singles
+from boreod.selection.measured import sample_rows
+from boreod.selection.prices import PriceLists, check_units, is_fresh, needs_clock
 from boreod.selection.stability import Paths, stable_set
+from boreod.validation import OUTLIER, check_values
 
-REMEMBERED = 32  # sets of offered columns whose paths are kept
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a budget bought.
-
-    Attributes
-    ----------
-    columns
-        The chosen columns, the most stable first.
-    frequencies
-        Share of bags that bought a column on their own, for all columns that some bag bought and in
-        the order in which they were considered; empty where no bag was asked.
-    cost
-        Cost of the chosen columns.
-    budget
-        What could be spent.
-    costs
-        Prices of all columns.
-    """
-
-    columns: list[str]
-    frequencies: Mapping[str, float]
-    cost: float
-    budget: float
-    costs: Costs = field(repr=False)
-
-    def __str__(self) -> str:
-        """Return a table of the chosen columns."""
-        spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
-        shares = [
-            f"{self.frequencies[c]:6.0%}" if c in self.frequencies else "     -"
-            for c in self.columns
-        ]
-        rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
-        return "\n".join(
-            [
-                f"{len(rows)} columns for {spent} of {budget}; share of bags that want each",
-                *rows,
-            ]
-        )
+MAX_PATHS = 32  # sets of offered columns whose paths are kept
 
 
 @dataclass
@@ -82,6 +54,86 @@ class Selector:
     penalty: float
     known: list[Paths] = field(default_factory=list, repr=False)
 
+    @classmethod
+    def fit(cls, training: Training, rows: NDArray, neighbors: Any, penalty: float) -> "Selector":
+        """Return a selector that knows no price yet, and keeps some rows to measure with."""
+        sample = sample_rows(rows)
+        if training.input_scaler is not None:
+            sample = training.input_scaler.transform(sample)
+        return cls(training, PriceLists(training.columns, len(rows), sample, neighbors), penalty)
+
+    def timed(self, fitted: Fitted, *, fresh: bool) -> "Selector":
+        """Return the same with prices of all columns by the clock.
+
+        Remembered prices will do unless they are to be fresh.
+
+        Parameters
+        ----------
+        fitted
+            Whose predictions are timed.
+        fresh
+            Measure in any case.
+        """
+        training, head = self.training, fitted.head
+        bags, logistic = training.bags.rows, isinstance(head, LogisticHead)
+
+        def per_row(rows: NDArray) -> NDArray:
+            check_values(None, rows)
+            fitted.scale_input(rows)
+            if logistic:
+                odds = np.zeros((len(rows), len(bags)))
+            else:  # a classifier may read any column, so all its work is counted here
+                odds = head.log_odds(np.full((len(rows), len(fitted.base)), 0.5))
+            return expit(fitted.correction.apply(combine(odds, fitted.aggregation)))
+
+        def per_column(table: NDArray) -> NDArray:
+            scaled = training.scaler.transform(table)
+            if not logistic:
+                return scaled
+            return add_up(scaled, np.ones((scaled.shape[1], len(bags))), np.zeros(len(bags)))
+
+        work = {
+            "bags": len(bags),
+            "aggregation": fitted.aggregation,
+            "scaling": type(training.scaler).__name__,
+            "input_scaling": fitted.input_scaler is not None,
+        }
+        if not logistic:
+            work |= {"estimator": training.options.estimator}
+            work |= {"size": [bags.shape[1], len(fitted.base)]}
+        prices = self.prices.timed(per_row, per_column, work, fresh=fresh)
+        return replace(self, prices=prices, known=[])
+
+    def price(self, costs: Any, unit: str, fitted: Fitted) -> Costs:
+        """Return the prices that a spelling stands for, by the clock if they are times."""
+        if needs_clock(costs, unit) and self.prices.measured is None:
+            self.prices = self.timed(fitted, fresh=is_fresh(costs)).prices
+            self.known = []
+        return self.prices.read(costs, unit)
+
+    def buy(
+        self, fitted: Fitted, budget: Any, costs: Any, method: str, fill: bool, engine: Engine
+    ) -> tuple[Selection, Fitted, OutOfBag]:
+        """Choose the columns that a budget buys, and learn from these alone.
+
+        Parameters
+        ----------
+        fitted
+            What is fitted so far, to measure prices with.
+        budget, costs, method, fill
+            As the parameters of the detector; ``method`` is its ``selection``.
+        engine
+            Runs the bags.
+        """
+        self.price(costs, read_budget(budget)[1], fitted)
+        choice = self.choose(budget, costs, method, fill, engine)
+        learned = self.training.learn(choice.columns, engine)
+        if fill and method != "random":
+            alone = self._better_alone(choice, learned[1])
+            if alone is not None:
+                choice, learned = alone, self.training.learn(alone.columns, engine)
+        return choice, *learned
+
     def choose(
         self, budget: Any, prices: Any, method: str, fill: bool, engine: Engine
     ) -> Selection:
@@ -103,12 +155,12 @@ class Selector:
             chosen = [self._best_single(costs, amount)]
         return _selection(chosen, frequencies, costs, amount)
 
-    def better_alone(self, choice: Selection, probabilities: NDArray) -> Selection | None:
+    def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection | None:
         """Return a single affordable column if it is clearly better than a choice.
 
         Both are judged by the rows out of bag; clearly means by more than a standard error.
         """
-        scores, outliers = self.training.judged(probabilities)
+        outliers, scores = oob.judged()
         is_everything = len(choice.columns) == len(choice.costs.names)
         if is_everything or not 0 < outliers.sum() < len(outliers):
             return None
@@ -138,30 +190,26 @@ class Selector:
                 return paths
         paths = Paths(
             self.training.table,
-            self._places(costs),
+            self.training.place_of(costs.names),
             self.training.bags,
             costs,
             self.penalty,
             cost_aware,
         )
-        self.known = [paths, *self.known][:REMEMBERED]
+        self.known = [paths, *self.known][:MAX_PATHS]
         return paths
 
     def _best_single(self, costs: Costs, budget: float) -> str:
         """Return the affordable column that is best on its own."""
         best = self._singles.best(self._offered(costs, budget))
-        return self.training.representation.columns_[best]
+        return self.training.columns.names[best]
 
     def _offered(self, costs: Costs, budget: float) -> NDArray:
         """Return the places of affordable columns in the table."""
-        return np.array(self._places(costs))[costs.alone <= budget]
-
-    def _places(self, costs: Costs) -> list[int]:
-        place = {name: number for number, name in enumerate(self.training.representation.columns_)}
-        return [place[name] for name in costs.names]
+        return self.training.place_of(costs.names)[costs.alone <= budget]
 
     @cached_property
-    def _singles(self) -> Singles:
+    def _singles(self) -> "Singles":
         return Singles(self.training)
 
 
@@ -188,3 +236,58 @@ def _check_affordable(budget: float, costs: Costs) -> None:
             f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it"
             f"{busy if unit == SECONDS else ''}."
         )
+
+
+@dataclass
+class Singles:
+    """Chooses and judges single columns.
+
+    Attributes
+    ----------
+    training
+        Scaled rows, labels and bags.
+    """
+
+    training: Training
+
+    def best(self, offered: NDArray) -> int:
+        """Return the column that most bags name, of those at the offered places."""
+        named = self._named(offered)
+        names, counts = np.unique(named, return_counts=True)
+        strength = np.abs(self._differences[:, names]).mean(axis=0)
+        return int(names[np.lexsort((-strength, -counts))[0]])
+
+    def quality(self, offered: NDArray) -> float:
+        """Return the out-of-bag AUC of what bags name, NaN where no row can judge."""
+        named = self._named(offered)
+        names, which = np.unique(named, return_inverse=True)
+        labelled = np.flatnonzero(self.training.codes >= 0)
+        votes = self._ranks(labelled, names)[:, which]
+        upwards = self._differences[np.arange(len(named)), named] > 0.0
+        votes = np.where(upwards, votes, 1.0 - votes)
+        mask = ~self.training.bags.holds[labelled]
+        judged = mask.any(axis=1)
+        outliers = self.training.codes[labelled[judged]] == OUTLIER
+        if not 0 < outliers.sum() < len(outliers):
+            return float("nan")
+        return float(auc(outliers, votes[judged].mean(axis=1, where=mask[judged])))
+
+    def _named(self, offered: NDArray) -> NDArray:
+        """Return the place of the column that each bag names."""
+        return offered[np.abs(self._differences[:, offered]).argmax(axis=1)]
+
+    @cached_property
+    def _differences(self) -> NDArray:
+        """Mean rank of outliers minus that of inliers, for every bag and column."""
+        bags = self.training.bags
+        labelled = np.flatnonzero(self.training.codes >= 0)
+        ranks = self._ranks(labelled, np.arange(self.training.table.shape[1]))
+        rows = np.searchsorted(labelled, bags.rows)
+        cut = bags.n_outliers
+        return np.array(
+            [ranks[bag[:cut]].mean(axis=0) - ranks[bag[cut:]].mean(axis=0) for bag in rows]
+        )
+
+    def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
+        """Return ranks between 0 and 1, which no long tail can stretch."""
+        return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)

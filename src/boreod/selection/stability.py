@@ -44,7 +44,7 @@ class Paths:
     """
 
     table: NDArray
-    places: list[int]
+    places: NDArray
     bags: Bags
     costs: Costs
     penalty: float

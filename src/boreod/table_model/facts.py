@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from boreod.selection import SECONDS
+from boreod.selection import SECONDS, read_budget
 from boreod.table_model.curve import curve_to_dict
 from boreod.table_model.model import TableModel
 
@@ -31,11 +31,11 @@ def describe(model: TableModel) -> dict[str, Any]:
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(detector),
-        "unit": detector.costs_.unit,
+        "unit": "" if detector.costs_ is None else detector.costs_.unit,
         "cost": getattr(detector, "cost_", None),
         "budget": detector.budget,
         "costs": _name_costs(detector),
-        "prices": asdict(detector.costs_),
+        "prices": None if detector.costs_ is None else asdict(detector.costs_),
         "threshold": float(detector.threshold_),
         "threshold_rule": detector.threshold,
         "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > detector.threshold_)),
@@ -48,22 +48,26 @@ def describe(model: TableModel) -> dict[str, Any]:
 def _name_costs(detector: Any) -> str:
     """Return how the costs are spelled that were used."""
     if detector.costs is None:
-        return "measured:shared" if detector.costs_.unit == SECONDS else "complexity:additive"
+        return (
+            "measured:shared"
+            if detector.budget is None or read_budget(detector.budget)[1] == SECONDS
+            else "complexity:additive"
+        )
     return detector.costs if isinstance(detector.costs, str) else "declared"
 
 
 def _novelty(detector: Any) -> dict[str, float] | None:
     """Return the usual distance to the 10th reference row, and that of novel rows."""
-    if not detector.searches_:
+    if not detector.fitted_.searches:
         return None
-    seen = detector.seen_
+    seen = detector.fitted_.seen
     return {"usual_distance": seen.usual, "novel_beyond": seen.limit}
 
 
 def _columns(detector: Any) -> list[dict[str, Any]]:
     """Return the columns in use, the most stable first, with what each adds to the cost."""
     costs, names = detector.costs_, detector.columns_
-    priced = [name for name in names if name in costs.own]
+    priced = [] if costs is None else [name for name in names if name in costs.own]
     choice = getattr(detector, "selection_", None)
     order = names if choice is None else choice.columns
     stability = {} if choice is None else choice.frequencies
@@ -71,7 +75,7 @@ def _columns(detector: Any) -> list[dict[str, Any]]:
         {
             "name": name,
             "cost": costs.marginal(name, [other for other in priced if other != name])
-            if name in costs.own
+            if name in priced
             else None,
             "stability": stability.get(name),
         }

@@ -86,8 +86,7 @@ def fit_table(
     named = name_columns(rows, preparation.names_)
     detector.fit_sample(named, codes, found.shares, found.rows)
     curve = _trace(detector)
-    for part in (detector, detector.representation_):
-        part.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
+    detector.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
     if isinstance(outlier_label, np.generic):
         outlier_label = outlier_label.item()
     return TableModel(detector, preparation, name, curve, outlier_label)
@@ -142,7 +141,7 @@ def _warn_of_oddities(rows: NDArray, codes: NDArray) -> None:
 
 def _trace(detector: BORE) -> BudgetCurve | None:
     """Return the budget curve, None if too few rows have an out-of-bag score of their own."""
-    _, outliers = detector._training.judged(detector.oob_proba_)
+    outliers, _ = detector.oob_.judged()
     if not 0 < outliers.sum() < len(outliers):
         return None
     return detector.budget_curve()

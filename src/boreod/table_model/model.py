@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in
 
 from boreod.detector import BORE
+from boreod.ensemble.fitted import Assessment
 from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.prediction import Assessment
 from boreod.selection import BudgetCurve
 from boreod.table_model.curve import curve_from_dict, curve_to_dict
 from boreod.table_model.plain_columns import PlainColumns
@@ -59,10 +59,9 @@ class TableModel:
             Number of threads, None for that of the fit.
         """
         detector = load_model(path)
-        for part in (detector, detector.representation_):
-            part.set_params(verbose=False)
-            if n_jobs is not None:
-                part.set_params(n_jobs=n_jobs)
+        detector.set_params(verbose=False)
+        if n_jobs is not None:
+            detector.set_params(n_jobs=n_jobs)
         try:
             return cls(detector, *_read_extra(detector))
         except (ModelFileError, TableError) as error:
@@ -115,7 +114,7 @@ class TableModel:
     @property
     def codes(self) -> NDArray:
         """Labels of the training rows: 1 outlier, 0 inlier, -1 unlabelled."""
-        return self.detector._training.codes
+        return self.detector.oob_.codes
 
     def prepare(self, batch: Any, first_row: int = 1) -> Any:
         """Return rows of numbers as the detector takes them.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
-from boreod.ensemble.reference import Shares
+from boreod.ensemble.bags import Shares
 from boreod.parallel import Progress
 from boreod.representation.memory import available_memory, check_reading
 from boreod.tables import TableError, open_table, read_label_column

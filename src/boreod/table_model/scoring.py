@@ -70,7 +70,7 @@ class Scoring:
     @property
     def tells_novelty(self) -> bool:
         """Whether rows get their novelty; a model that searches no neighbors cannot tell."""
-        return self.novelty and self.model.detector.searches_
+        return self.novelty and self.model.detector.fitted_.searches
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -114,8 +114,7 @@ class Scoring:
         n_jobs
             Number of threads.
         """
-        detector = self.model.detector.without_training()
-        detector.representation_.set_params(n_jobs=n_jobs)
+        detector = self.model.detector.for_workers(n_jobs)
         return replace(self, model=replace(self.model, detector=detector, curve=None))
 
     def check(self, known: list[str]) -> None:

@@ -1,0 +1,167 @@
+"""A fitted detector without its training: from rows to log-odds, reasons and novelty.
+
+This is what model files hold and what travels to other processes. It reads float64 rows that were
+checked already; nothing here needs scikit-learn.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.calibration import Correction
+from boreod.ensemble.explanation import Explanation, contribute
+from boreod.ensemble.heads import Head, LogisticHead, combine
+from boreod.ensemble.novelty import Novelty, SeenRows
+from boreod.neighbors import blocks, distinct_rows
+from boreod.parallel import Engine
+from boreod.representation.columns import FittedColumns
+from boreod.representation.scaling import MinMax, Scaler
+
+MAX_ROWS_AT_ONCE = 65_536  # whose columns are in memory together
+
+
+class Assessment(NamedTuple):
+    """What a detector finds out about rows in one search.
+
+    Attributes
+    ----------
+    log_odds
+        As ``decision_function`` returns them.
+    novelty
+        As ``novelty`` returns it, None if it was not asked for.
+    explanation
+        As ``explain(grouped=True)`` returns it, None if it was not asked for.
+    """
+
+    log_odds: NDArray
+    novelty: Novelty | None
+    explanation: Explanation | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Everything that predictions need.
+
+    Attributes
+    ----------
+    input_scaler
+        Of the raw columns before neighbors are searched, None if they stay as they are.
+    columns
+        Computes the columns in use.
+    scaler
+        Scales them.
+    head
+        The models of the bags.
+    base
+        Scaled columns of the mean inlier, with which explanations compare.
+    correction
+        From the log-odds of the bags to those of the table.
+    aggregation
+        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
+    classes
+        The two labels, inlier first.
+    seen
+        What novelty remembers of the training rows.
+    """
+
+    input_scaler: MinMax | None
+    columns: FittedColumns
+    scaler: Scaler
+    head: Head
+    base: NDArray
+    correction: Correction
+    aggregation: str
+    classes: NDArray
+    seen: SeenRows
+
+    @property
+    def searches(self) -> bool:
+        """Whether neighbors are searched; a model of raw columns only has none."""
+        return bool(self.columns.views)
+
+    def scale_input(self, rows: NDArray) -> NDArray:
+        """Bring raw columns to the training range; rows absurdly far outside stay computable."""
+        return rows if self.input_scaler is None else self.input_scaler.transform(rows)
+
+    def represent(self, rows: NDArray, engine: Engine) -> NDArray:
+        """Return the scaled columns that the bags learn from."""
+        return self._represent(self.scale_input(rows), engine, isolate=False)[0]
+
+    def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
+        """Return one log-odds per row; those of the bags themselves if not corrected."""
+        return self._score(self.scale_input(rows), engine, corrected)[0]
+
+    def explain(self, rows: NDArray, engine: Engine, grouped: bool = False) -> Explanation:
+        """Return what each column added to each row's log-odds; scores by family if grouped."""
+        return self._explain(self.represent(rows, engine), grouped)
+
+    def novelty(self, rows: NDArray, engine: Engine) -> Novelty:
+        """Return how unlike all training rows every row is."""
+        isolation = self.columns.isolate(self.scale_input(rows), engine)
+        return self.seen.compare(rows, isolation)
+
+    def assess(
+        self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
+    ) -> Assessment:
+        """Return log-odds, novelty and reasons of rows from one search of their neighbors."""
+        points, explanation = self.scale_input(rows), None
+        if explain:
+            table, isolation = self._represent(points, engine, novelty)
+            explanation = self._explain(table, grouped=True)
+            odds = explanation.log_odds
+        else:
+            odds, isolation = self._score(points, engine, isolate=novelty)
+        return Assessment(
+            odds, self.seen.compare(rows, isolation) if novelty else None, explanation
+        )
+
+    def _score(
+        self, points: NDArray, engine: Engine, corrected: bool = True, isolate: bool = False
+    ) -> tuple[NDArray, NDArray | None]:
+        """Return log-odds and isolation, of very many rows in parts, of copies once."""
+        if len(points) <= MAX_ROWS_AT_ONCE:
+            table, isolation = self._represent(points, engine, isolate)
+            return self._combine(table, corrected), isolation
+        distinct, place = distinct_rows(points)
+        parts = []
+        for part in blocks(len(distinct), MAX_ROWS_AT_ONCE):
+            table, isolation = self._represent(points[distinct[part]], engine, isolate)
+            parts.append((self._combine(table, corrected), isolation))
+        odds = np.concatenate([part[0] for part in parts])[place]
+        found = [part[1] for part in parts if part[1] is not None]
+        return odds, np.concatenate(found)[place] if found else None
+
+    def _represent(
+        self, points: NDArray, engine: Engine, isolate: bool
+    ) -> tuple[NDArray, NDArray | None]:
+        """Return scaled columns, and on request the distance to the 10th reference row."""
+        if isolate:
+            table, isolation = self.columns.compute_and_isolate(points, engine)
+        else:
+            table, isolation = self.columns.compute(points, engine), None
+        return self.scaler.transform(table), isolation
+
+    def _combine(self, table: NDArray, corrected: bool = True) -> NDArray:
+        odds = combine(self.head.log_odds(table), self.aggregation)
+        return self.correction.apply(odds) if corrected else odds
+
+    def _explain(self, table: NDArray, grouped: bool) -> Explanation:
+        if not isinstance(self.head, LogisticHead):
+            raise TypeError(
+                "Exact contributions exist for the logistic head only. Use a permutation "
+                "importance, or leave `estimator` out."
+            )
+        odds, base = self._combine(table), float(self._combine(self.base[np.newaxis])[0])
+        slope = self.correction.slope
+        contributions = slope * contribute(
+            table,
+            self.base,
+            self.head.coefficients,
+            self.head.intercepts,
+            self.aggregation,
+            (odds - base) / slope,
+        )
+        result = Explanation(list(self.columns.names), contributions, base, odds)
+        return result.grouped(self.columns.families) if grouped else result
