@@ -10,6 +10,7 @@ import numpy as np
 from timing import best_of_both, report, seconds
 
 from boreod import BORE
+from boreod.parallel import Threads
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import folder, load
@@ -33,9 +34,9 @@ def classification() -> None:
     X, y = random.normal(size=(5000, 20)), (np.arange(5000) < 100).astype(int)
     model = BORE(random_state=0).fit(X, y)
     new = random.normal(size=(10_000, 20))
-    rows = model._scale_input(new)
+    rows = model.fitted_.scale_input(new)
     whole, part = best_of_both(
-        lambda: model.predict_proba(new), lambda: model.representation_.transform(rows)
+        lambda: model.predict_proba(new), lambda: model.fitted_.columns.compute(rows, Threads(-1))
     )
     added = 100 * (whole / part - 1)
     print(f"predict_proba {whole:.2f} s, transform {part:.2f} s")

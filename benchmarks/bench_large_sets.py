@@ -40,7 +40,7 @@ def measure(name: str) -> None:
     scored = time.perf_counter()
     judged = known == -1
     quality = 100 * auc(labels[judged] == 1, scores[judged])
-    graph = model.representation_.fitted_columns_.views[0].scored.graph
+    graph = model.fitted_.columns.views[0].scored.graph
     print(
         f"{name}: {len(rows)} rows, {graph.n_distinct} distinct, search {graph.backend.name}; fit "
         f"{fitted - started:.0f} s, scoring {scored - fitted:.0f} s, AUC {quality:.2f}"

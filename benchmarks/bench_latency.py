@@ -43,9 +43,9 @@ def keep_time(name: str) -> None:
         fast = model.within(budget)
         fast.predict_proba(new)
         runs = [seconds(lambda m=fast: m.predict_proba(new)) / len(new) for _ in range(5)]
-        fast.representation_.set_params(n_jobs=1)
+        fast.set_params(n_jobs=1)
         alone = [seconds(lambda m=fast: m.predict_proba(new)) / len(new) for _ in range(5)]
-        fast.representation_.set_params(n_jobs=-1)
+        fast.set_params(n_jobs=-1)
         rows = [new[place : place + 1] for place in range(300)]
         single = np.median([seconds(lambda m=fast, r=row: m.predict_proba(r)) for row in rows])
         print(f"{name}, {budget}: {len(fast.columns_)} columns, priced {1e6 * fast.cost_:.0f} us; "

@@ -37,7 +37,7 @@ def solve_every_step(columns: np.ndarray, targets: np.ndarray, order: np.ndarray
 def paths() -> None:
     """Time all bags against two of the peer's."""
     model = BORE(random_state=0).fit(*load("cardio", 0))
-    table, bags = model._training.table, model._training.bags
+    table, bags = model.training_.table, model.training_.bags
     random = np.random.default_rng(0)
     prices = random.choice([10.0, 20, 50, 100, 200, 300, 1000, 2000], table.shape[1])
     costs = Costs(dict(zip(model.columns_, prices.tolist(), strict=True)))

@@ -118,7 +118,7 @@ def test_out_of_bag_scores_are_honest():
 def test_out_of_bag_by_hand(data):
     X, y = data
     model = fit((X, y), n_estimators=30)
-    odds = model._ensemble.head.log_odds(model.represent(X))
+    odds = model.fitted_.head.log_odds(model.represent(X))
     from boreod.ensemble.bags import draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)
@@ -358,7 +358,7 @@ def test_parameters_changed_after_fit_do_not_matter(data):
     model.set_params(aggregation="log-odds")
     assert_array_equal(model.decision_function(data[0]), expected)
     model.set_params(estimator=ExtraTreesClassifier(5)).fit(*data)
-    assert not hasattr(model, "penalty_")
+    assert model.penalty_ is None
 
 
 @pytest.mark.parametrize("bad", [{"threshold": "precision:1"}, {"representation__ks": [999]}])

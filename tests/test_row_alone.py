@@ -81,6 +81,6 @@ def test_log_odds(name):
         assert_allclose(found, whole[places], rtol=1e-12, atol=1e-12)
     novelty = model.novelty(ROWS)
     assert_array_equal(model.assess(ROWS).log_odds, whole)
-    if model.searches_:
+    if model.fitted_.searches:
         for places, found in in_other_batches(lambda rows: model.novelty(rows).distances, ROWS):
             assert_array_equal(found, novelty.distances[places])

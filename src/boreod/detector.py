@@ -327,7 +327,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         """
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
-        return self.classes_[(self._log_odds(X) > logit(self.threshold_)).astype(int)]
+        odds = self._log_odds(X)
+        return self.classes_[(odds > logit(self.threshold_)).astype(int)]
 
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds.
@@ -339,7 +340,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         grouped
             Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
         """
-        return self.fitted_.explain(self._read(X, "explain"), self._engine, grouped)
+        rows = self._read(X, "explain")
+        return self.fitted_.explain(rows, self._engine, grouped)
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how unlike all training rows every row is, whatever the labels taught.
@@ -349,7 +351,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        return self.fitted_.novelty(self._read(X, "novelty"), self._engine)
+        rows = self._read(X, "novelty")
+        return self.fitted_.novelty(rows, self._engine)
 
     def assess(self, X: ArrayLike, explain: bool = False, novelty: bool = True) -> Assessment:
         """Return log-odds, novelty and reasons of rows from one search of their neighbors.
@@ -363,7 +366,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         novelty
             Whether novelty is wanted.
         """
-        return self.fitted_.assess(self._read(X, "assess"), self._engine, explain, novelty)
+        rows = self._read(X, "assess")
+        return self.fitted_.assess(rows, self._engine, explain, novelty)
 
     def represent(self, X: ArrayLike) -> NDArray:
         """Return the scaled columns of rows that the bags learn from.
@@ -373,7 +377,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        return self.fitted_.represent(self._read(X, "represent"), self._engine)
+        rows = self._read(X, "represent")
+        return self.fitted_.represent(rows, self._engine)
 
     def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -473,9 +478,9 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     @property
     def known_costs(self) -> Costs | None:
-        """Prices of all columns, None if nobody asked for them yet and they take time."""
+        """Prices of all columns, None if they take time to measure and nobody asked yet."""
         check_is_fitted(self)
-        return self.costs_ if not needs_clock(self.costs, self._unit) else self._costs
+        return self._costs
 
     def _fit(self, X: ArrayLike, y: ArrayLike, shares: Shares | None = None) -> None:
         """Read rows and labels, all or a sample of them, and learn."""
@@ -527,6 +532,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         self._costs = self.stored_ = None
         if on_budget:
             self._narrow()
+        elif not needs_clock(self.costs, SECONDS):
+            self._costs = self._selector.price(self.costs, SECONDS, self.fitted_)
         self.threshold_ = self.choose_threshold(self.threshold)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:

@@ -47,7 +47,7 @@ def test_one_bag_is_plain_products(data):
     with pytest.warns(UserWarning, match="in every bag"):
         model.fit(*data)
     table = model.represent(data[0])
-    expected = (table - model._ensemble.base) * model._ensemble.head.coefficients[0]
+    expected = (table - model.fitted_.base) * model.fitted_.head.coefficients[0]
     assert_allclose(model.explain(data[0]).contributions, expected, rtol=1e-9, atol=1e-9)
 
 

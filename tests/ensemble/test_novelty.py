@@ -167,8 +167,8 @@ def test_model_files_and_budgets(views, labelled_rows, tmp_path):
         ours, theirs = fast.novelty(new), loaded.novelty(new)
         assert_array_equal(theirs.ranges, ours.ranges)
         assert_array_equal(theirs.novel, ours.novel)
-        assert loaded.searches_ == fast.searches_ == (ours.distances is not None)
-        if fast.searches_:
+        assert loaded.fitted_.searches == fast.fitted_.searches == (ours.distances is not None)
+        if fast.fitted_.searches:
             assert_array_equal(theirs.distances, ours.distances)
             assert_array_equal(theirs.p_values, ours.p_values)
         for rule in ("alerts:20", "fpr:0.05"):
@@ -191,7 +191,7 @@ def test_thresholds_count_novel_rows(labelled_rows):
     y = y.copy()
     y[:4] = 1
     model = BORE(random_state=0).fit(X, y)
-    novel = model.seen_.novel_training_rows()
+    novel = model.fitted_.seen.novel_training_rows()
     assert novel[:4].sum() == 4
     for alerts in (10, 30):
         threshold = model.choose_threshold(f"alerts:{alerts}", novelty=True)

@@ -86,7 +86,7 @@ def _run_model(path: Path, rows: np.ndarray, alone: np.ndarray) -> str:
     single = np.concatenate([model.decision_function(rows[[place]]) for place in alone])
     if not np.allclose(single, odds[alone], rtol=1e-12, atol=1e-12):
         raise Wrong(f"log-odds differ alone: {_first_difference(single, odds[alone])}")
-    _check_alone(model.representation_, rows, alone, "columns of a model")
+    _check_alone(model.represent, model.columns_, rows, alone, "columns of a model")
     return SCORED
 
 
@@ -100,7 +100,9 @@ def _run_representation(
         if isinstance(fitted, str):
             check_sentence(fitted)
             return REFUSED
-        results.append(_check_alone(fitted, rows, alone, f"columns by {neighbors}"))
+        results.append(
+            _check_alone(fitted.transform, fitted.columns_, rows, alone, f"columns by {neighbors}")
+        )
         check_finite(results[-1], f"columns by {neighbors}")
         found = [name.partition("@")[0] for name in fitted.columns_]
         some = np.union1d(alone, np.arange(min(len(rows), ORACLE)))
@@ -130,16 +132,17 @@ def _fit(content: bytes, shape: tuple[int, ...], metric: str, neighbors: str) ->
     return model
 
 
-def _check_alone(representation: Any, rows: np.ndarray, alone: np.ndarray, what: str) -> np.ndarray:
+def _check_alone(
+    compute: Any, names: list[str], rows: np.ndarray, alone: np.ndarray, what: str
+) -> np.ndarray:
     """Return the columns of rows, which must be the same for single rows.
 
     That is to the bit, except that rows which differ by the sign of a zero are copies.
     """
-    columns = representation.transform(rows)
+    columns = compute(rows)
     for place in alone:
-        single = representation.transform(rows[[place]])
+        single = compute(rows[[place]])
         if not (single[0] == columns[place]).all():
-            names = representation.columns_
             wrong = np.flatnonzero(~(single[0] == columns[place]))
             told = [names[number] for number in wrong[:5]]
             difference = _first_difference(single, columns[[place]])

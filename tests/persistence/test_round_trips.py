@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from boreod import BORE, Costs, OutlierRepresentation, View
+from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_model, save_model
 from boreod.persistence.values import encode_parameters
 from boreod.scores import KDEOS, LDF, LOF, SCORES, LoOP
@@ -112,12 +113,12 @@ def assert_same(loaded, model, *tables):
     for threshold in (0.3, "alerts:10", "fpr:0.05"):
         assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
     assert encode_parameters(loaded) == encode_parameters(model)
-    assert loaded.costs_ == model.costs_
-    assert loaded.costs_.names == model.costs_.names
-    assert hasattr(loaded, "cost_") == hasattr(model, "cost_")
-    if hasattr(model, "cost_"):
-        assert loaded.cost_ == model.cost_ == loaded.costs_.total(loaded.columns_)
-        assert str(loaded.selection_) == str(model.selection_)
+    assert loaded.costs_ == model.known_costs
+    assert loaded.cost_ == model.cost_
+    assert str(loaded.selection_) == str(model.selection_)
+    if model.budget is not None:
+        assert loaded.costs_.names == model.costs_.names
+        assert loaded.cost_ == loaded.costs_.total(loaded.columns_)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -139,11 +140,11 @@ def test_every_score_alone(score, backend, data, tmp_path):
     model = fit({"representation": grid}, X, y)
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
-    training_scores = model._training.table
+    training_scores = model.training_.table
     assert_array_equal(loaded.represent(X), training_scores)
-    one = loaded.representation_.keep([f"{score}_12"])
-    points = loaded._scale_input(new)
-    assert_array_equal(one.compute(points), model.representation_.compute(points)[:, [1]])
+    one, points = loaded.fitted_.columns.keep([f"{score}_12"]), loaded.fitted_.scale_input(new)
+    both = model.fitted_.columns.compute(points, Threads(1))
+    assert_array_equal(one.compute(points, Threads(1)), both[:, [1]])
 
 
 @pytest.mark.parametrize("budget", [1, 8, 30, 60, 1e6])
@@ -193,7 +194,7 @@ def test_another_number_of_threads_and_another_process(data, tmp_path):
     np.save(tmp_path / "rows.npy", np.vstack([X, new]))
     script = (
         "import numpy as np; from boreod.persistence import load_model; "
-        "model = load_model('model.boreod'); model.representation_.set_params(n_jobs=3); "
+        "model = load_model('model.boreod'); model.set_params(n_jobs=3); "
         "np.save('odds.npy', model.decision_function(np.load('rows.npy')))"
     )
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -241,7 +242,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     save_model(loaded, tmp_path / "b.boreod")
     for stored in (loaded.stored_, load_model(tmp_path / "b.boreod").stored_):
         assert stored.extra == extra
-        assert stored.format == 3
+        assert stored.format == 4
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         facts = stored.training
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
@@ -254,6 +255,6 @@ def test_prices_of_very_many_columns_are_left_out(labelled, tmp_path):
     """A manifest must stay small: then only columns in use keep their prices."""
     model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(*labelled)
     own = {f"knn_{k}@s{view:03d}": 1e-6 for k in range(1, 101) for view in range(100)}
-    model.costs_ = Costs({**dict.fromkeys(model.columns_, 1e-6), **own}, unit="s")
+    model._costs = Costs({**dict.fromkeys(model.columns_, 1e-6), **own}, unit="s")
     save_model(model, tmp_path / "a.boreod")
     assert load_model(tmp_path / "a.boreod").costs_.names == model.columns_

@@ -27,7 +27,7 @@ def test_curve_over_all_budgets(model):
     assert curve.costs[-1] == model.costs_.total() <= curve.budgets[-1]
     assert curve.n_columns[-1] == len(model.columns_)
     judged = np.arange(320) < 300
-    codes = model._training.codes
+    codes = model.training_.codes
     assert curve.auc[-1] == pytest.approx(roc_auc_score(codes[judged], model.oob_proba_[judged]))
     again = model.budget_curve([curve.cheapest(loss=0.0)])  # what it says can be bought
     assert again.auc[0] == curve.auc.max()

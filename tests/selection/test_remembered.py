@@ -12,8 +12,9 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, OutlierRepresentation, View
-from boreod.selection import prices, remembered
-from boreod.selection.costs import Costs
+from boreod.selection import measured as remembered
+from boreod.selection import prices
+from boreod.selection.costs import Costs, complexity_costs
 
 FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])
 BUDGETS = ("5us", "20us", "100us")
@@ -47,9 +48,10 @@ def clock(monkeypatch):
 
 
 def fit(data, **options):
-    return BORE(**{"representation": FEW, "random_state": 0, "n_estimators": 20, **options}).fit(
-        *data
-    )
+    """Fit and ask for prices."""
+    model = BORE(**{"representation": FEW, "random_state": 0, "n_estimators": 20, **options})
+    assert model.fit(*data).costs_ is not None
+    return model
 
 
 def the_file(cache):

@@ -75,8 +75,8 @@ def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkey
     fast = model.within(25, costs=prices(model))
     raw = model.within(4, costs=prices(model))
     assert_array_equal(model.predict_proba(data[0]), before)
-    assert raw.representation_.fitted_columns_.views == []
-    computed = fast.representation_.fitted_columns_
+    assert raw.fitted_.columns.views == []
+    computed = fast.fitted_.columns
     of_views = [name for view in computed.views for name in view.scored.column_names]
     assert sorted(of_views) == sorted(set(fast.columns_) - {"x0", "x1", "x2", "x3"})
     monkeypatch.setattr(NeighborGraph, "new_block", refuse)
@@ -196,8 +196,10 @@ def test_cheap_views_are_bought_when_the_budget_is_tight():
 
 
 def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
-    monkeypatch.setattr("boreod.ensemble.training.LARGE_TABLE", 299)
-    monkeypatch.setattr("boreod.ensemble.training.CHEAP_VIEWS", ("sample:50", "sample:100"))
+    monkeypatch.setattr("boreod.representation.transformer.LARGE_TABLE", 299)
+    monkeypatch.setattr(
+        "boreod.representation.transformer.CHEAP_VIEWS", ("sample:50", "sample:100")
+    )
     with pytest.warns(ColumnsLeftOutWarning):
         fast = BORE(budget=1e6, random_state=0).fit(*data)
     assert {"lof_10", "lof_10@r50", "lof_10@r100"} <= set(fast.columns_)

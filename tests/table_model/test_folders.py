@@ -139,7 +139,7 @@ def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_pat
     assert again.score(batch)[0].equals(scoring.score(batch)[0])
     score_folder(fitted, source, tmp_path / "out")
     assert_same_scores(joined(tmp_path / "out"), one_table(fitted, source, tmp_path))
-    assert fitted.detector.representation_.n_jobs == 2
+    assert fitted.detector.n_jobs == 2
     assert fitted.codes.any()
 
 

@@ -89,7 +89,7 @@ def test_thresholds_count_both_kinds_of_alerts(odd, tmp_path):
 
 def test_raw_columns_only_tell_ranges(odd, tmp_path):
     model = small_model(budget=4)
-    assert not model.detector.searches_
+    assert not model.detector.fitted_.searches
     summary, table = scored(model, odd, tmp_path)
     assert summary.novel is None
     assert any("novel rows are not known" in note for note in summary.notes)

@@ -56,7 +56,7 @@ def test_the_detector_alone(fitted, saved, new):
 
 def test_threads_do_not_matter(fitted, saved, new):
     one = TableModel.load(saved, n_jobs=1)
-    assert one.detector.representation_.n_jobs == 1
+    assert one.detector.n_jobs == 1
     np.testing.assert_allclose(one.log_odds(new), fitted.log_odds(new), rtol=1e-12, atol=1e-12)
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from boreod.ensemble.thresholds import choose_threshold
+
+from boreod.ensemble.calibration import choose_threshold
 
 RANDOM = np.random.default_rng(0)
 CODES = np.repeat([0, 1, -1], [300, 40, 60])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from boreod.ensemble.reference import Shares, draw_reference
-from boreod.ensemble.thresholds import choose_threshold
 from numpy.testing import assert_allclose, assert_array_equal
 
 from boreod import BORE, OutlierRepresentation
+from boreod.ensemble.bags import Shares, draw_reference
+from boreod.ensemble.calibration import choose_threshold
 from boreod.metrics import auc
 
 FEW = OutlierRepresentation(["knn", "lof"], [5, 10])
