@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from boreod.selection.complexity import complexity_costs
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
