@@ -181,8 +181,7 @@ class DaskEngine(Engine):
                 return future
         future = self._scatter(thing)
         with suppress(TypeError):
-            origin = weakref.ref(thing, lambda _: self._sent.pop(number, None))
-            self._sent[number] = origin, future
+            self._sent[number] = weakref.ref(thing, lambda _: self._sent.pop(number, None)), future
         return future
 
     def _scatter(self, thing: Any) -> Any:

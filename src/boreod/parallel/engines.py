@@ -274,13 +274,6 @@ class Progress:
         from rich import progress
         from rich.console import Console
 
-        self._bar = progress.Progress(
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.TaskProgressColumn(),
-            progress.TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
+        self._bar = progress.Progress(console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(self._label, total=self._total)
         self._bar.start()

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import spearmanr
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.detector import BORE
@@ -163,6 +162,8 @@ def _doubt(model: BORE, rows: NDArray, codes: NDArray) -> str:
 
 def _predicts_alike(model: BORE, rows: NDArray, codes: NDArray) -> bool:
     """Whether predictions are about the out-of-bag probabilities, judged by some rows."""
+    from scipy.stats import spearmanr
+
     there = np.flatnonzero(np.isfinite(model.oob_proba_))
     there = there[:: max(len(there) // COMPARED, 1)]
     if len(there) == 0:
