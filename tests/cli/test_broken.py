@@ -125,7 +125,7 @@ def test_damaged_model_files(desk, tmp_path):
         assert "cannot be used" in assert_refused(*arguments), kind
     for manifest, arrays in forgeries(desk / "fraud.boreod"):
         content = save(arrays)
-        manifest["arrays"]["sha256"] = hashlib.sha256(content).hexdigest()
+        manifest["sha256"] = hashlib.sha256(content).hexdigest()
         write_archive(path, json.dumps(manifest).encode(), content)
         assert "cannot be used" in assert_refused(*arguments)
         count += 1

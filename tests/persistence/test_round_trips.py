@@ -15,7 +15,7 @@ from sklearn.base import clone
 from boreod import BORE, Costs, OutlierRepresentation, View
 from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_model, save_model
-from boreod.persistence.values import encode_parameters
+from boreod.persistence.manifest import encode_parameters
 from boreod.scores import KDEOS, LDF, LOF, SCORES, LoOP
 
 FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])

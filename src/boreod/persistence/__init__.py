@@ -6,7 +6,8 @@ input: sizes, names, shapes, ranges and hashes are checked before anything is bu
 """
 
 from boreod.ensemble.training import NotStoredError
-from boreod.persistence.errors import ModelFileError
-from boreod.persistence.files import load_model, save_model
+from boreod.persistence.archive import ModelFileError
+from boreod.persistence.loading import load_model
+from boreod.persistence.saving import save_model
 
 __all__ = ["ModelFileError", "NotStoredError", "load_model", "save_model"]

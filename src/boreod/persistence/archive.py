@@ -17,7 +17,6 @@ from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
 from boreod.files import whole_file
-from boreod.persistence.errors import ModelFileError
 from boreod.text import shorten
 
 MANIFEST, ARRAYS = b"manifest.json", b"arrays.safetensors"
@@ -29,6 +28,10 @@ END64, LOCATOR, END = "<4sQ2H2L4Q", "<4sLQL", "<4s4H2LH"
 SIGNATURE = b"PK\3\4"
 ZIP64, MIDNIGHT, FIRST_DAY = 45, 0, 0x21  # version that reads it; 1980-01-01, the first day of zip
 SEE_EXTRA, SEE_EXTRA_SHORT = 2**32 - 1, 2**16 - 1
+
+
+class ModelFileError(ValueError):
+    """A file is no usable model file, or a model cannot be put into one."""
 
 
 class Member(NamedTuple):

@@ -1,6 +1,8 @@
-"""From a checked manifest and its arrays to a detector that predicts and explains."""
+"""Loading: from a checked manifest and its arrays to a detector that predicts and explains."""
 
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,22 +15,61 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.novelty import SeenRows
 from boreod.neighbors import KnownRows, NeighborGraph
-from boreod.persistence.checks import raw_names
-from boreod.persistence.layout import (
+from boreod.persistence.archive import ModelFileError, open_archive
+from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
     PROBABILITIES,
     Arrays,
+    check_manifest,
+    check_values,
     depths,
+    raw_names,
     score_of,
+    unpack,
 )
-from boreod.persistence.manifest import Manifest, StoredCosts, StoredView, TrainingSummary
-from boreod.persistence.values import decode_parameters
+from boreod.persistence.manifest import (
+    Manifest,
+    StoredCosts,
+    StoredView,
+    TrainingSummary,
+    decode_parameters,
+    read_manifest,
+)
 from boreod.representation.columns import FittedColumns, KnownView
 from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.representation.views import Space
 from boreod.selection import Costs, Selection
+
+# what building from a manifest that contradicts itself may end in
+MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+           MemoryError)  # fmt: skip
+
+
+def load_model(path: str | PathLike[str]) -> BORE:
+    """Read a detector from a file that :func:`save_model` wrote.
+
+    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells what
+    is known of the training.
+
+    Parameters
+    ----------
+    path
+        Name of the file. It need not be trusted: nothing in it is executed.
+    """
+    path = Path(path)
+    try:
+        with open_archive(path) as archive:
+            manifest = read_manifest(archive.manifest)
+            check_manifest(manifest, archive.arrays_size)
+            arrays = unpack(archive.read_arrays(), manifest)
+        check_values(arrays, manifest)
+        return _put_together(manifest, arrays)
+    except MISFITS as error:
+        reason = str(error).partition(". ")[0].rstrip(".")  # remedies are for who wrote the file
+        raise ModelFileError(f"The model file {str(path)!r} cannot be used: {reason}.") from None
 
 
 @dataclass(frozen=True)
@@ -53,7 +94,7 @@ class Stored:
     extra: dict[str, Any] = field(repr=False)
 
 
-def put_together(manifest: Manifest, arrays: Arrays) -> BORE:
+def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     """Return a fitted detector without the bags and columns of its training rows."""
     summary, bags = manifest.training, manifest.bags
     codes = arrays[LABELS].astype(np.int64)

@@ -1,14 +1,26 @@
-"""The manifest: all that a model file says in words and small numbers."""
+"""The manifest: all that a model file says in words and small numbers.
+
+Parameters are JSON: numbers, words, lists, and the few objects of this package. What JSON cannot
+tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
+"""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
+import numpy as np
+
 from boreod.files import __version__
 from boreod.files import typed_json as read
-from boreod.persistence.errors import ModelFileError
+from boreod.persistence.archive import ModelFileError
+from boreod.representation.transformer import OutlierRepresentation
+from boreod.representation.views import View
+from boreod.scores import SCORES, Score
+from boreod.selection import Costs
 from boreod.text import shorten
 
+PARAMETER = "a parameter in the manifest"
 FORMAT = 4
 
 
@@ -112,27 +124,11 @@ class TrainingSummary:
 
 
 @dataclass(frozen=True)
-class Tensor:
-    """Type and shape of an array."""
-
-    dtype: str
-    shape: list[int]
-
-
-@dataclass(frozen=True)
-class StoredArrays:
-    """Content of the other member."""
-
-    sha256: str
-    tensors: dict[str, Tensor]
-
-
-@dataclass(frozen=True)
 class Manifest:
     """Everything but the arrays.
 
     ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
-    rank scaling keeps; ``costs`` is None if no price was asked for.
+    rank scaling keeps; ``costs`` is None if no price was asked for, ``sha256`` that of the arrays.
     """
 
     format: int
@@ -151,7 +147,7 @@ class Manifest:
     costs: StoredCosts | None
     selection: StoredSelection | None
     training: TrainingSummary
-    arrays: StoredArrays
+    sha256: str
     extra: dict[str, Any]
 
 
@@ -181,3 +177,126 @@ def read_manifest(text: bytes) -> Manifest:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return a parameter as JSON, or say that a model file cannot hold it.
+
+    Examples
+    --------
+    >>> encode("views", ("full", View("angle", metric="cosine")))["tuple"][0]
+    'full'
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    if isinstance(value, list | range | np.ndarray):
+        return [encode(name, item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(name, item) for item in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(name, k), encode(name, v)] for k, v in value.items()]}
+    return _encode_object(name, value)
+
+
+def _encode_object(name: str, value: Any) -> Any:
+    if isinstance(value, type) and issubclass(value, Score) and value in SCORES.values():
+        return {"score class": value.name}
+    if isinstance(value, Score) and is_registered(value):
+        return {"score": [value.name, value.parameters()]}
+    if isinstance(value, View):
+        parts = vars(value)
+        return {"view": {part: encode(name, item) for part, item in parts.items()}}
+    if isinstance(value, Costs):
+        parts = {"own": value.own, "needs": value.needs, "base": value.base, "unit": value.unit}
+        return {"costs": {part: encode(name, item) for part, item in parts.items()}}
+    if isinstance(value, OutlierRepresentation):
+        return {"representation": encode_parameters(value)}
+    if isinstance(value, np.random.RandomState):
+        remedy = "Give the model a number first: model.set_params(random_state=0)"
+    else:
+        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
+    raise ModelFileError(
+        f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
+        f"{remedy}."
+    )
+
+
+def encode_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator as JSON."""
+    return {k: encode(k, v) for k, v in estimator.get_params(deep=False).items()}
+
+
+def decode(value: Any) -> Any:
+    """Return what :func:`encode` was given."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) != 1 or next(iter(value)) not in _KINDS:
+        raise ModelFileError(f"its manifest holds a parameter of an unknown kind: {shorten(value)}")
+    kind, content = next(iter(value.items()))
+    return _KINDS[kind](content)
+
+
+def decode_parameters(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
+    return _decode_all(parameters)
+
+
+def _decode_all(content: Any) -> dict[str, Any]:
+    return {name: decode(item) for name, item in _object(content).items()}
+
+
+def _object(content: Any) -> dict[str, Any]:
+    return read(dict[str, Any], content, PARAMETER)
+
+
+def is_registered(score: Score) -> bool:
+    """Whether a name and parameters are enough to make a score again."""
+    return SCORES.get(getattr(score, "name", "")) is type(score)
+
+
+def make_score(name: str, parameters: dict[str, float]) -> Score:
+    """Return a score of the registry."""
+    return _score_class(name)(**parameters)
+
+
+def _score_class(name: Any) -> type[Score]:
+    if not isinstance(name, str) or name not in SCORES:
+        raise ModelFileError(
+            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
+        )
+    return SCORES[name]
+
+
+def _pairs(content: Any) -> dict[Any, Any]:
+    pairs = read(list[list[Any]], content, PARAMETER)
+    if any(len(pair) != 2 for pair in pairs):
+        raise ModelFileError("its manifest holds a parameter with an incomplete pair")
+    return {decode(key): decode(item) for key, item in pairs}
+
+
+def _score(content: Any) -> Score:
+    name, parameters = read(list[Any], content, PARAMETER)
+    return make_score(name, read(dict[str, float], parameters, PARAMETER))
+
+
+_KINDS: dict[str, Any] = {
+    "tuple": lambda content: tuple(decode(read(list[Any], content, PARAMETER))),
+    "dict": _pairs,
+    "score class": _score_class,
+    "score": _score,
+    "view": lambda content: View(**_decode_all(content)),
+    "costs": lambda content: Costs(**_decode_all(content)),
+    "representation": lambda content: OutlierRepresentation(
+        **decode_parameters(OutlierRepresentation, _object(content))
+    ),
+}

@@ -1,13 +1,16 @@
-"""From a fitted detector to a manifest and arrays: what predictions need, and nothing else."""
+"""Saving: from a fitted detector to manifest and arrays, what predictions need and nothing else."""
 
 import hashlib
 import json
 import platform
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import BORE
 from boreod.ensemble.calibration import OutOfBag
@@ -15,20 +18,20 @@ from boreod.ensemble.heads import LogisticHead
 from boreod.files import __version__
 from boreod.metrics import auc, average_precision
 from boreod.neighbors import BACKENDS
-from boreod.persistence.errors import ModelFileError
-from boreod.persistence.layout import (
+from boreod.persistence.archive import ModelFileError, write_archive
+from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
     PROBABILITIES,
     Arrays,
+    check_manifest,
+    check_values,
     depths,
-    describe_arrays,
     pack,
 )
 from boreod.persistence.manifest import (
     FORMAT,
     Manifest,
-    StoredArrays,
     StoredBags,
     StoredClasses,
     StoredCosts,
@@ -37,8 +40,11 @@ from boreod.persistence.manifest import (
     StoredSelection,
     StoredView,
     TrainingSummary,
+    encode,
+    encode_parameters,
+    is_registered,
+    write_manifest,
 )
-from boreod.persistence.values import encode, encode_parameters, is_registered
 from boreod.representation.columns import KnownView
 from boreod.representation.scaling import MinMax, Rank
 from boreod.selection import Costs
@@ -48,7 +54,52 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 MOST_PRICES = 5000  # columns; a manifest must stay small
 
 
-def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
+def save_model(
+    model: BORE, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+) -> None:
+    """Write a fitted detector to a file.
+
+    The file holds what predictions and explanations need: reference rows, and statistics of the
+    columns in use; and for thresholds the out-of-bag probability and the label of every training
+    row. Bags stay behind. The same model gives the same bytes, and a file that is there already is
+    replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    model
+        A fitted :class:`boreod.BORE`.
+    path
+        Name of the file, by custom with the ending ``.boreod``.
+    extra
+        Anything that JSON can hold, for your own use; ``load_model(path).stored_.extra`` gives it
+        back. None keeps that of a loaded model.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from boreod import BORE, OutlierRepresentation, load_model
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = np.repeat([0, 1], [90, 10])
+    >>> model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/a.boreod", extra={"table": "payments"})
+    ...     again = load_model(f"{folder}/a.boreod")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all()), again.stored_.extra
+    (True, {'table': 'payments'})
+    """
+    if not isinstance(model, BORE):
+        raise TypeError(f"`model` must be a BORE; got {shorten(model)}.")
+    check_is_fitted(model)
+    manifest, arrays, content = _take_apart(model, _read_extra(model, extra))
+    try:
+        check_manifest(manifest, len(content))
+        check_values(arrays, manifest)
+    except ModelFileError as error:
+        raise ModelFileError(f"The model cannot be saved, because {error}.") from None
+    write_archive(Path(path), write_manifest(manifest), content)
+
+
+def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
     """Return manifest, arrays, and the arrays as bytes."""
     fitted, columns = model.fitted_, model.fitted_.columns
     head = fitted.head
@@ -82,7 +133,8 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = pack(arrays)
     slope, shift = float(fitted.correction.slope), float(fitted.correction.shift)
-    costs = _describe_known_costs(model)
+    known = model.known_costs
+    costs = None if known is None else _describe_costs(known, model.columns_)
     manifest = Manifest(
         format=FORMAT,
         versions=_versions(),
@@ -104,13 +156,13 @@ def take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, by
         costs=costs,
         selection=_describe_selection(model, costs),
         training=_summarize(model.oob_),
-        arrays=StoredArrays(hashlib.sha256(content).hexdigest(), describe_arrays(arrays)),
+        sha256=hashlib.sha256(content).hexdigest(),
         extra=extra,
     )
     return manifest, arrays, content
 
 
-def read_extra(model: BORE, extra: Any) -> dict[str, Any]:
+def _read_extra(model: BORE, extra: Any) -> dict[str, Any]:
     """Return the free section: what the user gave, or what a loaded model came with."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
@@ -205,12 +257,6 @@ def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
         for name, parts in costs.needs.items()
     }
     return StoredCosts(own, needs, float(costs.base), costs.unit)
-
-
-def _describe_known_costs(model: BORE) -> StoredCosts | None:
-    """Return prices that are there without measuring: nobody may have asked for them yet."""
-    costs = model.known_costs
-    return None if costs is None else _describe_costs(costs, model.columns_)
 
 
 def _describe_selection(model: BORE, costs: StoredCosts | None) -> StoredSelection | None:
