@@ -15,7 +15,6 @@ from boreod.datasets.loading import (
     npz_name,
     read_arff,
     read_csv,
-    read_mat,
     read_originals,
 )
 from datasets.range_server import RangeServer
@@ -295,37 +294,6 @@ def test_arff_in_other_spellings(tmp_path):
     )
     X, y = labelled_rows(read_arff(path))
     assert (X.tolist(), y.tolist()) == ([[-1500.0], [2.0]], [1, 0])
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("<html>", "must begin with @relation.*got '<html>'. Replace it"),
-        ("@attribute a real\n@data\n1\n1,2\n", "must have 1 values .* row 2 has 2"),
-        ("@attribute a real\n@data\n", "must hold rows; it holds none"),
-    ],
-)
-def test_broken_arff(tmp_path, content, message):
-    path = tmp_path / "broken.arff"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        read_arff(path)
-
-
-@pytest.mark.parametrize("content", ["", "a,b\n", "a,b\n1\n"])
-def test_broken_csv(tmp_path, content):
-    path = tmp_path / "broken.csv"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=r"must (have|hold) .*Replace it by the original"):
-        read_csv(path)
-
-
-def test_mat_without_labels(tmp_path):
-    from scipy.io import savemat
-
-    savemat(tmp_path / "half.mat", {"X": np.eye(3)})
-    with pytest.raises(ValueError, match=r"must hold X and y; it holds only \['X'\]"):
-        read_mat(tmp_path / "half.mat")
 
 
 def test_events_are_drawn_without_replacement_and_ordered(tmp_path):

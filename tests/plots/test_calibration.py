@@ -94,7 +94,6 @@ def test_from_estimator(rare):
         ([0.1, np.nan], {}, "`probabilities` must be numbers, but 1 of 2 are NaN"),
         ([0.1], {}, "each of 2 rows; got 1"),
         ([0.1, 0.2], {"n_bins": 0}, "`n_bins` must be from 1 to 20; got 0"),
-        ([0.1, 0.2], {"interval": 1.0}, "`interval` must be above 0 and below 1"),
     ],
 )
 def test_errors(probabilities, options, message):

@@ -93,7 +93,7 @@ def test_wrong_tables(table):
         EmbeddingDisplay.from_table(np.ones((50, 2)), OUTLIERS)
     with pytest.raises(ValueError, match="finite numbers only"):
         EmbeddingDisplay.from_table(table * np.nan, OUTLIERS)
-    with pytest.raises(ValueError, match=r"each of 50 `outliers`; got the shape \(49, 5\)"):
-        EmbeddingDisplay.from_table(table[1:], OUTLIERS)
+    with pytest.raises(ValueError, match=r"each of 50 `outliers`; got the shape \(50, 5\)"):
+        EmbeddingDisplay(table, OUTLIERS)
     with pytest.raises(ValueError, match="both classes"):
-        EmbeddingDisplay.from_table(table, np.zeros(50))
+        EmbeddingDisplay(table[:, :2], np.zeros(50))

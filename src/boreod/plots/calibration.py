@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.plots.checks import check_interval, read_judged, read_numbers, read_outliers
+from boreod.plots.checks import read_judged, read_numbers, read_outliers
 from boreod.plots.style import COLORS, GRAY, INK, SMALL, new_axes, tidy
 
 RARE = 0.2  # share of outliers below which a linear scale would crowd all bins into a corner
 MAX_BINS = 20
+INTERVAL = 0.95  # share that whiskers cover
 FLOOR = 1e-6  # of a log scale; smaller probabilities are drawn there
 
 
@@ -25,7 +26,7 @@ class Bins:
     shares
         Of outliers in each bin.
     lower, upper
-        Wilson interval of the shares.
+        95 % Wilson interval of the shares.
     n_outliers, n_rows
         In each bin.
     """
@@ -41,10 +42,10 @@ class Bins:
 class CalibrationDisplay:
     """Share of outliers over their probability, in bins of as many rows each.
 
-    A calibrated detector is on the diagonal. Whiskers are Wilson intervals. Above the axes stand
-    the outliers and rows of each bin. Both axes are logarithmic if less than a fifth of the rows
-    are outliers; there a bin without outliers has no place and is drawn as a hollow point on the
-    lower edge.
+    A calibrated detector is on the diagonal. Whiskers are 95 % Wilson intervals. Above the axes
+    stand the outliers and rows of each bin. Both axes are logarithmic if less than a fifth of the
+    rows are outliers; there a bin without outliers has no place and is drawn as a hollow point on
+    the lower edge.
 
     Parameters
     ----------
@@ -74,7 +75,6 @@ class CalibrationDisplay:
         probabilities: Any,
         *,
         n_bins: int = 10,
-        interval: float = 0.95,
         ax: Any = None,
     ) -> Self:
         """Draw how often rows of similar probability are outliers.
@@ -87,8 +87,6 @@ class CalibrationDisplay:
             Of being one.
         n_bins
             How many; fewer are drawn where equal probabilities make bins the same.
-        interval
-            Share that the intervals cover.
         ax
             Axes to draw on, None for new ones.
         """
@@ -100,8 +98,7 @@ class CalibrationDisplay:
             )
         if not 1 <= n_bins <= MAX_BINS:
             raise ValueError(f"`n_bins` must be from 1 to {MAX_BINS}; got {n_bins!r}.")
-        check_interval(interval)
-        return cls(_fill_bins(flags, chances, n_bins, interval)).plot(ax)
+        return cls(_fill_bins(flags, chances, n_bins)).plot(ax)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
@@ -177,7 +174,7 @@ class CalibrationDisplay:
             )
 
 
-def _fill_bins(outliers: NDArray, probabilities: NDArray, n_bins: int, interval: float) -> Bins:
+def _fill_bins(outliers: NDArray, probabilities: NDArray, n_bins: int) -> Bins:
     """Return about equally large bins; equal probabilities are never in different ones."""
     from scipy.stats import binomtest
 
@@ -187,7 +184,7 @@ def _fill_bins(outliers: NDArray, probabilities: NDArray, n_bins: int, interval:
     n_rows = np.bincount(place)
     n_outliers = np.bincount(place[outliers], minlength=len(n_rows))
     limits = [
-        binomtest(int(hits), int(rows)).proportion_ci(interval, method="wilson")
+        binomtest(int(hits), int(rows)).proportion_ci(INTERVAL, method="wilson")
         for hits, rows in zip(n_outliers, n_rows, strict=True)
     ]
     means, (lower, upper) = np.bincount(place, probabilities) / n_rows, np.array(limits).T

@@ -94,12 +94,6 @@ def read_judged(model: Any, predict: Callable[[Any], Any], X: Any, y: Any) -> tu
     return labels[judged] == outlier, predictions[judged]
 
 
-def check_interval(interval: float) -> None:
-    """Raise if the share that an interval covers is not strictly between 0 and 1."""
-    if not 0.0 < interval < 1.0:
-        raise ValueError(f"`interval` must be above 0 and below 1; got {interval!r}.")
-
-
 def _as_floats(values: Any, what: str) -> NDArray:
     try:
         return np.asarray(values, dtype=np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.metrics import auc, average_precision, roc_rates
-from boreod.plots.checks import check_interval, read_judged, read_numbers, read_outliers
+from boreod.plots.checks import read_judged, read_numbers, read_outliers
 from boreod.plots.style import (
     GRAY,
     add_legend,
@@ -125,8 +125,8 @@ class RankingDisplay(ABC):
             Axes to draw on, None for new ones.
         """
         flags = read_outliers(outliers)
-        if interval is not None:
-            check_interval(interval)
+        if interval is not None and not 0.0 < interval < 1.0:
+            raise ValueError(f"`interval` must be above 0 and below 1; got {interval!r}.")
         rankings = scores if isinstance(scores, Mapping) else {name: scores}
         check_number_of_curves(len(rankings))
         curves = {}

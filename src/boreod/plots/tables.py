@@ -137,8 +137,14 @@ class EmbeddingDisplay:
         The legend below them.
     """
 
-    def __init__(self, points: NDArray, outliers: NDArray, title: str = "") -> None:
-        self.points, self.outliers, self.title = points, outliers, title
+    def __init__(self, points: Any, outliers: Any, title: str = "") -> None:
+        self.points, self.outliers = read_table(points, "`points`"), read_outliers(outliers)
+        if self.points.shape != (len(self.outliers), 2):
+            raise ValueError(
+                f"`points` must have two columns and a row for each of {len(self.outliers)} "
+                f"`outliers`; got the shape {self.points.shape}."
+            )
+        self.title = title
 
     @classmethod
     def from_table(
@@ -165,13 +171,8 @@ class EmbeddingDisplay:
         ax
             Axes to draw on, None for new ones.
         """
-        numbers, flags = read_table(table, "`table`"), read_outliers(outliers)
-        if len(numbers) != len(flags):
-            raise ValueError(
-                f"`table` must have a row for each of {len(flags)} `outliers`; got the shape "
-                f"{numbers.shape}."
-            )
-        return cls(_embed(numbers, random_state), flags, title).plot(ax)
+        points = _embed(read_table(table, "`table`"), random_state)
+        return cls(points, outliers, title).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw and return the display.

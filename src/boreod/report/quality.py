@@ -99,9 +99,7 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     scores, outliers = evidence.scores, evidence.outliers
     figure, panels = new_panels(1, 1, (4.8, 5.3))
     n_bins = int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10))
-    CalibrationDisplay.from_predictions(
-        outliers, scores, n_bins=n_bins, interval=INTERVAL, ax=panels[0]
-    )
+    CalibrationDisplay.from_predictions(outliers, scores, n_bins=n_bins, ax=panels[0])
     caption = (
         "Rows in groups of similar probability. On the line, the probability is the share of "
         "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier."

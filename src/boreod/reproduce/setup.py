@@ -86,16 +86,8 @@ class Settings:
     ) -> list[dict[str, Any]]:
         """Return a result for each item of a plan, that of an earlier run from the journal.
 
-        Parameters
-        ----------
-        work
-            Gets data set, repetition, seed, folder of data and the options of an item.
-        plan
-            Data set, repetition and options of each item.
-        label
-            What is being done; tells these runs from others in the journal.
-        some_may_fail
-            Whether one success is enough.
+        An item is a data set, a repetition and options; the work gets these, the seed and the
+        folder of data. The label tells these runs from others in the journal.
         """
         tasks = {
             f"{label}/{self._identify(name, repetition)}/{options}": (
