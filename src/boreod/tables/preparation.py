@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from boreod.files import typed_json
 from boreod.tables.arrow import TableError, check_names, column_of, kind_of
 from boreod.tables.cells import TYPES
-from boreod.tables.steps import CategoryStep, NumberStep, PresenceStep, Step, decide
+from boreod.tables.steps import Step, decide
 from boreod.text import listed, shorten, suggest
 
 VERSION = 2  # of stored preparations
 MAX_COLUMNS = 100_000  # more is no table that was prepared here
-TASKS = {"number": NumberStep, "category": CategoryStep, "presence": PresenceStep}
 Names = str | Iterable[str]
 
 
@@ -170,13 +169,12 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
-        tasks = {kind: task for task, kind in TASKS.items()}
         return {
             "version": VERSION,
             "max_levels": self.max_levels,
             "label": self.label_,
             "ids": list(self.ids_),
-            "steps": [{"task": tasks[type(step)], **asdict(step)} for step in self._steps],
+            "steps": [asdict(step) for step in self._steps],
             "summary": [list(row) for row in self.summary_],
             "notes": list(self.notes_),
         }
@@ -192,11 +190,10 @@ class Preparation:
         """
         try:
             stored = typed_json(_Stored, data, "preparation")
-            steps = [_read_step(step, number) for number, step in enumerate(stored.steps)]
-            _check_stored(stored, steps)
+            _check_stored(stored)
             summary = [ColumnSummary(*row) for row in stored.summary]
             return cls(stored.max_levels)._set(
-                steps, summary, stored.notes, stored.label, tuple(stored.ids)
+                stored.steps, summary, stored.notes, stored.label, tuple(stored.ids)
             )
         except ValueError as error:
             reason = str(error).partition(". ")[0]
@@ -223,42 +220,40 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What ``to_dict`` gives; steps are checked one by one."""
+    """What ``to_dict`` gives."""
 
     version: int
     max_levels: int
     label: str | None
     ids: list[str]
-    steps: list[dict[str, Any]]
+    steps: list[Step]
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
 
-def _read_step(data: dict[str, Any], number: int) -> Step:
-    where, task = f"preparation.steps.{number}", data.get("task")
-    if task not in list(TASKS):
-        raise ValueError(f"{where} has the task {shorten(task)}")
-    rest = {name: value for name, value in data.items() if name != "task"}
-    step: Step = typed_json(TASKS[task], rest, where)
-    if step.kind not in (("number", "boolean") if task == "number" else TYPES):
-        raise ValueError(f"{where} has the kind {shorten(step.kind)}")
-    if isinstance(step, CategoryStep) and len(set(step.levels)) != max(1, len(step.levels)):
-        raise ValueError(f"{where} has a level twice, or none")
-    return step
-
-
-def _check_stored(stored: _Stored, steps: list[Step]) -> None:
-    inputs = {step.name for step in steps}
+def _check_stored(stored: _Stored) -> None:
+    steps = stored.steps
     for is_right, what in (
         (stored.version == VERSION, f"the version {shorten(stored.version)}, not {VERSION}"),
         (stored.max_levels >= 1, f"{shorten(stored.max_levels)} as `max_levels`"),
-        (len(inputs) == len(steps) > 0, "a column twice, or none"),
+        (all(map(_can_be, steps)), "a step that no column needs"),
+        (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
         (len(set(stored.ids)) == len(stored.ids), "an id twice"),
         (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
         (all(row[3] >= 0 for row in stored.summary), "a negative number of columns"),
     ):
         if not is_right:
             raise ValueError(f"it has {what}")
+
+
+def _can_be(step: Step) -> bool:
+    """Tell whether a training column can have led to a step."""
+    if step.kind == "text":
+        fits = step.middle is None and (bool(step.levels) or not step.pooled)
+    else:
+        fits = not step.levels and not step.pooled
+    distinct = len(set(step.levels)) == len(step.levels)
+    return fits and distinct and step.kind in TYPES and bool(step.names)
 
 
 def _read_roles(

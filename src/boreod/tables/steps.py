@@ -1,11 +1,11 @@
 """What is done to one column, as data, and how it is decided from a training table.
 
-A step knows the names of its output columns and fills its part of a matrix. All steps work
-row by row, so that a row alone gives the same numbers as within a batch.
+A step fills its part of a matrix row by row, so that a row alone gives the same numbers as within a
+batch.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,80 +22,49 @@ TIME = r"^\d{1,2}:\d{2}(:\d{2}.*)?$"
 
 
 @dataclass(frozen=True)
-class NumberStep:
-    """A number as it is; ``middle`` where it is missing, and a column that says where."""
+class Step:
+    """What is done to a column: a number stays as it is, text has one column a level.
+
+    A last column may say where values are missing; a column that held one value or nothing in
+    training has only this.
+    """
 
     name: str
-    kind: str  # number or boolean
-    middle: float  # the median of the training rows
-    marked: bool  # whether missing values have a column of their own
+    kind: str  # number, boolean or text: how to read the column
+    middle: float | None = None  # median of the training rows, for missing numbers; None: unused
+    levels: list[str] = field(default_factory=list)  # with columns of their own
+    pooled: bool = False  # whether other levels have a column; without it they are zeros everywhere
+    marked: bool = False  # whether missing values have a column
 
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
-        return [self.name, _missing_name(self.name)] if self.marked else [self.name]
-
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
-        values = as_numbers(column, self.name, self.kind, first_row)
-        missing = np.isnan(values)
-        result[:, 0] = np.where(missing, self.middle, values)
-        if self.marked:
-            result[:, 1] = missing
-
-
-@dataclass(frozen=True)
-class CategoryStep:
-    """One column a level, one for all rare levels, and one for missing values."""
-
-    name: str
-    levels: list[str]  # with columns of their own
-    pooled: bool  # whether other levels have a column; without it they are zeros everywhere
-    marked: bool  # whether missing values have a column of their own
-    kind: ClassVar[str] = "text"
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        names = [f"{self.name}={level}" for level in self.levels]
+        names = [] if self.middle is None else [self.name]
+        names += [f"{self.name}={level}" for level in self.levels]
         names += [f"{self.name} is other"] if self.pooled else []
-        return names + ([_missing_name(self.name)] if self.marked else [])
+        return names + ([f"{self.name} is missing"] if self.marked else [])
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
-        words = as_text(column, self.name)
-        missing = words.is_null().to_numpy(zero_copy_only=False)
+        if self.kind == "text":
+            missing = self._fill_levels(result, as_text(column, self.name))
+        else:
+            values = as_numbers(column, self.name, self.kind, first_row)
+            missing = np.isnan(values)
+            if self.middle is not None:
+                result[:, 0] = np.where(missing, self.middle, values)
+        if self.marked:
+            result[:, -1] = missing
+
+    def _fill_levels(self, result: NDArray, words: Any) -> NDArray:
+        missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         positions = pc.index_in(words, value_set=pa.array(self.levels, pa.string()))
         codes = pc.fill_null(positions, -1).to_numpy(zero_copy_only=False)
         known = np.flatnonzero(codes >= 0)
         result[known, codes[known]] = 1.0
         if self.pooled:
             result[:, len(self.levels)] = ~missing & (codes < 0)
-        if self.marked:
-            result[:, -1] = missing
-
-
-@dataclass(frozen=True)
-class PresenceStep:
-    """Only whether a value is missing: for columns that hold one value or nothing."""
-
-    name: str
-    kind: str  # number, boolean or text
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        return [_missing_name(self.name)]
-
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
-        if self.kind == "text":
-            result[:, 0] = as_text(column, self.name).is_null().to_numpy(zero_copy_only=False)
-        else:
-            result[:, 0] = np.isnan(as_numbers(column, self.name, self.kind, first_row))
-
-
-Step = NumberStep | CategoryStep | PresenceStep
+        return missing
 
 
 @dataclass(frozen=True)
@@ -129,17 +98,13 @@ def _decide_number(values: NDArray, name: str, kind: str) -> Decision:
     if missing:
         done += f"; {missing} missing filled with {middle:g} and marked"
     note = None
-    if kind == "number" and not missing and len(present) > MANY and _counts_up(present):
+    is_whole = kind == "number" and not missing and bool((present == np.floor(present)).all())
+    if is_whole and len(present) > MANY and len(np.unique(present)) == len(present):
         note = (
             f"Column {shorten(name)} looks like an id: its whole numbers are all different. If "
             f"it is one, say so ({option('id', name)})."
         )
-    return Decision(NumberStep(name, kind, middle, missing > 0), done, note)
-
-
-def _counts_up(values: NDArray) -> bool:
-    whole = bool((values == np.floor(values)).all())
-    return whole and len(np.unique(values)) == len(values)
+    return Decision(Step(name, kind, middle, marked=missing > 0), done, note)
 
 
 def _decide_category(words: Any, name: str, max_levels: int) -> Decision:
@@ -163,14 +128,15 @@ def _decide_category(words: Any, name: str, max_levels: int) -> Decision:
         done += f"; {pooled} rare ones pooled"
     if missing:
         done += f"; {missing} missing marked"
-    return Decision(CategoryStep(name, levels, pooled > 0, missing > 0), done)
+    step = Step(name, "text", levels=levels, pooled=pooled > 0, marked=missing > 0)
+    return Decision(step, done)
 
 
 def _constant(name: str, kind: str, value: str, missing: int) -> Decision:
     if not missing:
         return _leave_out(name, f"all values are {value}")
     done = f"only whether it is missing ({missing} are); all others are {value}"
-    return Decision(PresenceStep(name, kind), done)
+    return Decision(Step(name, kind, marked=True), done)
 
 
 def _leave_out(name: str, why: str) -> Decision:
@@ -201,7 +167,3 @@ def _refuse_words(present: Any, distinct: int, name: str) -> TableError:
         f"many for a category. If it is an id, say so ({option('id', name)}), else leave it out "
         f"({option('drop', name)})."
     )
-
-
-def _missing_name(name: str) -> str:
-    return f"{name} is missing"
