@@ -67,7 +67,7 @@ def report(
     from boreod.text import show_bytes
 
     inputs: list[str | os.PathLike[str]] = [model, *([] if table == "-" else [table])]
-    check_target(os.path.realpath(output), str(output), inputs)
+    check_target(output, inputs)
     loaded = TableModel.load(model, jobs)
     label = label or loaded.label
     if label is None:

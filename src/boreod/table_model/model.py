@@ -212,7 +212,7 @@ def check_model_path(path: str | PathLike[str], inputs: list[str]) -> None:
     inputs
         Tables that are being read.
     """
-    check_target(os.path.realpath(path), os.fspath(path), list(inputs))
+    check_target(path, inputs)
 
 
 def _read_extra(

@@ -76,7 +76,7 @@ class TableWriter:
         self._format = _output_format(self.path, format)
         self._separator = read_separator(separator) if separator else None
         if self.path != STANDARD:
-            check_target(os.path.realpath(self.path), self.path, list(inputs))
+            check_target(self.path, inputs)
         self._stack = ExitStack()
         self._encoder: Any = None
         self._schema: Any = None
@@ -182,11 +182,9 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
     return writer.rows
 
 
-def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
-    """Refuse to write where nothing can be written, or over what is being read.
-
-    The target is without links, as ``os.path.realpath`` gives it; inputs may be addresses.
-    """
+def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
+    """Refuse to write where nothing can be written, or over what is being read."""
+    shown, target = os.fspath(path), os.path.realpath(path)
     if os.path.isdir(target):
         raise TableError(f"{shown} is a folder. Pass the name of a file.")
     if not os.path.isdir(os.path.dirname(target)):
@@ -195,7 +193,8 @@ def check_target(target: str, shown: str, inputs: list[FilePath]) -> None:
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
     paths = (local_path(os.fspath(source)) for source in inputs)
     for source in [os.path.realpath(path) for path in paths if path is not None]:
-        if target == source or (os.path.exists(target) and _is_same(target, source)):
+        exist = os.path.exists(target) and os.path.exists(source)
+        if target == source or (exist and os.path.samefile(target, source)):
             raise TableError(
                 f"{shown} is being read, so it is not overwritten. Choose another name."
             )
@@ -246,10 +245,6 @@ def _is_read_with(target: str, folder: str) -> bool:
     parent = os.path.dirname(target)
     deep = SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
     return parent == folder or (deep and Path(folder) in Path(target).parents)
-
-
-def _is_same(target: str, source: str) -> bool:
-    return os.path.exists(source) and os.path.samefile(target, source)
 
 
 class _JsonLines:
