@@ -39,7 +39,6 @@ from boreod.selection import (
     Selection,
     Selector,
     budgets_over,
-    check_costs,
     check_purchase,
     is_fresh,
     needs_clock,
@@ -413,8 +412,13 @@ class BORE(ClassifierMixin, BaseEstimator):
             As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
             again, for the model that is returned.
         """
-        fast = self._within(budget, costs, selection, fill)
-        fast.threshold_ = fast.choose_threshold(self._known_selector.training.options.threshold)
+        selector, fast = self._known_selector, copy.copy(self)
+        self._ask(fast, budget, costs, selection, fill)
+        with plain_interrupts():
+            if is_fresh(costs):
+                fast._selector = selector.timed(self.fitted_)
+            fast._narrow()
+        fast.threshold_ = fast.choose_threshold(selector.training.options.threshold)
         return fast
 
     def budget_curve(
@@ -434,16 +438,16 @@ class BORE(ClassifierMixin, BaseEstimator):
         costs, selection, fill
             As the parameters of the same names; None keeps this model's.
         """
-        model = copy.copy(self)
+        selector, asked = self._known_selector, copy.copy(self).set_params(budget=None)
+        self._ask(asked, None, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
-            model.measure_costs()
-            costs = SHARED
+            selector = selector.timed(self.fitted_)
         if budgets is None:
-            prices = self.costs if costs is None else costs
-            check_costs(prices)
-            budgets = budgets_over(model._known_selector.price(prices, self._unit, self.fitted_))
-        models = (model._within(b, costs, selection, fill) for b in read_budgets(budgets))
-        return trace_budgets((fast.selection_, fast.oob_) for fast in models if fast.selection_)
+            budgets = budgets_over(selector.prices.read(asked.costs, self._unit, self.fitted_))
+        how = asked.costs, asked.selection, asked.fill, self._threads
+        with plain_interrupts():
+            bought = [selector.buy(self.fitted_, b, *how) for b in read_budgets(budgets)]
+        return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
@@ -451,10 +455,10 @@ class BORE(ClassifierMixin, BaseEstimator):
         Budgets in time that are asked of this model from now on use them, and so do later fits to
         tables of this shape.
         """
-        self._selector = self._known_selector.timed(self.fitted_, fresh=True)
+        self._selector = self._known_selector.timed(self.fitted_)
         if self._costs is not None and self._costs.unit == SECONDS:
-            self._costs = self._selector.prices.read(self.costs)
-        return self._selector.prices.read(SHARED)
+            self._costs = self._selector.prices.read(self.costs, SECONDS, self.fitted_)
+        return self._selector.prices.read(SHARED, SECONDS, self.fitted_)
 
     @property
     def oob_proba_(self) -> NDArray:
@@ -473,7 +477,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         """Prices of all columns, taken at first use; None in files written without them."""
         check_is_fitted(self)
         if self._costs is None and self._selector is not None:
-            self._costs = self._selector.price(self.costs, self._unit, self.fitted_)
+            self._costs = self._selector.prices.read(self.costs, self._unit, self.fitted_)
         return self._costs
 
     @property
@@ -533,7 +537,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         if on_budget:
             self._narrow()
         elif not needs_clock(self.costs, SECONDS):
-            self._costs = self._selector.price(self.costs, SECONDS, self.fitted_)
+            self._costs = self._selector.prices.read(self.costs, SECONDS, self.fitted_)
         self.threshold_ = self.choose_threshold(self.threshold)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
@@ -545,17 +549,12 @@ class BORE(ClassifierMixin, BaseEstimator):
         self.penalty_ = None if head is None else head.penalty
         self.gradients_ = None if head is None else head.gradients
 
-    def _within(self, budget: Any, costs: Any, selection: Any, fill: Any) -> "BORE":
-        """Do the work of :meth:`within`, but choose no threshold."""
-        selector, fast = self._known_selector, copy.copy(self)
-        chosen = {"costs": costs, "selection": selection, "fill": fill}
-        fast.set_params(budget=budget, **{k: v for k, v in chosen.items() if v is not None})
-        check_parameters(fast)
-        with plain_interrupts():
-            if is_fresh(costs):
-                fast._selector = selector.timed(self.fitted_, fresh=True)
-            fast._narrow()
-        return fast
+    @staticmethod
+    def _ask(model: "BORE", budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+        """Set parameters of a purchase; None keeps what there is."""
+        given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
+        model.set_params(**{name: value for name, value in given.items() if value is not None})
+        check_parameters(model)
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
@@ -585,8 +584,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return current_engine(self.n_jobs, self.verbose)
 
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
-        check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False)
+        rows = self._read(X, "predict")
         return self.fitted_.log_odds(rows, self._engine, corrected)
 
     def _read(self, X: ArrayLike, method: str) -> NDArray:

@@ -11,7 +11,6 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import (
     SHARED,
     budgets_over,
-    check_costs,
     check_purchase,
     is_fresh,
     needs_clock,
@@ -26,7 +25,6 @@ __all__ = [
     "Selection",
     "Selector",
     "budgets_over",
-    "check_costs",
     "check_purchase",
     "is_fresh",
     "needs_clock",

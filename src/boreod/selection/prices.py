@@ -22,18 +22,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from boreod.representation.columns import FittedColumns
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import LogisticHead, combine
+from boreod.ensemble.logistic import add_up
+from boreod.ensemble.training import Training
 from boreod.selection.budgets import read_budget, round_up, write_budget
 from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs
 from boreod.selection.measured import (
     Facts,
-    Work,
     facts_of_prices,
     measured_costs,
     remembered_costs,
 )
-from boreod.validation import check_choice
+from boreod.validation import check_choice, check_values
 
 SHARED, FRESH = "measured:shared", "fresh"
 MEASURED = (SHARED, "measured:additive", FRESH)
@@ -89,45 +92,79 @@ class PriceLists:
 
     Attributes
     ----------
-    fitted
-        All columns.
-    n_rows
-        Number of training rows.
+    training
+        All columns, and the bags that read them.
     sample
-        Some of them, to measure with.
+        Some rows, scaled, to measure with.
     neighbors
         How they are searched, as it was asked for.
     measured
         Seconds per row, once they have been taken.
     """
 
-    fitted: FittedColumns
-    n_rows: int
+    training: Training
     sample: NDArray
     neighbors: Any = "auto"
     measured: Costs | None = None
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
-    def timed(self, per_row: Work, per_column: Work, work: Facts, *, fresh: bool) -> "PriceLists":
+    def timed(self, fitted: Fitted, *, fresh: bool) -> "PriceLists":
         """Return the same with times of all columns on this machine.
 
-        They are those of an earlier fit that did the same ``work``, unless they are to be fresh.
+        They are those of an earlier fit that did the same work, unless they are to be fresh.
+
+        Parameters
+        ----------
+        fitted
+            Whose predictions are timed.
+        fresh
+            Measure in any case.
         """
-        shape = (self.n_rows, self.sample.shape[1])
-        facts = facts_of_prices(self.fitted, shape, {"neighbors": self.neighbors, **work})
+        training, head = self.training, fitted.head
+        bags, logistic = training.bags.rows, isinstance(head, LogisticHead)
+
+        def per_row(rows: NDArray) -> NDArray:
+            check_values(None, rows)
+            fitted.scale_input(rows)
+            if logistic:
+                odds = np.zeros((len(rows), len(bags)))
+            else:  # a classifier may read any column, so all its work is counted here
+                odds = head.log_odds(np.full((len(rows), len(fitted.base)), 0.5))
+            return expit(fitted.correction.apply(combine(odds, fitted.aggregation)))
+
+        def per_column(table: NDArray) -> NDArray:
+            scaled = training.scaler.transform(table)
+            if not logistic:
+                return scaled
+            return add_up(scaled, np.ones((scaled.shape[1], len(bags))), np.zeros(len(bags)))
+
+        work: Facts = {
+            "neighbors": self.neighbors,
+            "bags": len(bags),
+            "aggregation": fitted.aggregation,
+            "scaling": type(training.scaler).__name__,
+            "input_scaling": fitted.input_scaler is not None,
+        }
+        if not logistic:
+            work["estimator"] = training.options.estimator
+            work["size"] = [bags.shape[1], len(fitted.base)]
+        facts = facts_of_prices(training.columns, self._shape, work)
         times = remembered_costs(
             facts,
-            self.fitted.names,
-            lambda: measured_costs(self.fitted, self.sample, per_row, per_column),
+            training.columns.names,
+            lambda: measured_costs(training.columns, self.sample, per_row, per_column),
             fresh=fresh,
         )
-        return PriceLists(self.fitted, self.n_rows, self.sample, self.neighbors, times)
+        return PriceLists(training, self.sample, self.neighbors, times)
 
-    def read(self, costs: Any, unit: str = SECONDS) -> Costs:
-        """Return the costs that a spelling stands for; None depends on the unit of a budget.
+    def read(self, costs: Any, unit: str, fitted: Fitted) -> Costs:
+        """Return the costs that a spelling stands for, by the clock if they are times.
 
-        The same spelling gives the same costs again, without another warning.
+        None depends on the unit of a budget. The same spelling gives the same costs again, without
+        another warning.
         """
+        if needs_clock(costs, unit) and self.measured is None:
+            self.measured = self.timed(fitted, fresh=is_fresh(costs)).measured
         if costs is None:
             costs = SHARED if unit == SECONDS else "complexity:additive"
         elif is_fresh(costs):
@@ -140,14 +177,19 @@ class PriceLists:
         return prices
 
     def _read(self, costs: Any) -> Costs:
+        columns = self.training.columns
         if not isinstance(costs, str):
-            return declared_costs(costs, self.fitted)
+            return declared_costs(costs, columns)
         if costs in COMPLEXITY:
-            prices = complexity_costs(self.fitted, self.n_rows, self.sample.shape[1])
+            prices = complexity_costs(columns, *self._shape)
         else:
             assert self.measured is not None
             prices = self.measured
         return prices if costs.endswith(":shared") else prices.additive()
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.training.table), self.sample.shape[1]
 
 
 def needs_clock(costs: Any, unit: str) -> bool:

@@ -14,21 +14,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import LogisticHead, combine
-from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.measured import sample_rows
-from boreod.selection.prices import PriceLists, check_units, is_fresh, needs_clock
+from boreod.selection.prices import PriceLists, check_units
 from boreod.selection.stability import Paths, stable_set
-from boreod.validation import OUTLIER, check_values
+from boreod.validation import OUTLIER
 
 MAX_PATHS = 32  # sets of offered columns whose paths are kept
 
@@ -60,56 +57,11 @@ class Selector:
         sample = sample_rows(rows)
         if training.input_scaler is not None:
             sample = training.input_scaler.transform(sample)
-        return cls(training, PriceLists(training.columns, len(rows), sample, neighbors), penalty)
+        return cls(training, PriceLists(training, sample, neighbors), penalty)
 
-    def timed(self, fitted: Fitted, *, fresh: bool) -> "Selector":
-        """Return the same with prices of all columns by the clock.
-
-        Remembered prices will do unless they are to be fresh.
-
-        Parameters
-        ----------
-        fitted
-            Whose predictions are timed.
-        fresh
-            Measure in any case.
-        """
-        training, head = self.training, fitted.head
-        bags, logistic = training.bags.rows, isinstance(head, LogisticHead)
-
-        def per_row(rows: NDArray) -> NDArray:
-            check_values(None, rows)
-            fitted.scale_input(rows)
-            if logistic:
-                odds = np.zeros((len(rows), len(bags)))
-            else:  # a classifier may read any column, so all its work is counted here
-                odds = head.log_odds(np.full((len(rows), len(fitted.base)), 0.5))
-            return expit(fitted.correction.apply(combine(odds, fitted.aggregation)))
-
-        def per_column(table: NDArray) -> NDArray:
-            scaled = training.scaler.transform(table)
-            if not logistic:
-                return scaled
-            return add_up(scaled, np.ones((scaled.shape[1], len(bags))), np.zeros(len(bags)))
-
-        work = {
-            "bags": len(bags),
-            "aggregation": fitted.aggregation,
-            "scaling": type(training.scaler).__name__,
-            "input_scaling": fitted.input_scaler is not None,
-        }
-        if not logistic:
-            work |= {"estimator": training.options.estimator}
-            work |= {"size": [bags.shape[1], len(fitted.base)]}
-        prices = self.prices.timed(per_row, per_column, work, fresh=fresh)
-        return replace(self, prices=prices, known=[])
-
-    def price(self, costs: Any, unit: str, fitted: Fitted) -> Costs:
-        """Return the prices that a spelling stands for, by the clock if they are times."""
-        if needs_clock(costs, unit) and self.prices.measured is None:
-            self.prices = self.timed(fitted, fresh=is_fresh(costs)).prices
-            self.known = []
-        return self.prices.read(costs, unit)
+    def timed(self, fitted: Fitted) -> "Selector":
+        """Return the same with fresh prices by the clock."""
+        return replace(self, prices=self.prices.timed(fitted, fresh=True))
 
     def buy(
         self, fitted: Fitted, budget: Any, costs: Any, method: str, fill: bool, engine: Engine
@@ -125,8 +77,10 @@ class Selector:
         engine
             Runs the bags.
         """
-        self.price(costs, read_budget(budget)[1], fitted)
-        choice = self.choose(budget, costs, method, fill, engine)
+        amount, unit = read_budget(budget)
+        check_units(unit, costs)
+        prices = self.prices.read(costs, unit, fitted)
+        choice = self._choose(amount, prices, method, fill, engine)
         learned = self.training.learn(choice.columns, engine)
         if fill and method != "random":
             alone = self._better_alone(choice, learned[1])
@@ -134,26 +88,24 @@ class Selector:
                 choice, learned = alone, self.training.learn(alone.columns, engine)
         return choice, *learned
 
-    def choose(
-        self, budget: Any, prices: Any, method: str, fill: bool, engine: Engine
+    def _choose(
+        self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
     ) -> Selection:
-        """Return the columns that a budget buys."""
-        amount, unit = read_budget(budget)
-        check_units(unit, prices)
-        costs = self.prices.read(prices, unit)
-        _check_affordable(amount, costs)
-        if costs.total() <= amount:
-            return _selection(costs.names, {}, costs, amount)
+        _check_affordable(budget, costs)
+        if costs.total() <= budget:
+            return _selection(costs.names, {}, costs, budget)
         # What could never be bought would only stand in the way of what comes after it.
-        affordable = _affordable(costs, amount)
+        affordable = [
+            name for name, price in zip(costs.names, costs.alone, strict=True) if price <= budget
+        ]
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
-        order, frequencies = self._rank(amount, offered, method, engine)
-        chosen = [offered.names[place] for place in stable_set(order, offered, amount, fill)]
+        order, frequencies = self._rank(budget, offered, method, engine)
+        chosen = [offered.names[place] for place in stable_set(order, offered, budget, fill)]
         if not chosen and method == "random":
             chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
         elif not chosen:
-            chosen = [self._best_single(costs, amount)]
-        return _selection(chosen, frequencies, costs, amount)
+            chosen = [self._best_single(costs, budget)]
+        return _selection(chosen, frequencies, costs, budget)
 
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection | None:
         """Return a single affordable column if it is clearly better than a choice.
@@ -211,12 +163,6 @@ class Selector:
     @cached_property
     def _singles(self) -> "Singles":
         return Singles(self.training)
-
-
-def _affordable(costs: Costs, budget: float) -> list[str]:
-    """Return the columns that a budget can buy alone."""
-    names = costs.names
-    return [names[place] for place in np.flatnonzero(costs.alone <= budget)]
 
 
 def _selection(
