@@ -55,7 +55,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
         Width and height of a panel in inches.
     """
     try:
-        from matplotlib import pyplot as plt
+        import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
             "Pictures need matplotlib, which is not installed: pip install boreod[report]"
