@@ -29,6 +29,7 @@ def measure(name: str) -> None:
     """Fit, score all rows, and print what it took."""
     from boreod import BORE
     from boreod.metrics import auc
+    from boreod.neighbors import distinct_rows
 
     compile_everything()
     rows, labels = load(name)
@@ -41,8 +42,9 @@ def measure(name: str) -> None:
     judged = known == -1
     quality = 100 * auc(labels[judged] == 1, scores[judged])
     graph = model.fitted_.columns.views[0].scored.graph
+    n_distinct = len(distinct_rows(graph.reference)[0])
     print(
-        f"{name}: {len(rows)} rows, {graph.n_distinct} distinct, search {graph.backend.name}; fit "
+        f"{name}: {len(rows)} rows, {n_distinct} distinct, search {graph.backend.name}; fit "
         f"{fitted - started:.0f} s, scoring {scored - fitted:.0f} s, AUC {quality:.2f}"
     )
     report(f"{name}: peak memory in GB", peak_memory(), "below 6", peak_memory() < 6)
@@ -50,7 +52,7 @@ def measure(name: str) -> None:
 
 def compare_searches() -> None:
     """Search http with its copies, and with as many distinct rows in the same places."""
-    from boreod.neighbors import NeighborGraph
+    from boreod.neighbors import TrainingGraph
     from boreod.parallel import Threads
 
     rows, _ = load("http")
@@ -59,7 +61,7 @@ def compare_searches() -> None:
     seconds = []
     for table in (rows[:5000], moved, rows):
         started = time.perf_counter()
-        NeighborGraph(table, (100,), 0, "euclidean", "auto", Threads(-1))
+        TrainingGraph.build(table, (100,), 0, "euclidean", "auto", Threads(-1))
         seconds.append(time.perf_counter() - started)
     print(f"neighbor search of http: distinct rows {seconds[1]:.1f} s, copies {seconds[2]:.1f} s")
     ratio = seconds[2] / seconds[1]

@@ -1,11 +1,13 @@
 """Cells hold every row once, inside its box; brute force over them survives masses of ties."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from boreod.neighbors.brute import BruteForce
-from boreod.neighbors.cells import Cells
+from boreod.neighbors.cells import cut_into_cells
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.neighbors.rough import TILE
 from boreod.neighbors.tree import KDTree
@@ -22,15 +24,15 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_cells_hold_every_row_in_its_box(name):
     points = TABLES[name]
-    cells = Cells.of(points, TILE)
-    assert_array_equal(np.sort(cells.order), np.arange(len(points)))
-    assert cells.cuts[0] == 0
-    assert cells.cuts[-1] == len(points)
-    for number, (start, stop) in enumerate(zip(cells.cuts[:-1], cells.cuts[1:], strict=True)):
+    order, cuts, low, high = cut_into_cells(points, TILE)
+    assert_array_equal(np.sort(order), np.arange(len(points)))
+    assert cuts[0] == 0
+    assert cuts[-1] == len(points)
+    for number, (start, stop) in enumerate(pairwise(cuts)):
         assert 0 < stop - start <= TILE
-        inside = points[cells.order[start:stop]]
-        assert_array_equal(inside.min(axis=0), cells.low[:, number])
-        assert_array_equal(inside.max(axis=0), cells.high[:, number])
+        inside = points[order[start:stop]]
+        assert_array_equal(inside.min(axis=0), low[:, number])
+        assert_array_equal(inside.max(axis=0), high[:, number])
 
 
 @pytest.mark.parametrize("metric", METRICS)

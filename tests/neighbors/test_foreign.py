@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from boreod import OutlierRepresentation
-from boreod.neighbors import ForeignNeighbors, NeighborGraph, Recall, RecallError, make_backend
+from boreod.neighbors import ForeignNeighbors, Recall, RecallError, TrainingGraph, make_backend
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.foreign import measure_recall, most_isolated
 from boreod.neighbors.metrics import METRICS, embed
@@ -60,13 +60,17 @@ class Careless(BaseEstimator):
 class Wrong(BaseEstimator):
     """Any rows."""
 
+    def __init__(self, n_neighbors=5):
+        self.n_neighbors = n_neighbors
+
     def fit(self, X):
         self.n_ = len(X)
         return self
 
-    def kneighbors(self, X, n_neighbors):
-        some = np.random.default_rng(0).integers(0, self.n_, (len(X), n_neighbors))
-        return np.zeros(some.shape), some
+    def transform(self, X):
+        some = np.random.default_rng(0).integers(0, self.n_, len(X) * self.n_neighbors)
+        offsets = np.arange(0, len(some) + 1, self.n_neighbors)
+        return csr_matrix((np.zeros(len(some)), some, offsets), (len(X), self.n_))
 
 
 def assert_same_as_brute_force(backend, rows, k):
@@ -76,10 +80,9 @@ def assert_same_as_brute_force(backend, rows, k):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("kind", [KNeighborsTransformer, NearestNeighbors])
-def test_exact_candidates_give_exact_neighbors(points, kind, metric):
+def test_exact_candidates_give_exact_neighbors(points, metric):
     """Including ties: the rows are on a grid."""
-    search = kind(metric="manhattan" if metric == "manhattan" else "euclidean")
+    search = KNeighborsTransformer(metric="manhattan" if metric == "manhattan" else "euclidean")
     grid = embed(np.round(points * 2), METRICS[metric])
     backend = make_backend(search, grid, METRICS[metric], K)
     assert backend.name == "foreign"
@@ -90,22 +93,11 @@ def test_exact_candidates_give_exact_neighbors(points, kind, metric):
     assert_same_as_brute_force(backend, scattered, K)
 
 
-def test_transform_without_kneighbors(points):
-    class OnlyTransform(BaseEstimator):
-        def __init__(self, n_neighbors=5):
-            self.n_neighbors = n_neighbors
-
-        def fit(self, X):
-            self.inner_ = KNeighborsTransformer(n_neighbors=self.n_neighbors).fit(X)
-            return self
-
-        def transform(self, X):
-            return self.inner_.transform(X)
-
-    search = OnlyTransform()
-    assert_same_as_brute_force(make_backend(search, points, 0, K), points, K)
-    assert search.n_neighbors == 5  # the user's own object is as it was
-    assert not hasattr(search, "inner_")
+def test_the_object_itself_stays_as_it_was(points):
+    search = Wrong()
+    make_backend(search, points, 0, K)
+    assert search.n_neighbors == 5
+    assert not hasattr(search, "n_")
 
 
 def test_too_few_neighbors_are_completed_exactly(points):
@@ -134,33 +126,28 @@ def test_short_lists_begin_long_ones(points):
 def test_wrong_search_is_refused_with_its_figures(points):
     settings = (points, (5, K), K, "euclidean")
     with pytest.raises(RecallError, match=r"Wrong\(\) found 0\.\d+ of ") as said:
-        NeighborGraph(*settings, Wrong(), Threads(1))
-    for part in (
-        "both must be at least 0.99.",
-        f"the {K} nearest",
-        "most isolated",
-        "min_recall",
-        "'auto'",
-    ):
+        TrainingGraph.build(*settings, Wrong(), Threads(1))
+    for part in ("both must be at least 0.99.", f"the {K} nearest", "min_recall", "'auto'"):
         assert part in str(said.value)
-    recall = NeighborGraph(*settings, ForeignNeighbors(Wrong(), 0.05), Threads(1)).recall
+    accepted = TrainingGraph.build(*settings, ForeignNeighbors(Wrong(), 0.05), Threads(1))
+    recall = accepted.graph.recall
     assert 0.05 <= recall.random < 0.5
 
 
 def test_recall_is_told_and_kept(points, capsys):
-    search = NearestNeighbors()
+    search = KNeighborsTransformer()
     views = ("full", "sample:300")
     model = OutlierRepresentation(["knn"], [5], views=views, neighbors=search).fit(points)
     assert model.recall_ == {"": Recall(1.0, 1.0, 10)}  # samples are searched exactly
     assert capsys.readouterr().err == (
-        "NearestNeighbors() found 1.0000 of the 10 nearest neighbors of random rows and 1.0000 of "
-        "those of the most isolated rows.\n"
+        "KNeighborsTransformer() found 1.0000 of the 10 nearest neighbors of random rows and "
+        "1.0000 of those of the most isolated rows.\n"
     )
     assert OutlierRepresentation(["knn"], [5]).fit(points).recall_ == {}
 
 
 def test_training_rows_come_back_as_they_were(points):
-    for search in (NearestNeighbors(), ForeignNeighbors(Wrong(), 0.05)):
+    for search in (KNeighborsTransformer(), ForeignNeighbors(Wrong(), 0.05)):
         model = OutlierRepresentation(["knn", "lof", "odin"], [5], neighbors=search)
         assert_array_equal(model.fit_transform(points), model.transform(points))
 
@@ -174,13 +161,13 @@ def test_reverse_neighbors_are_exact(points):
 
 
 def test_threads_wait_for_a_search_that_may_not_bear_them(points):
-    class Alone(NearestNeighbors):
+    class Alone(KNeighborsTransformer):
         busy = False
 
-        def kneighbors(self, X, n_neighbors):
+        def transform(self, X):
             assert not self.busy
             self.busy = True
-            found = super().kneighbors(X, n_neighbors)
+            found = super().transform(X)
             self.busy = False
             return found
 
@@ -199,26 +186,22 @@ def test_survives_pickling(points):
 def test_settings_that_cannot_be():
     with pytest.raises(ValueError, match="`min_recall` must be a number from 0 to 1; got 'high'"):
         ForeignNeighbors(Wrong(), min_recall="high")
-    with pytest.raises(ValueError, match=r"must have `fit` and `kneighbors`.*got 3"):
+    with pytest.raises(ValueError, match=r"must have `fit`, `transform`.*got 3"):
         ForeignNeighbors(3)
 
 
-def test_dense_graph_is_refused(points):
-    class Dense(Careless):
+def test_what_is_no_graph_is_refused(points):
+    class Dense(Wrong):
         def transform(self, X):
             return np.ones((len(X), self.n_neighbors))
 
-    with pytest.raises(ValueError, match=r"must return a sparse graph.*got ndarray"):
-        make_backend(Dense(), points[:40], 0, 3)
+    class Short(Wrong):
+        def transform(self, X):
+            return super().transform(X)[:3]
 
-
-def test_lists_of_another_shape_are_refused(points):
-    class Flat(Wrong):
-        def kneighbors(self, X, n_neighbors):
-            return None, np.zeros(len(X))
-
-    with pytest.raises(ValueError, match=r"row numbers for each of 5 rows; got .* shape \(5,\)"):
-        make_backend(Flat(), points[:5], 0, 3)
+    for search, got in ((Dense(), r"ndarray of shape \(40, 21\)"), (Short(), r"\(3, 40\)")):
+        with pytest.raises(ValueError, match=rf"a sparse graph.* each of 40 rows.*got.*{got}"):
+            make_backend(search, points[:40], 0, 3)
 
 
 class Forgetful(BruteForce):

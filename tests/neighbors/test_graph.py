@@ -5,25 +5,25 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from boreod.neighbors import KnownRows, NeighborGraph
+from boreod.neighbors import KnownRows, TrainingGraph
 from boreod.parallel import Threads
 
 
 def graph_of(points, k, reverse_k=0, backend="brute", threads=1):
     ks = tuple(sorted({1, k, *([reverse_k] if reverse_k else [])}))
-    return NeighborGraph(points, ks, reverse_k, "euclidean", backend, Threads(threads))
+    return TrainingGraph.build(points, ks, reverse_k, "euclidean", backend, Threads(threads))
 
 
 def test_no_row_is_its_own_neighbor(grid):
     graph = graph_of(grid, 20)
-    distances, indices = graph.lists
+    distances, indices = graph.distances, graph.indices
     assert not (indices == np.arange(len(grid))[:, None]).any()
     assert (np.diff(distances, axis=1) >= 0).all()
     assert [len(set(row)) for row in indices.tolist()] == [20] * len(grid)
 
 
 def test_as_many_neighbors_as_there_are(rows):
-    _, indices = graph_of(rows, len(rows) - 1).lists
+    indices = graph_of(rows, len(rows) - 1).indices
     assert_array_equal(np.sort(indices[5]), np.delete(np.arange(len(rows)), 5))
 
 
@@ -34,14 +34,14 @@ def test_reverse_neighbors_of_training_rows(table, backend, request):
     points = request.getfixturevalue(table)
     k = 7
     graph = graph_of(points, 12, k, backend)
-    block = graph.training_block(slice(0, graph.n_distinct))
+    block = graph.block(slice(0, graph.n_distinct))
     reverse = block.reverse
     assert_array_equal(
         points[block.own],
         np.unique(points, axis=0)[np.argsort(np.unique(points, axis=0, return_index=True)[1])],
     )
     distances = cdist(points, points)
-    radii = graph.lists[0][:, k - 1]
+    radii = graph.distances[:, k - 1]
     expected = distances <= radii
     np.fill_diagonal(expected, False)
     expected = expected[block.own]
@@ -52,12 +52,12 @@ def test_reverse_neighbors_of_training_rows(table, backend, request):
 def test_copies_share_one_search(grid):
     """Lists of copies are those of an ordinary search, each without the row itself."""
     points = np.vstack([grid, np.repeat(grid[:3], 30, axis=0)])
-    distances, indices = graph_of(points, 15).lists
+    graph = graph_of(points, 15)
     expected = cdist(points, points)
     np.fill_diagonal(expected, np.inf)
     order = np.argsort(expected, axis=1, kind="stable")[:, :15]
-    assert_array_equal(indices, order)
-    assert_array_equal(distances, np.take_along_axis(expected, order, axis=1))
+    assert_array_equal(graph.indices, order)
+    assert_array_equal(graph.distances, np.take_along_axis(expected, order, axis=1))
 
 
 def test_blocks_and_threads_change_nothing(rows, monkeypatch):
@@ -66,10 +66,10 @@ def test_blocks_and_threads_change_nothing(rows, monkeypatch):
     before = graph_of(rows, 20, 20)
     monkeypatch.setattr(module, "SEARCH_ROWS", 7)
     after = graph_of(rows, 20, 20, threads=3)
-    for mine, theirs in zip(before.lists, after.lists, strict=True):
-        assert_array_equal(mine, theirs)
+    assert_array_equal(after.distances, before.distances)
+    assert_array_equal(after.indices, before.indices)
     everyone = slice(0, len(rows))
-    mine, theirs = (g.training_block(everyone).reverse for g in (before, after))
+    mine, theirs = (g.block(everyone).reverse for g in (before, after))
     assert_array_equal(mine.offsets, theirs.offsets)
     assert_array_equal(mine.indices, theirs.indices)
     assert_array_equal(mine.distances, theirs.distances)

@@ -27,9 +27,9 @@ def watched(monkeypatch):
         seen["ours"].add(threading.active_count())
         return solve(*args)
 
-    def watch_search(*args):
+    def watch_search(*args, **options):
         seen["ours"].add(threading.active_count())
-        return search(*args)
+        return search(*args, **options)
 
     monkeypatch.setattr(boreod.ensemble.heads, "fit_standardized", watch_bag)
     monkeypatch.setattr(boreod.neighbors.graph, "_search", watch_search)

@@ -70,7 +70,7 @@ def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkey
     def refuse(*_):
         raise AssertionError("a search")
 
-    monkeypatch.setattr(NeighborGraph, "__init__", refuse)
+    monkeypatch.setattr(NeighborGraph, "build", refuse)
     before = model.predict_proba(data[0])
     fast = model.within(25, costs=prices(model))
     raw = model.within(4, costs=prices(model))

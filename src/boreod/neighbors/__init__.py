@@ -3,7 +3,7 @@
 from boreod.neighbors.backends import BACKENDS, check_backend, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.foreign import ForeignNeighbors, Recall, RecallError
-from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, blocks
+from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, TrainingGraph, blocks
 from boreod.neighbors.known_rows import KnownRows, distinct_rows
 from boreod.neighbors.metrics import METRICS
 
@@ -19,6 +19,7 @@ __all__ = [
     "Recall",
     "RecallError",
     "Reverse",
+    "TrainingGraph",
     "blocks",
     "check_backend",
     "distinct_rows",

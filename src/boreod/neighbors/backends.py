@@ -1,11 +1,15 @@
 """Search back ends, and the choice between the two exact ones.
 
-These agree to the last bit, so the choice changes nothing but the time. The number of columns alone
-does not tell which is faster; timing both on some rows does.
+A back end has two methods. ``nearest(rows, k)`` returns distances and indices of the k nearest
+reference rows by (distance, index); ``nearest_and_reverse(rows, k, radii)`` also returns offsets,
+indices and distances of the reference rows that have a row within their radius.
+
+The exact ones agree to the last bit, so the choice changes nothing but the time. The number of
+columns alone does not tell which is faster; timing both on some rows does.
 """
 
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +26,8 @@ ALWAYS_BRUTE_BELOW = 2000  # rows; a tree cannot win back the time of the compar
 ALWAYS_BRUTE_ABOVE = 40  # columns; boxes hardly ever exclude each other there
 
 
-class Backend(Protocol):
-    """What the neighbor graph needs of a search."""
-
-    name: str
-
-    def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        """Return distances and indices of the ``k`` nearest, by (distance, index)."""
-
-    def nearest_and_reverse(
-        self, rows: NDArray, k: int, radii: NDArray
-    ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the nearest, and (offsets, indices, distances) of the reverse neighbors."""
-
-
-BACKENDS: dict[str, Any] = {"brute": BruteForce, "tree": KDTree}
+Backend = BruteForce | KDTree | ForeignSearch
+BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
 
 
 def check_backend(wanted: object) -> None:
@@ -78,8 +69,7 @@ def make_backend(wanted: Any, points: NDArray, metric: int, k: int) -> Backend:
     if isinstance(wanted, str):
         if wanted == "auto":
             return choose_backend(points, metric, k)
-        backend: Backend = BACKENDS[wanted](points, metric)
-        return backend
+        return BACKENDS[wanted](points, metric)
     foreign = wanted if isinstance(wanted, ForeignNeighbors) else ForeignNeighbors(wanted)
     return ForeignSearch(points, metric, foreign, k)
 
@@ -87,13 +77,13 @@ def make_backend(wanted: Any, points: NDArray, metric: int, k: int) -> Backend:
 def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
     """Return brute force or the tree, whichever was faster on rows spread over the table."""
     n, d = points.shape
-    brute: Backend = BruteForce(points, metric)
+    brute = BruteForce(points, metric)
     if n < ALWAYS_BRUTE_BELOW or d > ALWAYS_BRUTE_ABOVE:
         return brute
-    tree: Backend = KDTree(points, metric)
+    tree = KDTree(points, metric)
     size = TIMED_ROWS if n < LARGE_TABLE else TIMED_ROWS_LARGE
     rows = np.ascontiguousarray(points[:: max(1, n // size)][:size])
-    return min((brute, tree), key=lambda backend: _seconds(backend, rows, k))
+    return brute if _seconds(brute, rows, k) <= _seconds(tree, rows, k) else tree
 
 
 def _seconds(backend: Backend, rows: NDArray, k: int) -> float:

@@ -1,7 +1,8 @@
 """A block of rows and what surrounds them: all that a score may look at.
 
 A block of training rows and a block of new rows look the same to a score; that is why one function
-serves both.
+serves both. The geometry of a neighborhood, what lies between the neighbors of a row, is computed
+once a block and shared by COF, LDOF and FastABOD.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,8 @@ from functools import cached_property
 
 from numpy.typing import NDArray
 
-from boreod.neighbors.geometry import directions, distances_among
+from boreod.compiled import compiled, unset
+from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
 
@@ -99,9 +101,48 @@ class Block:
     def distances_among(self, k: int) -> NDArray:
         """Return the distances among the first ``k`` neighbors, or among more of them."""
         if self._among is None or self._among.shape[1] < k:
-            self._among = distances_among(self.reference, self.indices, k, self.metric)
+            self._among = _distances_among(self.reference, self.indices, k, self.metric)
         return self._among
 
     def directions(self, k: int) -> NDArray:
         """Return the differences between the first ``k`` neighbors and the row."""
-        return directions(self.points, self.reference, self.indices, k)
+        return _directions(self.points, self.reference, self.indices, k)
+
+
+@compiled
+def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
+    """Return the (rows, k, k) distances among the first ``k`` neighbors of every row.
+
+    Inner loops run over neighbors, not over columns: that keeps the order of additions and still
+    fills vector registers.
+    """
+    m, d = indices.shape[0], reference.shape[1]
+    result = unset((m, k, k))
+    columns = unset((d, k))
+    for row in range(m):
+        for place in range(k):
+            neighbor = reference[indices[row, place]]
+            for column in range(d):
+                columns[column, place] = neighbor[column]
+        for first in range(k):
+            line = result[row, first]
+            distances_to_tile(columns, 0, first, reference[indices[row, first]], metric, line)
+            for second in range(first):
+                line[second] = finish(line[second], metric)
+            line[first] = 0.0
+            for second in range(first):
+                result[row, second, first] = line[second]
+    return result
+
+
+@compiled
+def _directions(points: NDArray, reference: NDArray, indices: NDArray, k: int) -> NDArray:
+    """Return the (rows, columns, k) differences between the first ``k`` neighbors and the row."""
+    m, d = points.shape
+    result = unset((m, d, k))
+    for row in range(m):
+        for place in range(k):
+            neighbor = indices[row, place]
+            for column in range(d):
+                result[row, column, place] = reference[neighbor, column] - points[row, column]
+    return result

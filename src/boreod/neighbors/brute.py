@@ -1,7 +1,7 @@
 """Exact search by brute force: a float32 pass over the table, then float64 for the few that matter.
 
 The first pass gives candidates and tells up to which distance they are complete. True distances of
-the candidates then show that the k nearest lie below that; where ties left no room to note all
+the candidates then show that the k nearest lie below that; where ties left no space to note all
 candidates, the cells of the table that are near enough are searched again in float64.
 """
 
@@ -9,10 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
-from boreod.neighbors.metrics import distances_to_tile, finish, length, reduced_distance
-from boreod.neighbors.ordering import bring_first, comes_before, group_by_row, last_of, sort_pairs
-from boreod.neighbors.rough import RoughTable, box_lengths
+from boreod.neighbors.cells import Cells, box_lengths, cut_into_cells
+from boreod.neighbors.metrics import (
+    COSINE,
+    bring_first,
+    comes_before,
+    distances_to_tile,
+    finish,
+    group_by_row,
+    last_of,
+    length,
+    reduced_distance,
+    sort_pairs,
+)
+from boreod.neighbors.rough import TILE, find_candidates
 
+CENTER_ROWS = 1024  # rows that give the center of the table
+MIN_EXTENT = 1e-140  # of a table
 NO_RADII = np.empty(0)
 
 
@@ -30,17 +43,24 @@ class BruteForce:
     name = "brute"
 
     def __init__(self, points: NDArray, metric: int) -> None:
-        self.metric = metric
-        self.points = points
-        self.rough = RoughTable(points, metric)
-        cells = self.rough.cells
-        self.order = cells.order  # brings near rows together
-        self._cells = (cells.order, cells.cuts, cells.low, cells.high)
+        self.points, self.metric = points, metric
+        self._cells = cut_into_cells(points, TILE)
+        self.order = self._cells[0]  # brings near rows together
+        # Rows of a table are often sorted, so the sample is spread over all of it.
+        self._center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
+        sides = np.maximum(points.max(axis=0) - self._center, self._center - points.min(axis=0))
+        # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
+        # must not look large in float32.
+        self._scale = max(float(sides.max()), MIN_EXTENT)
+        self._columns = unset(points.T.shape, np.float32)
+        for column, center in enumerate(self._center):  # one at a time: a whole copy is large
+            self._columns[column] = (points[self.order, column] - center) / self._scale
+        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        found = self.rough.find_candidates(rows, k, NO_RADII)
-        return _nearest_of(self.points, *self._cells, rows, *found[:4], k, self.metric)
+        distances, indices, _, _ = self._search(rows, k, NO_RADII)
+        return distances, indices
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -49,21 +69,38 @@ class BruteForce:
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        found = self.rough.find_candidates(rows, k, radii)
-        distances, indices = _nearest_of(
-            self.points, *self._cells, rows, *found[:4], k, self.metric
-        )
-        reverse = _truly_covering(self.points, rows, *found[4:], radii, self.metric)
+        distances, indices, source, covering = self._search(rows, k, radii)
+        reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
         return distances, indices, reverse
+
+    def _search(
+        self, rows: NDArray, k: int, radii: NDArray
+    ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return the nearest, and pairs of which the one may lie within the other's radius."""
+        reach = self._reach  # other threads may bring other radii
+        if reach is None or reach[0] is not radii:  # the same for every block
+            lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
+            lengths = lengths[self.order] if len(radii) else radii
+            self._reach = reach = (radii, lengths, _largest_in(lengths, self._cells[1]))
+        table = (self._columns, self._cells, self._center, self._scale)
+        found = find_candidates(*table, rows, k, reach[1], reach[2], self.metric)
+        nearest = _nearest_of(self.points, self._cells, rows, *found[:4], k, self.metric)
+        return (*nearest, found[4], found[5])
+
+
+@compiled
+def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
+    """Return the largest radius in every cell, negative if there are none."""
+    result = np.full(cuts.shape[0] - 1, -1.0)
+    for cell in range(result.shape[0] if lengths.shape[0] > 0 else 0):
+        result[cell] = lengths[cuts[cell] : cuts[cell + 1]].max()
+    return result
 
 
 @compiled
 def _nearest_of(
     points: NDArray,
-    order: NDArray,
-    cuts: NDArray,
-    low: NDArray,
-    high: NDArray,
+    cells: Cells,
     rows: NDArray,
     candidates: NDArray,
     count: NDArray,
@@ -89,17 +126,7 @@ def _nearest_of(
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:
             size = _search_again(
-                points,
-                order,
-                cuts,
-                low,
-                high,
-                rows[row],
-                complete_to[row],
-                metric,
-                kept,
-                candidates[row],
-                k,
+                points, cells, rows[row], complete_to[row], metric, kept, candidates[row], k
             )
         bring_first(kept, candidates[row], k, size)
         sort_pairs(kept, candidates[row], k)
@@ -112,10 +139,7 @@ def _nearest_of(
 @compiled
 def _search_again(
     points: NDArray,
-    order: NDArray,
-    cuts: NDArray,
-    low: NDArray,
-    high: NDArray,
+    cells: Cells,
     row: NDArray,
     farthest: float,
     metric: int,
@@ -127,6 +151,7 @@ def _search_again(
 
     These lie within ``farthest``; a cell that is farther away is only met if there are fewer.
     """
+    order, cuts, low, high = cells
     count, limit, limit_index = 0, np.inf, 0
     bounds = unset(cuts.shape[0] - 1)
     box_lengths(low, high, row, metric, bounds)

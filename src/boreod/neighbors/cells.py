@@ -5,14 +5,13 @@ so the distance to a box never exceeds the computed distance to a row inside. Wh
 excluded for certain.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
-from boreod.neighbors.metrics import MANHATTAN
-from boreod.neighbors.ordering import bring_first
+from boreod.neighbors.metrics import MANHATTAN, bring_first
+
+Cells = tuple[NDArray, NDArray, NDArray, NDArray]  # order, cuts, low and high corners
 
 
 @compiled
@@ -76,12 +75,30 @@ def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
     return total
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Cells of at most so many rows, for one pass over all of them.
+@compiled
+def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDArray) -> None:
+    """Fill ``out`` with the lengths of the differences between a row and the boxes of all cells."""
+    for cell in range(out.shape[0]):
+        out[cell] = 0.0
+    for column in range(row.shape[0]):
+        lowest, highest, value = low[column], high[column], row[column]
+        if metric == MANHATTAN:
+            for cell in range(out.shape[0]):
+                out[cell] += max(lowest[cell] - value, value - highest[cell], 0.0)
+        else:
+            for cell in range(out.shape[0]):
+                difference = max(lowest[cell] - value, value - highest[cell], 0.0)
+                out[cell] += difference * difference
+    if metric != MANHATTAN:
+        for cell in range(out.shape[0]):
+            out[cell] = np.sqrt(out[cell])
 
-    Attributes
-    ----------
+
+def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
+    """Return cells of at most so many rows.
+
+    Returns
+    -------
     order
         Rows, cell after cell.
     cuts
@@ -89,19 +106,10 @@ class Cells:
     low, high
         Corners of the boxes, one column of the table after the other: (columns, cells).
     """
-
-    order: NDArray
-    cuts: NDArray
-    low: NDArray
-    high: NDArray
-
-    @classmethod
-    def of(cls, points: NDArray, most_rows: int) -> "Cells":
-        """Cut a table into cells."""
-        order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
-        cuts, nodes = _leaves(spans, most_rows)
-        low, high = (np.ascontiguousarray(boxes[nodes, side].T) for side in (0, 1))
-        return cls(order, cuts, low, high)
+    order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
+    cuts, nodes = _leaves(spans, most_rows)
+    low, high = (np.ascontiguousarray(boxes[nodes, side].T) for side in (0, 1))
+    return order, cuts, low, high
 
 
 @compiled

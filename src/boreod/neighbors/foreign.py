@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled
 from boreod.neighbors.brute import BruteForce
-from boreod.neighbors.lists import leave_out
 from boreod.neighbors.metrics import finish, reduced_distance
 from boreod.text import shorten
 
 SAMPLE = 2000  # reference rows that show how far neighbors usually are
 USUAL = 0.97  # share of them whose k-distance is not taken for an isolated row's
 MAX_MEASURED = 1000  # random rows, and isolated ones, whose recall is measured
-ISOLATED = 0.01  # share of the reference rows
+ISOLATED = 0.01  # share of the reference rows, but at least
 MIN_ISOLATED = 10
-BLOCK = 128  # rows that are searched together
 SEED = 0  # the same rows in every process
 NOBODY = -1  # in the place of a candidate
 ONE_AT_A_TIME = threading.Lock()  # not every library can be asked by several threads at once
@@ -38,15 +36,7 @@ class RecallError(ValueError):
 
 @dataclass(frozen=True)
 class Recall:
-    """Shares of the true neighbors that were found.
-
-    Attributes
-    ----------
-    random, isolated
-        Share for random rows and for the most isolated ones, 0 to 1.
-    k
-        Length of the lists.
-    """
+    """Shares of the true ``k`` neighbors that were found, for random and for isolated rows."""
 
     random: float
     isolated: float
@@ -68,9 +58,9 @@ class ForeignNeighbors:
     Parameters
     ----------
     search
-        An object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, or with ``fit(X)``, a
-        parameter ``n_neighbors`` and ``transform(X)``, which returns a sparse graph of distances.
-        A copy of it is fitted; for the metric manhattan it must be set to that metric.
+        An object like scikit-learn's ``KNeighborsTransformer``: ``fit(X)``, ``transform(X)``, which
+        returns a sparse graph of distances, and a parameter ``n_neighbors``. A copy of it is
+        fitted; for the metric manhattan it must be set to that metric.
     min_recall
         Least share of the true neighbors that must be found, of random rows and of the most
         isolated ones.
@@ -85,19 +75,15 @@ class ForeignNeighbors:
             raise ValueError(f"`min_recall` must be a number from 0 to 1; got {shorten(least)}.")
         if not is_foreign_search(self.search):
             raise ValueError(
-                "A neighbor search must have `fit` and `kneighbors`, or `fit`, `transform` and a "
-                "parameter `n_neighbors` as KNeighborsTransformer has; got "
-                f"{shorten(self.search)}."
+                "A neighbor search must have `fit`, `transform` and a parameter `n_neighbors`, as "
+                f"KNeighborsTransformer has; got {shorten(self.search)}."
             )
 
 
 def is_foreign_search(search: object) -> bool:
     """Tell whether an object can be asked for neighbors."""
-    if isinstance(search, type) or not callable(getattr(search, "fit", None)):
-        return False
-    if callable(getattr(search, "kneighbors", None)):
-        return True
-    return callable(getattr(search, "transform", None)) and "n_neighbors" in _parameters(search)
+    can = all(callable(getattr(search, name, None)) for name in ("fit", "transform", "get_params"))
+    return can and not isinstance(search, type) and "n_neighbors" in search.get_params()  # type: ignore[attr-defined]
 
 
 class ForeignSearch:
@@ -120,14 +106,12 @@ class ForeignSearch:
     def __init__(self, points: NDArray, metric: int, settings: ForeignNeighbors, k: int) -> None:
         self.points, self.metric, self.settings = points, metric, settings
         self.brute = BruteForce(points, metric)
-        self.order = self.brute.order
+        self.order, n = self.brute.order, len(points)
         # Training rows are searched to k + 2 (themselves, and one that tells ties), new rows to
-        # k + 1; always to the same depth, or their lists could differ.
-        self.depth = min(k + 2, len(points))
-        # Some more are asked for: distances in float32 may change places with the next ones.
-        self._size = min(len(points), self.depth + self.depth // 8 + 16)
-        self._fitted = _copy(settings.search, self._size).fit(points)
-        n = len(points)
+        # k + 1; always to the same depth, or their lists could differ. Some more are asked for:
+        # distances in float32 may change places with the next ones.
+        self.depth = min(k + 2, n)
+        self._fitted = _copy(settings.search, min(n, self.depth + self.depth // 8 + 16)).fit(points)
         sample = np.random.default_rng(SEED).choice(n, min(SAMPLE, n), replace=False)
         radii = np.sort(self._near(points[sample])[0][:, -1])
         self._limit = radii[int(USUAL * (len(radii) - 1))]
@@ -153,15 +137,7 @@ class ForeignSearch:
         return (*self.nearest(rows, k), reverse)
 
     def check_recall(self, k: int, radii: NDArray) -> Recall:
-        """Measure what is found, and raise if that is too little.
-
-        Parameters
-        ----------
-        k
-            Length of the lists.
-        radii
-            k-distances of the reference rows as this search found them.
-        """
+        """Measure what is found, given k-distances of this search; raise if it is too little."""
         recall = measure_recall(self, self.brute, k, radii)
         if min(recall.random, recall.isolated) < self.settings.min_recall:
             raise RecallError(
@@ -174,8 +150,14 @@ class ForeignSearch:
     def _near(self, rows: NDArray) -> tuple[NDArray, NDArray]:
         """Return the nearest candidates, at infinity where there are too few."""
         with ONE_AT_A_TIME:
-            proposed = _ask(self._fitted, rows, self._size)
-        candidates = self._distinct(proposed, len(rows))
+            graph = self._fitted.transform(rows)
+        if not hasattr(graph, "tocsr") or graph.shape[0] != len(rows):
+            raise ValueError(
+                "`transform` of a neighbor search must return a sparse graph of distances, a row "
+                f"for each of {len(rows)} rows, as KNeighborsTransformer does; got a "
+                f"{type(graph).__name__} of shape {np.shape(graph)}."
+            )
+        candidates = self._candidates(graph.tocsr())
         reduced, distances = _distances(self.points, rows, candidates, self.metric)
         first = np.lexsort((candidates, reduced))[:, : self.depth]
         return (
@@ -183,16 +165,13 @@ class ForeignSearch:
             np.take_along_axis(candidates, first, axis=1),
         )
 
-    def _distinct(self, proposed: NDArray, m: int) -> NDArray:
+    def _candidates(self, graph: Any) -> NDArray:
         """Return lists without repetitions and without rows that do not exist, long enough."""
-        if proposed.ndim != 2 or len(proposed) != m or proposed.dtype.kind not in "iu":
-            raise ValueError(
-                f"{shorten(self.settings.search)} must return a list of row numbers for each of "
-                f"{m} rows; got an array of shape {proposed.shape} and type {proposed.dtype}."
-            )
-        result = np.full((m, max(proposed.shape[1], self.depth)), NOBODY, np.int32)
-        inside = (proposed >= 0) & (proposed < len(self.points))
-        result[:, : proposed.shape[1]] = np.where(inside, proposed, NOBODY)
+        counts = np.diff(graph.indptr)
+        width = max(self.depth, int(counts.max(initial=0)))
+        result = np.full((len(counts), width), NOBODY, np.int32)
+        exists = (graph.indices >= 0) & (graph.indices < len(self.points))
+        result[np.arange(width) < counts[:, np.newaxis]] = np.where(exists, graph.indices, NOBODY)
         result.sort(axis=1)
         result[:, 1:][result[:, 1:] == result[:, :-1]] = NOBODY
         return result
@@ -202,18 +181,8 @@ def measure_recall(search: Any, exact: BruteForce, k: int, radii: NDArray) -> Re
     """Compare a search with brute force, on reference rows that leave themselves out.
 
     A neighbor counts if it is not farther than the true k-th one, so it does not matter which of
-    several rows at the same distance a search takes.
-
-    Parameters
-    ----------
-    search
-        Its method ``nearest`` is measured.
-    exact
-        Brute force over the same reference rows.
-    k
-        Length of the lists.
-    radii
-        k-distances of the reference rows as the search found them; they tell who is isolated.
+    several rows at the same distance a search takes. ``radii`` are k-distances of the reference
+    rows as the search found them; they tell who is isolated.
 
     Examples
     --------
@@ -224,10 +193,16 @@ def measure_recall(search: Any, exact: BruteForce, k: int, radii: NDArray) -> Re
     n = len(exact.points)
     random = np.random.default_rng(SEED).choice(n, min(MAX_MEASURED, n), replace=False)
     shares = []
-    for own in (np.sort(random), most_isolated(radii)):
-        found, truth = (_distances_found(s, exact.points, own, k) for s in (search, exact))
+    for own in (random, most_isolated(radii)):
+        found, truth = (_without_own(s.nearest(exact.points[own], k + 1)) for s in (search, exact))
         shares.append(float((found <= truth[:, -1:]).mean()))
     return Recall(shares[0], shares[1], k)
+
+
+def _without_own(lists: tuple[NDArray, NDArray]) -> NDArray:
+    """Return distances without the row itself, or without the last one if it was not found."""
+    distances = lists[0]
+    return np.where(distances[:, :1] == 0, distances[:, 1:], distances[:, :-1])
 
 
 def most_isolated(radii: NDArray) -> NDArray:
@@ -238,49 +213,14 @@ def most_isolated(radii: NDArray) -> NDArray:
     return farthest[places]
 
 
-def _distances_found(search: Any, points: NDArray, own: NDArray, k: int) -> NDArray:
-    found = np.empty((len(own), k))
-    for start in range(0, len(own), BLOCK):
-        block = own[start : start + BLOCK]
-        distances, indices = search.nearest(points[block], k + 1)
-        found[start : start + BLOCK] = leave_out(distances, indices, block, k)[0]
-    return found
-
-
-def _parameters(search: Any) -> dict[str, Any]:
-    return search.get_params() if hasattr(search, "get_params") else {}
-
-
 def _copy(search: Any, n_neighbors: int) -> Any:
     """Return an unfitted copy that gives so many neighbors, with a seed if it wants one."""
     from sklearn.base import clone
 
-    copy = clone(search, safe=False)
-    wanted: dict[str, Any] = {"n_neighbors": n_neighbors, "random_state": SEED}
-    known = _parameters(copy)
-    if known.get("random_state", SEED) is not None:
-        del wanted["random_state"]
-    if "n_neighbors" not in known:  # it is told when asked
-        del wanted["n_neighbors"]
-    return copy.set_params(**wanted) if wanted else copy
-
-
-def _ask(searcher: Any, rows: NDArray, size: int) -> NDArray:
-    """Return the proposed indices of every row."""
-    if hasattr(searcher, "kneighbors"):
-        return np.asarray(searcher.kneighbors(rows, size)[1])
-    graph = searcher.transform(rows)
-    if not hasattr(graph, "tocsr"):
-        raise ValueError(
-            "`transform` of a neighbor search must return a sparse graph of distances, as "
-            f"KNeighborsTransformer does; got {type(graph).__name__}."
-        )
-    graph = graph.tocsr()
-    counts = np.diff(graph.indptr)
-    width = int(counts.max(initial=0))
-    indices = np.full((graph.shape[0], width), NOBODY, np.int64)
-    indices[np.arange(width) < counts[:, np.newaxis]] = graph.indices
-    return indices
+    copy = clone(search).set_params(n_neighbors=n_neighbors)
+    if copy.get_params().get("random_state", SEED) is None:
+        copy.set_params(random_state=SEED)
+    return copy
 
 
 @compiled

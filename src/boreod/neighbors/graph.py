@@ -9,19 +9,18 @@ table of many copies costs what its distinct rows cost.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import unset
+from boreod.compiled import compiled, unset
 from boreod.neighbors.backends import Backend, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.foreign import ForeignSearch, Recall
-from boreod.neighbors.known_rows import distinct_rows
-from boreod.neighbors.lists import copy_lists, leave_out, pick, turn_around, without_own
+from boreod.neighbors.known_rows import UNKNOWN, distinct_rows
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.parallel import Engine
 
@@ -30,56 +29,37 @@ SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in th
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
+@dataclass(eq=False)
 class NeighborGraph:
-    """Neighbor lists of all reference rows, and the search for rows that come later.
-
-    Parameters
-    ----------
-    points
-        Reference rows, columns of one view only.
-    ks
-        All k in use, ascending.
-    reverse_k
-        Largest k for which reverse neighbors are needed, 0 for none.
-    metric
-        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``.
-    neighbors
-        How to search, see :func:`boreod.neighbors.backends.make_backend`.
-    engine
-        Runs the search over blocks of rows.
+    """Finds the neighbors of new rows, and knows the k-distances of the reference rows.
 
     Attributes
     ----------
+    reference, metric
+        Reference rows as the metric embeds them, and its code.
+    dimension
+        Number of columns of the view.
+    ks, reverse_k
+        All k in use, ascending; the largest one that needs reverse neighbors, 0 for none.
+    backend
+        The search; None in a graph that travels with training rows and need not search.
+    known_radii
+        k-distances of the reference rows by ks; the first entry has all that are known.
     recall
         What a search of another library found of the true neighbors; None for our own.
     """
 
-    def __init__(
-        self,
-        points: NDArray,
-        ks: Ks,
-        reverse_k: int,
-        metric: str,
-        neighbors: Any,
-        engine: Engine,
-    ) -> None:
-        self.metric = METRICS[metric]
-        self.dimension = points.shape[1]
-        self.reference = embed(points, self.metric)
-        self.k, self.reverse_k, self.ks = ks[-1], reverse_k, ks
-        self._distinct, self._place = distinct_rows(self.reference)
-        self.backend = make_backend(neighbors, self.reference, self.metric, self.k)
-        self._bring_near_rows_together()
-        self.lists: tuple[NDArray, NDArray] | None = self._search_all(engine)
-        distances = self.lists[0]
-        self._radii = {ks: np.ascontiguousarray(distances[:, [k - 1 for k in ks]])}
-        self._inverse = self._turn_around()
-        self.recall: Recall | None = None
-        if isinstance(self.backend, ForeignSearch):
-            self.recall = self.backend.check_recall(self.k, self.radii((self.k,))[:, 0])
+    reference: NDArray
+    metric: int
+    dimension: int
+    ks: Ks
+    reverse_k: int
+    backend: Any
+    known_radii: dict[Ks, NDArray]
+    recall: Recall | None = None
 
     @classmethod
-    def restore(
+    def build(
         cls,
         points: NDArray,
         ks: Ks,
@@ -88,83 +68,37 @@ class NeighborGraph:
         neighbors: Any,
         radii: dict[Ks, NDArray],
     ) -> "NeighborGraph":
-        """Return a graph that finds neighbors of new rows, from some k-distances of its own."""
-        graph = object.__new__(cls)
-        graph.metric, graph.dimension = METRICS[metric], points.shape[1]
-        graph.reference = embed(points, graph.metric)
-        graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
-        graph.backend = make_backend(neighbors, graph.reference, graph.metric, graph.k)
-        graph.lists, graph._radii, graph.recall = None, radii, None
-        return graph
+        """Return a graph of the rows of one view, whose k-distances are known or will be.
+
+        ``neighbors`` tells how to search, see :func:`boreod.neighbors.backends.make_backend`.
+        """
+        code = METRICS[metric]
+        reference = embed(points, code)
+        backend = make_backend(neighbors, reference, code, ks[-1])
+        return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii)
+
+    @property
+    def k(self) -> int:
+        """The largest k in use."""
+        return self.ks[-1]
 
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
-        if ks not in self._radii:
-            known, distances = next(iter(self._radii.items()))  # the first holds all
-            self._radii[ks] = np.ascontiguousarray(distances[:, [known.index(k) for k in ks]])
-        return self._radii[ks]
+        if ks not in self.known_radii:
+            known, distances = next(iter(self.known_radii.items()))
+            chosen = distances[:, [known.index(k) for k in ks]]
+            self.known_radii[ks] = np.ascontiguousarray(chosen)
+        return self.known_radii[ks]
+
+    @cached_property
+    def reverse_radii(self) -> NDArray:
+        """The k-distances that decide who is a reverse neighbor."""
+        return self.radii((self.reverse_k,))[:, 0]
 
     def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
         """Return the same graph for some of its ks; nothing is searched again."""
-        graph = object.__new__(NeighborGraph)
-        graph.__dict__.update(self.__dict__)
-        graph.__dict__.pop("_reverse_radii", None)
-        kept = tuple(k for k in ks if k in next(iter(self._radii)))
-        graph._radii = {kept: self.radii(kept)}
-        graph.k, graph.reverse_k, graph.ks = ks[-1], reverse_k, ks
-        graph.forget_lists()
-        return graph
-
-    def of_training_rows(self) -> "NeighborGraph":
-        """Return the part of the graph that blocks of training rows need: a smaller parcel."""
-        graph = object.__new__(NeighborGraph)
-        graph.__dict__.update(self.__dict__)
-        if not self._lists_miss_some:  # otherwise reverse neighbors are still to be searched
-            del graph.backend
-        return graph
-
-    def forget_lists(self) -> None:
-        """Drop what only the training rows need."""
-        self.lists = None
-        vars(self).pop("_inverse", None)
-
-    def _bring_near_rows_together(self) -> None:
-        """Let blocks of training rows be near each other: they then look up the same neighbors.
-
-        What does not fit into the cache is so read from memory less often.
-        """
-        order = getattr(self.backend, "order", None)
-        self._in_order = order is None or len(order) < LARGE_TABLE
-        if not self._in_order:
-            rank = unset(len(self.reference), np.int64)
-            rank[order] = np.arange(len(rank))
-            by_rank = np.argsort(rank[self._distinct])
-            self._distinct = self._distinct[by_rank]
-            self._place = np.argsort(by_rank)[self._place]
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct reference rows."""
-        return len(self._distinct)
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether distinct rows are simply all rows."""
-        return self._in_order and self.n_distinct == len(self._place)
-
-    def spread(self, values: NDArray) -> NDArray:
-        """Give values of the distinct reference rows to all reference rows."""
-        return values if self._is_plain else values[self._place]
-
-    def training_block(self, rows: slice) -> Block:
-        """Return some distinct reference rows with their neighbors, themselves left out."""
-        assert self.lists is not None
-        own = self._distinct[rows]
-        chosen = rows if self._is_plain else own  # a slice copies nothing
-        distances, indices = self.lists[0][chosen], self.lists[1][chosen]
-        return self._block(
-            self.reference[chosen], distances, indices, own, lambda: self._reverse_of(own)
-        )
+        kept = tuple(k for k in ks if k in next(iter(self.known_radii)))
+        return replace(self, ks=ks, reverse_k=reverse_k, known_radii={kept: self.radii(kept)})
 
     def new_block(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
         """Search the neighbors of new rows; row ``own[i]`` is left out of the list of row ``i``.
@@ -174,18 +108,18 @@ class NeighborGraph:
         rows = embed(points, self.metric)
         depth = max(self.k, depth)
         k = min(depth + 1, self.reference.shape[0])
+        reverse = NO_REVERSE
         if self.reverse_k == 0:
             distances, indices = self.backend.nearest(rows, k)
-            reverse = NO_REVERSE
         else:
             distances, indices, entries = self.backend.nearest_and_reverse(
-                rows, k, self._reverse_radii
+                rows, k, self.reverse_radii
             )
-            reverse = Reverse(*without_own(*entries, own))
+            reverse = Reverse(*without_own(entries, own))
         distances, indices = leave_out(distances, indices, own, depth)
-        return self._block(rows, distances, indices, own, lambda: reverse)
+        return self.make_block(rows, distances, indices, own, lambda: reverse)
 
-    def _block(
+    def make_block(
         self,
         points: NDArray,
         distances: NDArray,
@@ -193,93 +127,229 @@ class NeighborGraph:
         own: NDArray,
         find_reverse: Callable[[], Reverse],
     ) -> Block:
-        return Block(
-            points=points,
-            reference=self.reference,
-            distances=distances,
-            indices=indices,
-            own=own,
-            metric=self.metric,
-            dimension=self.dimension,
-            radii=self.radii,
-            find_reverse=find_reverse,
-        )
+        """Return embedded rows with their neighbors and all that a score may look at."""
+        graph = (self.metric, self.dimension, self.radii)
+        return Block(points, self.reference, distances, indices, own, *graph, find_reverse)
 
-    def _search_all(self, engine: Engine) -> tuple[NDArray, NDArray]:
-        """Search every distinct row."""
-        n = self.reference.shape[0]
-        distances, indices = unset((n, self.k)), unset((n, self.k), np.int32)
+
+@dataclass(eq=False)
+class TrainingGraph:
+    """The neighbor lists of the reference rows themselves, which only a fit needs.
+
+    Attributes
+    ----------
+    graph
+        For rows that come later.
+    distances, indices
+        The lists of all rows.
+    distinct, place
+        The first of all copies of every row, in the order in which blocks are cut, and for every
+        row the place of its first copy in there.
+    inverse
+        Offsets, indices and distances of the reverse neighbors of all rows; None if nobody needs
+        them, or if some lists end in ties or are approximate and so miss some. Then they are
+        searched when they are asked for, because ties can make them as many as all pairs.
+    """
+
+    graph: NeighborGraph
+    distances: NDArray
+    indices: NDArray
+    distinct: NDArray
+    place: NDArray
+    inverse: tuple[NDArray, NDArray, NDArray] | None = None
+
+    @classmethod
+    def build(
+        cls,
+        points: NDArray,
+        ks: Ks,
+        reverse_k: int,
+        metric: str,
+        neighbors: Any,
+        engine: Engine,
+    ) -> "TrainingGraph":
+        """Search the neighbors of all reference rows, block by block."""
+        graph = NeighborGraph.build(points, ks, reverse_k, metric, neighbors, {})
+        n, k = len(points), ks[-1]
+        distinct, place = _near_rows_together(*distinct_rows(graph.reference), graph.backend)
+        distances, indices = unset((n, k)), unset((n, k), np.int32)
         ties: list[bool] = []
 
         def take(rows: slice, found: tuple[NDArray, NDArray, bool]) -> None:
-            own = self._distinct[rows]
+            own = distinct[rows]
             distances[own], indices[own] = found[:2]
             ties.append(found[2])
 
         engine.map_unordered(
-            _search,
-            list(blocks(self.n_distinct, SEARCH_ROWS)),
+            partial(_search, k=k, reverse_k=reverse_k),
+            list(blocks(len(distinct), SEARCH_ROWS)),
             take,
             "neighbor search",
-            [_Search(self.backend, self.reference, self._distinct, self.k, self.reverse_k)],
+            [(graph.backend, graph.reference, distinct)],  # as one: they share the rows
         )
-        self._lists_miss_some = any(ties) or isinstance(self.backend, ForeignSearch)
-        copy_lists(distances, indices, self._distinct[self._place])
-        return distances, indices
+        copy_lists(distances, indices, distinct[place])
+        graph.known_radii[ks] = np.ascontiguousarray(distances[:, [k - 1 for k in ks]])
+        result = cls(graph, distances, indices, distinct, place)
+        if isinstance(graph.backend, ForeignSearch):
+            graph.recall = graph.backend.check_recall(k, graph.radii((k,))[:, 0])
+        elif reverse_k > 0 and not any(ties):
+            result.inverse = turn_around(distances, indices, graph.reverse_radii)
+        return result
 
-    def _turn_around(self) -> tuple[NDArray, NDArray, NDArray] | None:
-        """Return the reverse neighbors of all rows, None if some lists end in ties.
+    def without_search(self) -> "TrainingGraph":
+        """Return what blocks of training rows need, a smaller message to other processes."""
+        if self.graph.reverse_k > 0 and self.inverse is None:  # these are still to be searched
+            return self
+        return replace(self, graph=replace(self.graph, backend=None))
 
-        Such lists miss reverse neighbors, and so do those of an approximate search. These are then
-        searched, when they are asked for, because ties can make them as many as all pairs.
-        """
-        if self.reverse_k == 0 or self._lists_miss_some:
-            return None
-        assert self.lists is not None
-        return turn_around(*self.lists, self._reverse_radii)
-
-    def _reverse_of(self, own: NDArray) -> Reverse:
-        """Return the reverse neighbors of training rows."""
-        if self.reverse_k == 0:
-            return NO_REVERSE
-        if self._inverse is not None:
-            return Reverse(*pick(*self._inverse, own))
-        points = self.reference[own]
-        _, _, entries = self.backend.nearest_and_reverse(points, 1, self._reverse_radii)
-        return Reverse(*without_own(*entries, own))
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct reference rows."""
+        return len(self.distinct)
 
     @cached_property
-    def _reverse_radii(self) -> NDArray:
-        return self.radii((self.reverse_k,))[:, 0]
+    def _is_plain(self) -> bool:
+        """Whether blocks are cut from all rows as they stand."""
+        return np.array_equal(self.distinct, np.arange(len(self.place)))
+
+    def spread(self, values: NDArray) -> NDArray:
+        """Give values of the distinct reference rows to all reference rows."""
+        return values if self._is_plain else values[self.place]
+
+    def block(self, rows: slice) -> Block:
+        """Return some distinct reference rows with their neighbors, themselves left out."""
+        own = self.distinct[rows]
+        chosen = rows if self._is_plain else own  # a slice copies nothing
+        points, lists = self.graph.reference[chosen], (self.distances[chosen], self.indices[chosen])
+        return self.graph.make_block(points, *lists, own, lambda: self._reverse_of(own))
+
+    def _reverse_of(self, own: NDArray) -> Reverse:
+        graph = self.graph
+        if graph.reverse_k == 0:
+            return NO_REVERSE
+        if self.inverse is not None:
+            return Reverse(*pick(*self.inverse, own))
+        points = graph.reference[own]
+        _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reverse_radii)
+        return Reverse(*without_own(entries, own))
 
 
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """What the search of training rows needs of their graph."""
+def _near_rows_together(distinct: NDArray, place: NDArray, backend: Any) -> tuple[NDArray, NDArray]:
+    """Let blocks of training rows be near each other: they then look up the same neighbors.
 
-    backend: Backend
-    reference: NDArray
-    distinct: NDArray
-    k: int
-    reverse_k: int
+    What does not fit into the cache is so read from memory less often.
+    """
+    order = getattr(backend, "order", None)
+    if order is None or len(order) < LARGE_TABLE:
+        return distinct, place
+    rank = unset(len(order), np.int64)
+    rank[order] = np.arange(len(rank))
+    by_rank = np.argsort(rank[distinct])
+    return distinct[by_rank], np.argsort(by_rank)[place]
 
 
-def _search(of: _Search, rows: slice) -> tuple[NDArray, NDArray, bool]:
+def _search(
+    searched: tuple[Backend, NDArray, NDArray], rows: slice, k: int, reverse_k: int
+) -> tuple[NDArray, NDArray, bool]:
     """Return lists of some distinct rows, and whether a reverse neighbor may be missing.
 
     One neighbor more than k tells ties at the end of a list.
     """
-    one_more = min(of.k + 1, of.reference.shape[0] - 1)
-    own = of.distinct[rows]
-    found = of.backend.nearest(of.reference[own], one_more + 1)
-    distances, indices = leave_out(*found, own, one_more)
+    backend, reference, distinct = searched
+    one_more = min(k + 1, reference.shape[0] - 1)
+    own = distinct[rows]
+    distances, indices = leave_out(*backend.nearest(reference[own], one_more + 1), own, one_more)
     # nobody asks, or the lists hold everything there is
-    complete = of.reverse_k == 0 or one_more == of.k
-    ties = not complete and bool((distances[:, of.k] == distances[:, of.reverse_k - 1]).any())
-    return distances[:, : of.k], indices[:, : of.k], ties
+    complete = reverse_k == 0 or one_more == k
+    ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
+    return distances[:, :k], indices[:, :k], ties
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Cut ``n`` rows into blocks."""
     for start in range(0, n, size):
         yield slice(start, min(n, start + size))
+
+
+@compiled
+def leave_out(
+    distances: NDArray, indices: NDArray, own: NDArray, k: int
+) -> tuple[NDArray, NDArray]:
+    """Cut lists to ``k`` entries without the row itself, or without the last if it is not there."""
+    m = distances.shape[0]
+    kept, kept_index = unset((m, k)), unset((m, k), np.int32)
+    for row in range(m):
+        place = 0
+        for entry in range(distances.shape[1]):
+            if place < k and (own[row] == UNKNOWN or indices[row, entry] != own[row]):
+                kept[row, place], kept_index[row, place] = (
+                    distances[row, entry],
+                    indices[row, entry],
+                )
+                place += 1
+    return kept, kept_index
+
+
+@compiled
+def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
+    """Give copies of a row its list, in which they stand back for the row itself."""
+    for row in range(first.shape[0]):
+        source = first[row]
+        if source == row:
+            continue
+        distances[row], indices[row, 0] = distances[source], source
+        place = 1
+        for entry in range(indices.shape[1]):
+            if place < indices.shape[1] and indices[source, entry] != row:
+                indices[row, place] = indices[source, entry]
+                place += 1
+
+
+def pick(
+    offsets: NDArray, sources: NDArray, from_source: NDArray, rows: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the reverse neighbors of some rows."""
+    sizes = offsets[rows + 1] - offsets[rows]
+    cut = np.append(0, np.cumsum(sizes))
+    entries = np.arange(cut[-1]) + np.repeat(offsets[rows] - cut[:-1], sizes)
+    return cut, sources[entries], from_source[entries]
+
+
+@compiled
+def without_own(
+    entries: tuple[NDArray, NDArray, NDArray], own: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Take the row itself out of its reverse neighbors."""
+    offsets, indices, distances = entries
+    keep = np.ones(indices.shape[0], np.bool_)
+    cut = np.zeros_like(offsets)
+    for row in range(own.shape[0]):
+        for entry in range(offsets[row], offsets[row + 1]):
+            keep[entry] = indices[entry] != own[row]
+            cut[row + 1] += keep[entry]
+        cut[row + 1] += cut[row]
+    return cut, indices[keep], distances[keep]
+
+
+@compiled
+def turn_around(
+    distances: NDArray, indices: NDArray, radii: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """List, for every row, the rows that have it within their radius."""
+    n, k = indices.shape
+    offsets = np.zeros(n + 1, np.int64)
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                offsets[indices[source, place] + 1] += 1
+    for row in range(n):
+        offsets[row + 1] += offsets[row]
+    free = offsets[:-1].copy()
+    sources, from_source = unset(offsets[-1], np.int32), unset(offsets[-1])
+    for source in range(n):
+        for place in range(k):
+            if distances[source, place] <= radii[source]:
+                entry = free[indices[source, place]]
+                sources[entry], from_source[entry] = source, distances[source, place]
+                free[indices[source, place]] += 1
+    return offsets, sources, from_source

@@ -1,4 +1,4 @@
-"""Metrics: how far apart two rows are, and the same numbers from every kernel.
+"""Metrics: how far apart two rows are, which one comes first, and the same from every kernel.
 
 A kernel works with *reduced* distances, which order rows in the same way and cost less (the square
 for ``euclidean``). Terms are always added in the order of the columns, so the same two rows give
@@ -7,12 +7,15 @@ the same float64 in a tree, in a tile of the brute-force search and among neighb
 ``cosine`` is one minus the cosine of the angle, that is half the squared Euclidean distance between
 rows of length one. A row of zeros has no direction; it is placed on an axis of its own, so it is at
 distance 1 from every other direction and 0 from other rows of zeros.
+
+Of two rows at the same distance the one with the lower index comes first. All searches go through
+the functions that order (distance, index) pairs, so they agree on ties to the last row.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 
 EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
 METRICS = {"euclidean": EUCLIDEAN, "manhattan": MANHATTAN, "cosine": COSINE}
@@ -28,11 +31,6 @@ def embed(points: NDArray, metric: int) -> NDArray:
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     has_no_direction = length == 0
     return np.hstack([scaled / np.where(has_no_direction, 1.0, length), has_no_direction])
-
-
-def as_lengths(distances: NDArray, metric: int) -> NDArray:
-    """Return distances as lengths of differences between embedded rows."""
-    return np.sqrt(2.0 * distances) if metric == COSINE else distances
 
 
 @compiled
@@ -102,3 +100,99 @@ def distances_to_tile(
         for place in range(width):
             difference = values[place] - value
             out[place] += difference * difference
+
+
+@compiled
+def comes_before(distance: float, index: int, other_distance: float, other_index: int) -> bool:
+    """Tell whether the first pair comes before the second."""
+    return distance < other_distance or (distance == other_distance and index < other_index)
+
+
+@compiled
+def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None:
+    """Move the first ``k`` of ``size`` pairs to the front, in any order (Hoare's selection)."""
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        pivot, pivot_index = distances[middle], indices[middle]
+        left, right = low, high
+        while left <= right:
+            while comes_before(distances[left], indices[left], pivot, pivot_index):
+                left += 1
+            while comes_before(pivot, pivot_index, distances[right], indices[right]):
+                right -= 1
+            if left <= right:
+                distances[left], distances[right] = distances[right], distances[left]
+                indices[left], indices[right] = indices[right], indices[left]
+                left += 1
+                right -= 1
+        if k - 1 <= right:
+            high = right
+        elif k - 1 >= left:
+            low = left
+        else:
+            return
+
+
+@compiled
+def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
+    """Sort the first ``size`` pairs in place (Shell's method: short, and fast below 1000)."""
+    gap = 1
+    while gap < size // 3:
+        gap = 3 * gap + 1
+    while gap >= 1:
+        for position in range(gap, size):
+            distance, index = distances[position], indices[position]
+            place = position
+            while place >= gap and comes_before(
+                distance, index, distances[place - gap], indices[place - gap]
+            ):
+                distances[place] = distances[place - gap]
+                indices[place] = indices[place - gap]
+                place -= gap
+            distances[place], indices[place] = distance, index
+        gap //= 3
+
+
+@compiled
+def replace_last(distances: NDArray, indices: NDArray, distance: float, index: int) -> None:
+    """Put a pair in the place of the last one of a heap, whose last pair is at the root."""
+    size = distances.shape[0]
+    place = 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and comes_before(
+            distances[child], indices[child], distances[child + 1], indices[child + 1]
+        ):
+            child += 1
+        if not comes_before(distance, index, distances[child], indices[child]):
+            break
+        distances[place], indices[place] = distances[child], indices[child]
+        place = child
+    distances[place], indices[place] = distance, index
+
+
+@compiled
+def last_of(distances: NDArray, indices: NDArray, size: int) -> tuple[float, int]:
+    """Return the pair that comes last among the first ``size``."""
+    last = 0
+    for position in range(1, size):
+        if comes_before(distances[last], indices[last], distances[position], indices[position]):
+            last = position
+    return distances[last], indices[last]
+
+
+@compiled
+def group_by_row(rows: NDArray, n_rows: int) -> tuple[NDArray, NDArray]:
+    """Return offsets and an order that put entries of the same row together, order kept."""
+    offsets = np.zeros(n_rows + 1, np.int64)
+    for row in rows:
+        offsets[row + 1] += 1
+    for row in range(n_rows):
+        offsets[row + 1] += offsets[row]
+    place = offsets[:-1].copy()
+    order = unset(rows.shape[0], np.int64)
+    for entry, row in enumerate(rows):
+        order[place[row]] = entry
+        place[row] += 1
+    return offsets, order

@@ -16,108 +16,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
-from boreod.neighbors.cells import Cells
-from boreod.neighbors.metrics import MANHATTAN, as_lengths, distances_to_tile, length
-from boreod.neighbors.ordering import bring_first, largest
+from boreod.neighbors.cells import Cells, box_lengths
+from boreod.neighbors.metrics import MANHATTAN, bring_first, distances_to_tile, length
 
 TILE = 256  # rows of a cell, which meet the rows of a block together
 NEAR = 4  # cells that give a first limit
 UNIT = 2.0**-24  # relative rounding error of float32
 UNDERFLOW = 1e-17  # of a float32 distance in a table scaled to 1
 ROUNDED = 1.0 + 2.0**-20  # more than a few float32 operations lose
-CENTER_ROWS = 1024  # rows that give the center of the table
-MIN_EXTENT = 1e-140  # of a table
-
-
-class RoughTable:
-    """A table in float32, centered and scaled to [-1, 1], one column after the other, in cells.
-
-    Parameters
-    ----------
-    points
-        Reference rows.
-    metric
-        Code of the metric.
-    """
-
-    def __init__(self, points: NDArray, metric: int) -> None:
-        self.metric = metric
-        self.cells = Cells.of(points, TILE)
-        # Rows of a table are often sorted, so the sample is spread over all of it.
-        self.center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
-        sides = np.maximum(points.max(axis=0) - self.center, self.center - points.min(axis=0))
-        # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
-        # must not look large in float32.
-        self.scale = max(float(sides.max()), MIN_EXTENT)
-        self.columns = unset(points.T.shape, np.float32)
-        for column, center in enumerate(self.center):  # one at a time: a whole copy is large
-            values = points[self.cells.order, column]
-            self.columns[column] = (values - center) / self.scale
-        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
-
-    def find_candidates(
-        self, rows: NDArray, k: int, radii: NDArray
-    ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
-        """Return candidates of the nearest ``k``, and of the rows whose radius covers the row.
-
-        Returns
-        -------
-        candidates, count
-            Indices, and how many of them there are, for every row.
-        complete
-            Whether there was room for all candidates of a row.
-        complete_to
-            Length of difference up to which complete candidates hold every reference row. The k
-            nearest are always within it.
-        source, covering
-            Rows and reference rows of which the one may lie within the radius of the other.
-        """
-        reach = self._reach  # other threads may bring other radii
-        if reach is None or reach[0] is not radii:  # the same for every block
-            lengths = as_lengths(radii, self.metric)[self.cells.order] if len(radii) else radii
-            self._reach = reach = (radii, lengths, _largest_in(lengths, self.cells.cuts))
-        _, lengths, farthest = reach
-        return _scan(
-            self.columns,
-            self.cells.order,
-            self.cells.cuts,
-            self.cells.low,
-            self.cells.high,
-            rows,
-            self.center,
-            self.scale,
-            k,
-            lengths,
-            farthest,
-            self.metric,
-        )
 
 
 @compiled
-def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
-    """Return the largest radius in every cell, negative if there are none."""
-    result = np.full(cuts.shape[0] - 1, -1.0)
-    for cell in range(result.shape[0] if lengths.shape[0] > 0 else 0):
-        result[cell] = lengths[cuts[cell] : cuts[cell + 1]].max()
-    return result
-
-
-@compiled
-def _scan(
+def find_candidates(
     columns: NDArray,
-    order: NDArray,
-    cuts: NDArray,
-    low: NDArray,
-    high: NDArray,
-    rows: NDArray,
+    cells: Cells,
     center: NDArray,
     scale: float,
+    rows: NDArray,
     k: int,
     radii: NDArray,
     farthest: NDArray,
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
-    """Meet the table cell by cell: a cell is read from memory once for the whole block."""
+    """Meet the table cell by cell: a cell is read from memory once for the whole block.
+
+    Parameters
+    ----------
+    columns, cells
+        The table in float32, centered and scaled to [-1, 1], one column after the other, and its
+        cells of up to TILE rows.
+    center, scale
+        What was subtracted from it, then what it was divided by.
+    rows, k, metric
+        Rows to search for, number of neighbors, code of the metric.
+    radii, farthest
+        Lengths around the reference rows, in the order of the cells, and the largest one in every
+        cell.
+
+    Returns
+    -------
+    candidates, count
+        Indices of candidates of the nearest ``k``, and how many of them there are, for every row.
+    complete
+        Whether there was space for all candidates of a row.
+    complete_to
+        Length of difference up to which complete candidates hold every reference row. The k
+        nearest are always within it.
+    source, covering
+        Rows and reference rows of which the one may lie within the radius of the other.
+    """
+    order, cuts, low, high = cells
     m, n_cells = rows.shape[0], cuts.shape[0] - 1
     growth = 1.0 / (1.0 - (rows.shape[1] + 5) * UNIT)
     rough, error = _round_rows(rows, center, scale, metric)
@@ -173,25 +121,6 @@ def _scan(
 
 
 @compiled
-def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDArray) -> None:
-    """Fill ``out`` with the lengths of the differences between a row and the boxes of all cells."""
-    for cell in range(out.shape[0]):
-        out[cell] = 0.0
-    for column in range(row.shape[0]):
-        lowest, highest, value = low[column], high[column], row[column]
-        if metric == MANHATTAN:
-            for cell in range(out.shape[0]):
-                out[cell] += max(lowest[cell] - value, value - highest[cell], 0.0)
-        else:
-            for cell in range(out.shape[0]):
-                difference = max(lowest[cell] - value, value - highest[cell], 0.0)
-                out[cell] += difference * difference
-    if metric != MANHATTAN:
-        for cell in range(out.shape[0]):
-            out[cell] = np.sqrt(out[cell])
-
-
-@compiled
 def _nearest_cells(bounds: NDArray) -> NDArray:
     """Return the few cells that are nearest to a row, each once."""
     size = min(NEAR, bounds.shape[0])
@@ -243,8 +172,10 @@ def _tighten(
     if count < k:
         return count, True, np.float32(np.inf), np.inf
     bring_first(kept, candidates, k, count)
-    kth = length(np.float64(largest(kept, k)), metric)
-    safe = (kth + error) * growth * growth + error
+    farthest = kept[0]
+    for place in range(1, k):
+        farthest = max(farthest, kept[place])
+    safe = (length(np.float64(farthest), metric) + error) * growth * growth + error
     limit = np.float32((safe if metric == MANHATTAN else safe * safe) * ROUNDED)
     complete_to = np.inf  # too far for float32: it excludes nothing
     if limit < np.inf:

@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 from boreod.neighbors.cells import box_distance, count_nodes, halve, is_leaf
-from boreod.neighbors.metrics import finish, reduced_distance, reduced_reach
-from boreod.neighbors.ordering import comes_before, replace_last, sort_pairs
+from boreod.neighbors.metrics import (
+    comes_before,
+    finish,
+    reduced_distance,
+    reduced_reach,
+    replace_last,
+    sort_pairs,
+)
 
 LEAF = 24
+Tree = tuple[NDArray, NDArray, NDArray, NDArray]  # rows in order, order, spans and boxes of nodes
 
 
 class KDTree:
@@ -35,13 +42,13 @@ class KDTree:
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.metric = metric
-        self.order, self.spans, self.boxes = halve(points, count_nodes(len(points), LEAF))
-        self.points = points[self.order]
+        self.order, spans, boxes = halve(points, count_nodes(len(points), LEAF))
+        self._tree = (points[self.order], self.order, spans, boxes)
         self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        return _nearest(self.points, self.order, self.spans, self.boxes, rows, k, self.metric)
+        return _nearest(self._tree, rows, k, self.metric)
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -51,25 +58,14 @@ class KDTree:
         known = self._reach  # other threads may bring other radii
         if known is None or known[0] is not radii:  # the same for every block
             in_order = radii[self.order]
-            self._reach = known = (radii, in_order, _largest_below(in_order, self.spans))
-        _, in_order, reach = known
-        reverse = _reverse(
-            self.points, self.order, self.spans, self.boxes, rows, in_order, reach, self.metric
-        )
-        return distances, indices, reverse
+            self._reach = known = (radii, in_order, _largest_below(in_order, self._tree[2]))
+        return distances, indices, _reverse(self._tree, rows, known[1], known[2], self.metric)
 
 
 @compiled
-def _nearest(
-    points: NDArray,
-    order: NDArray,
-    spans: NDArray,
-    boxes: NDArray,
-    rows: NDArray,
-    k: int,
-    metric: int,
-) -> tuple[NDArray, NDArray]:
+def _nearest(tree: Tree, rows: NDArray, k: int, metric: int) -> tuple[NDArray, NDArray]:
     """Search one row after the other, near boxes first."""
+    _, _, spans, boxes = tree
     distances = np.full((rows.shape[0], k), np.inf)
     indices = np.full((rows.shape[0], k), np.iinfo(np.int32).max, np.int32)
     waiting, bound = unset(64, np.int64), unset(64)
@@ -82,9 +78,7 @@ def _nearest(
             if bound[depth] > best[0]:
                 continue
             if is_leaf(spans, node):
-                _visit_leaf(
-                    points, order, spans[node], boxes[node], rows[row], metric, best, best_index
-                )
+                _visit_leaf(tree, node, rows[row], metric, best, best_index)
                 continue
             near, far = 2 * node + 1, 2 * node + 2
             to_near = box_distance(boxes[near], rows[row], metric)
@@ -102,18 +96,12 @@ def _nearest(
 
 @compiled
 def _visit_leaf(
-    points: NDArray,
-    order: NDArray,
-    span: NDArray,
-    box: NDArray,
-    row: NDArray,
-    metric: int,
-    best: NDArray,
-    best_index: NDArray,
+    tree: Tree, node: int, row: NDArray, metric: int, best: NDArray, best_index: NDArray
 ) -> None:
     """Offer every row of a leaf to the heap of the best."""
-    copies = (box[0] == box[1]).all()
-    for place in range(span[0], span[1]):
+    points, order, spans, boxes = tree
+    copies = (boxes[node, 0] == boxes[node, 1]).all()
+    for place in range(spans[node, 0], spans[node, 1]):
         distance = reduced_distance(row, points[place], metric)
         if comes_before(distance, order[place], best[0], best_index[0]):
             replace_last(best, best_index, distance, order[place])
@@ -136,16 +124,10 @@ def _largest_below(radii: NDArray, spans: NDArray) -> NDArray:
 
 @compiled
 def _reverse(
-    points: NDArray,
-    order: NDArray,
-    spans: NDArray,
-    boxes: NDArray,
-    rows: NDArray,
-    radii: NDArray,
-    reach: NDArray,
-    metric: int,
+    tree: Tree, rows: NDArray, radii: NDArray, reach: NDArray, metric: int
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Find every reference row whose radius covers the row; indices ascend within a row."""
+    points, order, spans, boxes = tree
     offsets = np.zeros(rows.shape[0] + 1, np.int64)
     indices, distances, entries = unset(256, np.int32), unset(256), 0
     waiting = unset(64, np.int64)

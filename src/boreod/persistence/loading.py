@@ -160,7 +160,7 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
-    graph = NeighborGraph.restore(
+    graph = NeighborGraph.build(
         points, ks, reverse_k, space.metric, stored.backend, {with_radii: radii}
     )
     scores = [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.neighbors import Block, Ks, NeighborGraph, blocks
+from boreod.neighbors import Block, Ks, NeighborGraph, TrainingGraph, blocks
 from boreod.parallel import Engine
 from boreod.representation.plan import PlannedScore
 from boreod.representation.views import Space
@@ -99,13 +99,11 @@ class ScoredView:
         fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
         ks, reverse_k = _depths(fitted)
         ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
-        graph = NeighborGraph(
+        training = TrainingGraph.build(
             points.take(space.columns, axis=1), ks, reverse_k, space.metric, neighbors, engine
         )
-        view = cls(space, graph, fitted)
-        scores = view._score_reference(engine)
-        graph.forget_lists()
-        return view, scores
+        view = cls(space, training.graph, fitted)
+        return view, view._score_reference(training.without_search(), engine)
 
     @property
     def column_names(self) -> list[str]:
@@ -155,13 +153,13 @@ class ScoredView:
             return None
         return ScoredView(self.space, self.graph.narrowed(*_depths(kept)), kept)
 
-    def _score_reference(self, engine: Engine) -> list[NDArray]:
+    def _score_reference(self, graph: TrainingGraph, engine: Engine) -> list[NDArray]:
         """Describe all reference rows, then compare them.
 
         One score at a time goes over all rows, because what it remembers fits into the cache and
         what all remember does not. Only scores that share geometry describe together.
         """
-        graph, sharing = self.graph.of_training_rows(), self._sharing_geometry
+        sharing = self._sharing_geometry
         if sharing:
             self._describe_reference(graph, sharing, 0, self.geometry_rows, engine)
         scores = []
@@ -173,7 +171,7 @@ class ScoredView:
 
     def _describe_reference(
         self,
-        graph: NeighborGraph,
+        graph: TrainingGraph,
         scores: list[FittedScore],
         step: int,
         block_rows: int,
@@ -196,7 +194,7 @@ class ScoredView:
         for s, result in zip(scores, results, strict=True):
             s.frozen.append(graph.spread(result))
 
-    def _compare_reference(self, graph: NeighborGraph, s: FittedScore, engine: Engine) -> NDArray:
+    def _compare_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
         """Return the scores of all reference rows and remember their summary."""
         if not s.definition.compares():
             scores = s.frozen[-1]
@@ -230,16 +228,16 @@ class ScoredView:
 
 
 def _describe(
-    graph: NeighborGraph, scores: list[FittedScore], rows: slice, step: int
+    graph: TrainingGraph, scores: list[FittedScore], rows: slice, step: int
 ) -> list[NDArray]:
     """Return one description of some reference rows for every score."""
-    block = graph.training_block(rows)
+    block = graph.block(rows)
     return [s.describe(step, block, [array[block.own] for array in s.frozen]) for s in scores]
 
 
-def _compare(graph: NeighborGraph, s: FittedScore, rows: slice) -> NDArray:
+def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
     """Return unfinished scores of some reference rows."""
-    block = graph.training_block(rows)
+    block = graph.block(rows)
     return s.compare(block, [array[block.own] for array in s.frozen])
 
 
