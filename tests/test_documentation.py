@@ -3,13 +3,16 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from boreod.cli import app
 from boreod.scores import SCORES
 
 ROOT = Path(__file__).parent.parent
@@ -19,11 +22,7 @@ SHELL_BLOCKS = {
     path.name: re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     for path in DOCUMENTS
 }
-# What `boreod` is in these shells: this one, and the paper is reproduced on a small set.
-COMMAND = """#!/bin/sh
-case "$*" in reproduce*) set -- "$@" --datasets wine --quick --jobs 1;; esac
-exec {python} -c 'from boreod.cli import main; main()' "$@"
-"""
+QUICK = ["--datasets", "wine", "--quick", "--jobs", "1"]  # the paper is reproduced on a small set
 
 
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
@@ -45,26 +44,20 @@ def test_examples_run(example, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
+@pytest.mark.filterwarnings("ignore")  # the command prints them
 @pytest.mark.parametrize("name", [name for name, blocks in SHELL_BLOCKS.items() if blocks])
-def test_shell_blocks_run(name, tmp_path):
-    """One after the other in an empty folder, as a reader would type them."""
-    command = tmp_path / "bin" / "boreod"
-    command.parent.mkdir()
-    command.write_text(COMMAND.format(python=sys.executable))
-    command.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    for block in SHELL_BLOCKS[name]:
-        result = subprocess.run(
-            ["sh", "-ec", block],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env=environment,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
+def test_shell_blocks_run(name, tmp_path, monkeypatch):
+    """One line after the other in an empty folder; `boreod` runs in this process, which is warm."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PWD", str(tmp_path))
+    for line in "".join(SHELL_BLOCKS[name]).replace("\\\n", " ").splitlines():
+        words = shlex.split(os.path.expandvars(line), comments=True)
+        if words[:1] != ["boreod"]:
+            subprocess.run(["sh", "-ec", line], check=True)
+            continue
+        arguments = words[1:] + (QUICK if words[1] == "reproduce" else [])
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, (line, result.output, result.exception)
 
 
 def test_commands_exist():
