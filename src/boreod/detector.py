@@ -54,7 +54,9 @@ class BORE(ClassifierMixin, BaseEstimator):
 
     Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
     rows a logistic regression is run to its optimum; the bags' probabilities are averaged. Nothing
-    needs tuning: the defaults are the paper's.
+    needs tuning: the defaults are the paper's. ``X`` is a table with the columns seen in ``fit``
+    wherever it is asked for: an array, a pandas or polars frame, for predictions also a Dask
+    collection.
 
     Parameters
     ----------
@@ -296,8 +298,6 @@ class BORE(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Table with the columns seen in ``fit``.
         raw
             Return the bags' mean, uncorrected for their balance.
         """
@@ -307,23 +307,11 @@ class BORE(ClassifierMixin, BaseEstimator):
         return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
-        """Return corrected log-odds of being an outlier.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return corrected log-odds of being an outlier."""
         return self._by_partition("decision_function", X) if is_collection(X) else self._log_odds(X)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of every row, by ``threshold_``.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return the label of every row, by ``threshold_``."""
         if is_collection(X):
             return self._by_partition("predict", X, dtype=self.classes_.dtype)
         odds = self._log_odds(X)
@@ -334,8 +322,6 @@ class BORE(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Table with the columns seen in ``fit``.
         grouped
             Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
         """
@@ -343,13 +329,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self.fitted_.explain(rows, self._engine, grouped)
 
     def novelty(self, X: ArrayLike) -> Novelty:
-        """Return how unlike all training rows every row is, whatever the labels taught.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return how unlike all training rows every row is, whatever the labels taught."""
         rows = self._read(X, "novelty")
         return self.fitted_.novelty(rows, self._engine)
 
@@ -358,8 +338,6 @@ class BORE(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Table with the columns seen in ``fit``.
         explain
             Whether reasons are wanted, summed by family.
         novelty
@@ -369,13 +347,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self.fitted_.assess(rows, self._engine, explain, novelty)
 
     def represent(self, X: ArrayLike) -> NDArray:
-        """Return the scaled columns of rows that the bags learn from.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return the scaled columns of rows that the bags learn from."""
         rows = self._read(X, "represent")
         return self.fitted_.represent(rows, self._engine)
 

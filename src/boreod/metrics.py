@@ -1,7 +1,8 @@
 """How well scores rank outliers above inliers.
 
-Scores are high for outliers. Equal scores are never ordered by their labels: they count as if their
-order were drawn at random.
+All measures take ``y_true``, whether each row is an outlier, and ``y_score``, which is high for
+outliers. Equal scores are never ordered by their labels: they count as if their order were drawn at
+random.
 """
 
 import numpy as np
@@ -10,13 +11,6 @@ from numpy.typing import NDArray
 
 def auc(y_true: NDArray, y_score: NDArray) -> NDArray:
     """Return the area under the ROC curve, of one array of scores or of every column of a table.
-
-    Parameters
-    ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers; a table has one row per judged row.
 
     Examples
     --------
@@ -38,10 +32,6 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
 
     Parameters
     ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers.
     most
         Largest false-positive rate.
 
@@ -68,10 +58,6 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
 
     Parameters
     ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers.
     number
         How many rows, None for as many as there are outliers.
 
@@ -93,13 +79,6 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
 def average_precision(y_true: NDArray, y_score: NDArray) -> float:
     """Return the mean over outliers of the precision at their score.
 
-    Parameters
-    ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers.
-
     Examples
     --------
     >>> average_precision(np.array([True, False, True]), np.array([0.9, 0.8, 0.7])) * 6
@@ -117,10 +96,6 @@ def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray)
 
     Parameters
     ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers.
     false_rates
         False-positive rates from 0 to 1.
 
@@ -137,13 +112,6 @@ def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray)
 
 def roc_rates(y_true: NDArray, y_score: NDArray) -> tuple[NDArray, NDArray]:
     """Return false- and true-positive rates at every distinct score, from (0, 0) on.
-
-    Parameters
-    ----------
-    y_true
-        Whether each row is an outlier.
-    y_score
-        High for outliers.
 
     Examples
     --------
