@@ -22,7 +22,6 @@ from boreod.parallel import (
     Threads,
     count_rows,
     current_engine,
-    gather_column,
     gather_rows,
     is_collection,
     map_rows,
@@ -466,7 +465,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         rows: Any = X if lazy else read_rows(self, X, fitting=True)
         sizes = count_rows(X) if lazy else [len(rows)]
         n_rows = sum(sizes)
-        codes, classes = read_labels(gather_column(y) if lazy else y, n_rows, self.outlier_label)
+        labels = gather_rows(y) if is_collection(y) else y
+        codes, classes = read_labels(labels, n_rows, self.outlier_label)
         chosen = None
         if shares is None:
             chosen, shares = self._draw_reference(codes, seeds)

@@ -127,6 +127,8 @@ def test_wrong_labels_and_rows(client, frame):
     with boreod.parallel.dask(client):
         with pytest.raises(ValueError, match="one label per row of X; got 2999 labels for 3000"):
             detector().fit(X, frame[1][:-1])
+        with pytest.raises(ValueError, match=r"1d array, got an array of shape \(3000, 4\)"):
+            detector().fit(X, X)
         with pytest.raises(ValueError, match="NaN"):
             detector().fit(X.where(X > -3), frame[1])
 

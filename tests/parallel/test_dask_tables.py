@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import boreod
-from boreod.parallel import count_rows, gather_column, gather_rows, is_collection, map_rows
+from boreod.parallel import count_rows, gather_rows, is_collection, map_rows
 
 dask_package = pytest.importorskip("dask")
 da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
@@ -97,17 +97,6 @@ def test_only_chosen_rows_are_fetched():
         gather_rows(array(), [3, 4, 45])
     picked = [len(result) for key, result in seen if "_pick" in str(key)]
     assert sorted(picked) == [1, 2]
-
-
-def test_columns_are_gathered(place):
-    expected = FRAME["b"].to_numpy()
-    for column in (dd.from_pandas(FRAME, npartitions=3)["b"], array()[:, 1], FRAME["b"], expected):
-        found = gather_column(column)
-        assert type(found) is np.ndarray
-        assert_array_equal(found, expected)
-    assert gather_column([1, 0]).tolist() == [1, 0]
-    with pytest.raises(ValueError, match=r"One value per row is expected; .* \(50, 3\)"):
-        gather_column(array())
 
 
 @pytest.mark.parametrize("make", [frame, array, array_of_unknown_size])

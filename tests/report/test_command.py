@@ -16,7 +16,7 @@ from .reading import Page
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("desk")
+    folder = tmp_path_factory.mktemp("report")
     table = make_frauds(200)
     pyarrow.csv.write_csv(table, folder / "payments.csv")
     pyarrow.csv.write_csv(make_frauds(100, seed=9), folder / "new.csv")

@@ -3,7 +3,6 @@
 from boreod.parallel.dask_engine import dask
 from boreod.parallel.dask_tables import (
     count_rows,
-    gather_column,
     gather_rows,
     is_collection,
     map_rows,
@@ -27,7 +26,6 @@ __all__ = [
     "count_threads",
     "current_engine",
     "dask",
-    "gather_column",
     "gather_rows",
     "is_collection",
     "map_rows",

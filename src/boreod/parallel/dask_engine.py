@@ -1,6 +1,6 @@
 """The engine of a Dask cluster: blocks of rows go to its workers, results come back here.
 
-Items travel in batches, so that small ones do not cost a task each, and only some batches are
+Items are sent in batches, so that small ones do not cost a task each, and only some batches are
 submitted at a time, so that the scheduler never holds a whole table. Dask itself repeats what a
 lost worker was doing. Only if all copies of a shared object are lost is there nothing to repeat it
 with; the object is then sent again and what is missing starts again.

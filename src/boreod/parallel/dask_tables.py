@@ -67,14 +67,6 @@ def gather_rows(
     return np.empty((0, *table.shape[1:]), table.dtype) if _is_array(table) else table.head(0)
 
 
-def gather_column(values: Any) -> NDArray:
-    """Return all values of a column, which may be a Dask series or array, as a local array."""
-    column = np.asarray(values.compute() if is_collection(values) else values)
-    if column.ndim != 1:
-        raise ValueError(f"One value per row is expected; got an array of shape {column.shape}.")
-    return column
-
-
 def map_rows(
     function: Callable[[Any, Any], NDArray], table: Any, model: Any, width: int | None, dtype: Any
 ) -> Any:

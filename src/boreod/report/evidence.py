@@ -1,6 +1,6 @@
 """What a page is about: a fitted detector, a table, and a probability for every row of it."""
 
-import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import BORE
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
+from boreod.parallel import Engine, current_engine
 from boreod.text import shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_rows
 
@@ -27,7 +29,7 @@ class Evidence:
     Attributes
     ----------
     model
-        Fitted, and taking rows without column names.
+        Fitted.
     rows, codes
         The table, and its labels: 1 outlier, 0 inlier, -1 unlabelled.
     names
@@ -47,6 +49,11 @@ class Evidence:
     ids: Sequence[str] | None = field(repr=False)
     probabilities: NDArray = field(repr=False)
     doubt: str
+
+    @property
+    def engine(self) -> Engine:
+        """What computes columns of rows."""
+        return current_engine(self.model.n_jobs, self.model.verbose)
 
     @property
     def kind(self) -> str:
@@ -93,7 +100,7 @@ class Evidence:
     def novelty(self) -> Novelty:
         """Novelty of all rows; training rows are compared with each other."""
         if self.doubt:
-            return self.model.novelty(self.rows)
+            return self.model.fitted_.novelty(self.rows, self.engine)
         seen = self.model.fitted_.seen
         found = seen.compare(self.rows, seen.isolation)
         return replace(found, novel=seen.novel_training_rows())
@@ -101,7 +108,7 @@ class Evidence:
     def explain(self, places: NDArray, grouped: bool) -> Explanation | None:
         """Return the explanation of some rows, None if the classifier has none."""
         try:
-            return self.model.explain(self.rows[places], grouped=grouped)
+            return self.model.fitted_.explain(self.rows[places], self.engine, grouped)
         except TypeError:
             return None
 
@@ -113,21 +120,22 @@ def gather(
     if not isinstance(model, BORE):
         raise TypeError(f"`model` must be a fitted BORE; got {shorten(model)}.")
     check_is_fitted(model)
-    plain = copy.copy(model)
-    raw = [str(name) for name in _check_feature_names_in(model)]
-    if hasattr(model, "feature_names_in_"):
-        if hasattr(rows, "columns"):
-            rows = read_rows(model, rows, fitting=False)  # also checks the names
-        del plain.feature_names_in_
-    table = read_rows(plain, rows, fitting=False)
-    labels = _read_codes(codes, len(table))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
+        table = read_rows(model, rows, fitting=False)
+    labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
     shown = raw if names is None else [str(name) for name in names]
     _check_length("names", shown, len(raw), "column")
     if ids is not None:
         _check_length("ids", ids, len(table), "row")
-    doubt = _doubt(plain, table, labels)
-    chances = plain.predict_proba(table)[:, 1] if doubt else np.asarray(model.oob_proba_)
-    return Evidence(plain, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
+    doubt = _doubt(model, table, labels)
+    chances = _predict(model, table) if doubt else np.asarray(model.oob_proba_)
+    return Evidence(model, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
+
+
+def _predict(model: BORE, rows: NDArray) -> NDArray:
+    odds = model.fitted_.log_odds(rows, current_engine(model.n_jobs, model.verbose))
+    return np.asarray(expit(odds))
 
 
 def _read_codes(codes: ArrayLike, n_rows: int) -> NDArray:
@@ -168,7 +176,7 @@ def _predicts_alike(model: BORE, rows: NDArray, codes: NDArray) -> bool:
     there = there[:: max(len(there) // COMPARED, 1)]
     if len(there) == 0:
         return True
-    told, known = model.predict_proba(rows[there])[:, 1], model.oob_proba_[there]
+    told, known = _predict(model, rows[there]), model.oob_proba_[there]
     free = codes[there] == UNLABELLED  # in no bag, so both are the same
     if not np.allclose(told[free], known[free], rtol=1e-6, atol=1e-9):
         return False

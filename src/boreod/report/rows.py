@@ -129,10 +129,10 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
     if len(places) < MIN_POINTS or not outliers.any():
         text = f"A map needs an outlier and {MIN_POINTS} labelled rows."
         return Section(title, [Paragraph(text)])
-    rows = evidence.rows[places]
+    rows, fitted = evidence.rows[places], evidence.model.fitted_
     tables = {
-        "raw columns": evidence.model.fitted_.scale_input(rows),
-        "representation": evidence.model.represent(rows),
+        "raw columns": fitted.scale_input(rows),
+        "representation": fitted.represent(rows, evidence.engine),
     }
     figures, told = [], []
     if evidence.model.columns_ == list(evidence.names):
