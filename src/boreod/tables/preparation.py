@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from boreod.files import typed_json
 from boreod.tables.arrow import TableError, check_names, column_of, kind_of
-from boreod.tables.cells import TYPES
 from boreod.tables.steps import Step, decide
 from boreod.text import listed, shorten, suggest
 
@@ -112,7 +111,9 @@ class Preparation:
         steps, summary, notes = _learn(table, roles, self.max_levels)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
-        return self._set(steps, summary, notes, label, ids)
+        return self._set(
+            _Learned(VERSION, self.max_levels, label, list(ids), steps, summary, notes)
+        )
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
@@ -169,15 +170,7 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
-        return {
-            "version": VERSION,
-            "max_levels": self.max_levels,
-            "label": self.label_,
-            "ids": list(self.ids_),
-            "steps": [asdict(step) for step in self._steps],
-            "summary": [list(row) for row in self.summary_],
-            "notes": list(self.notes_),
-        }
+        return {**asdict(self._learned), "summary": [list(row) for row in self.summary_]}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Preparation":
@@ -189,12 +182,9 @@ class Preparation:
             Plain data, perhaps from a file that others have written.
         """
         try:
-            stored = typed_json(_Stored, data, "preparation")
-            _check_stored(stored)
-            summary = [ColumnSummary(*row) for row in stored.summary]
-            return cls(stored.max_levels)._set(
-                stored.steps, summary, stored.notes, stored.label, tuple(stored.ids)
-            )
+            learned = typed_json(_Learned, data, "preparation")
+            learned.check()
+            return cls(learned.max_levels)._set(learned)
         except ValueError as error:
             reason = str(error).partition(". ")[0]
             raise TableError(
@@ -202,25 +192,18 @@ class Preparation:
                 "Fit again."
             ) from None
 
-    def _set(
-        self,
-        steps: list[Step],
-        summary: list[ColumnSummary],
-        notes: list[str],
-        label: str | None,
-        ids: tuple[str, ...],
-    ) -> "Preparation":
-        names = [name for step in steps for name in step.names]
+    def _set(self, learned: "_Learned") -> "Preparation":
+        names = [name for step in learned.steps for name in step.names]
         check_names(names, "the prepared table")
-        self._steps, self.names_ = steps, names
-        self.summary_, self.notes_ = summary, notes
-        self.label_, self.ids_ = label, ids
+        self._learned, self._steps, self.names_ = learned, learned.steps, names
+        self.summary_ = [ColumnSummary(*row) for row in learned.summary]
+        self.notes_, self.label_, self.ids_ = learned.notes, learned.label, tuple(learned.ids)
         return self
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """What ``to_dict`` gives."""
+class _Learned:
+    """What a preparation knows, and what is stored of it."""
 
     version: int
     max_levels: int
@@ -230,30 +213,20 @@ class _Stored:
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
-
-def _check_stored(stored: _Stored) -> None:
-    steps = stored.steps
-    for is_right, what in (
-        (stored.version == VERSION, f"the version {shorten(stored.version)}, not {VERSION}"),
-        (stored.max_levels >= 1, f"{shorten(stored.max_levels)} as `max_levels`"),
-        (all(map(_can_be, steps)), "a step that no column needs"),
-        (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
-        (len(set(stored.ids)) == len(stored.ids), "an id twice"),
-        (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
-        (all(row[3] >= 0 for row in stored.summary), "a negative number of columns"),
-    ):
-        if not is_right:
-            raise ValueError(f"it has {what}")
-
-
-def _can_be(step: Step) -> bool:
-    """Tell whether a training column can have led to a step."""
-    if step.kind == "text":
-        fits = step.middle is None and (bool(step.levels) or not step.pooled)
-    else:
-        fits = not step.levels and not step.pooled
-    distinct = len(set(step.levels)) == len(step.levels)
-    return fits and distinct and step.kind in TYPES and bool(step.names)
+    def check(self) -> None:
+        """Refuse what ``fit`` cannot have learned."""
+        steps = self.steps
+        for is_right, what in (
+            (self.version == VERSION, f"the version {shorten(self.version)}, not {VERSION}"),
+            (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
+            (all(step.is_possible for step in steps), "a step that no column needs"),
+            (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
+            (len(set(self.ids)) == len(self.ids), "an id twice"),
+            (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
+            (all(row[3] >= 0 for row in self.summary), "a negative number of columns"),
+        ):
+            if not is_right:
+                raise ValueError(f"it has {what}")
 
 
 def _read_roles(
@@ -306,15 +279,15 @@ def _as_tuple(names: Names) -> tuple[str, ...]:
 
 def _learn(
     table: Any, roles: dict[str, str], max_levels: int
-) -> tuple[list[Step], list[ColumnSummary], list[str]]:
+) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
     """Decide for every column, and refuse all bad ones at once."""
     steps: list[Step] = []
-    summary: list[ColumnSummary] = []
+    summary: list[tuple[str, str, str, int]] = []
     notes: list[str] = []
     refused: list[str] = []
     for name, role in roles.items():
         if role != "used":
-            summary.append(ColumnSummary(name, _holds(table, name), role, 0))
+            summary.append((name, _holds(table, name), role, 0))
             continue
         try:
             column = column_of(table, name)
@@ -327,7 +300,7 @@ def _learn(
         if decision.note is not None:
             notes.append(decision.note)
         outputs = 0 if decision.step is None else len(decision.step.names)
-        summary.append(ColumnSummary(name, kind_of(column.type), decision.done, outputs))
+        summary.append((name, kind_of(column.type), decision.done, outputs))
     if refused:
         raise TableError(" ".join(refused))
     return steps, summary, notes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, kind_of, option, pa, pc
-from boreod.tables.cells import NUMBER, as_numbers, as_text, first_match
+from boreod.tables.cells import NUMBER, TYPES, as_numbers, as_text, first_match
 from boreod.text import shorten
 
 ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
@@ -43,6 +43,16 @@ class Step:
         names += [f"{self.name}={level}" for level in self.levels]
         names += [f"{self.name} is other"] if self.pooled else []
         return names + ([f"{self.name} is missing"] if self.marked else [])
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a training column can have led to it."""
+        if self.kind == "text":
+            fits = self.middle is None and (bool(self.levels) or not self.pooled)
+        else:
+            fits = not self.levels and not self.pooled
+        distinct = len(set(self.levels)) == len(self.levels)
+        return fits and distinct and self.kind in TYPES and bool(self.names)
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
