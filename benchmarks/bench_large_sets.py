@@ -41,7 +41,7 @@ def measure(name: str) -> None:
     scored = time.perf_counter()
     judged = known == -1
     quality = 100 * auc(labels[judged] == 1, scores[judged])
-    graph = model.fitted_.columns.views[0].scored.graph
+    graph = model.fitted_.columns.views[0].graph
     n_distinct = len(distinct_rows(graph.reference)[0])
     print(
         f"{name}: {len(rows)} rows, {n_distinct} distinct, search {graph.backend.name}; fit "

@@ -67,7 +67,7 @@ def test_keep_computes_the_same_and_only_that(rows):
     assert_array_equal(narrow.transform(rows), table[:, places])
     new = rows[:20] + 0.3
     assert_array_equal(narrow.transform(new), model.transform(new)[:, places])
-    views = {view.scored.space.name: view.scored for view in narrow.fitted_columns_.views}
+    views = {view.space.name: view for view in narrow.fitted_columns_.views}
     assert set(views) == {"", "s01", "r80"}
     assert views[""].graph.k == 50
     assert views[""].graph.reverse_k == 50

@@ -13,7 +13,7 @@ def fit(rows, views, **options):
 
 
 def spaces(model):
-    return [view.scored.space for view in model.fitted_columns_.views]
+    return [view.space for view in model.fitted_columns_.views]
 
 
 def test_names(rows):

@@ -77,7 +77,7 @@ def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkey
     assert_array_equal(model.predict_proba(data[0]), before)
     assert raw.fitted_.columns.views == []
     computed = fast.fitted_.columns
-    of_views = [name for view in computed.views for name in view.scored.column_names]
+    of_views = [name for view in computed.views for name in view.column_names]
     assert sorted(of_views) == sorted(set(fast.columns_) - {"x0", "x1", "x2", "x3"})
     monkeypatch.setattr(NeighborGraph, "new_block", refuse)
     assert raw.predict_proba(data[0]).shape == (300, 2)

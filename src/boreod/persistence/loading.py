@@ -36,7 +36,7 @@ from boreod.persistence.manifest import (
     decode_parameters,
     read_manifest,
 )
-from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.representation.views import Space
@@ -135,7 +135,7 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     )
 
 
-def _views(manifest: Manifest, arrays: Arrays) -> list[KnownView]:
+def _views(manifest: Manifest, arrays: Arrays) -> list[ScoredView]:
     views = []
     everywhere: KnownRows | None = None
     for number, view in enumerate(manifest.representation.views):
@@ -148,7 +148,7 @@ def _views(manifest: Manifest, arrays: Arrays) -> list[KnownView]:
     return views
 
 
-def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> KnownView:
+def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> ScoredView:
     positions = arrays.get(f"{prefix}.rows")
     space = Space(
         stored.name,
@@ -166,7 +166,7 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     scores = [
         _score(stored, number, arrays, f"{prefix}.{number}") for number in range(len(stored.scores))
     ]
-    return KnownView(ScoredView(space, graph, scores), known)
+    return ScoredView(space, graph, scores, known)
 
 
 def _score(view: StoredView, number: int, arrays: Arrays, prefix: str) -> FittedScore:

@@ -45,8 +45,8 @@ from boreod.persistence.manifest import (
     is_registered,
     write_manifest,
 )
-from boreod.representation.columns import KnownView
 from boreod.representation.scaling import MinMax, Rank
+from boreod.representation.scored_view import ScoredView
 from boreod.selection import Costs
 from boreod.text import shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
@@ -178,11 +178,11 @@ def _read_extra(model: BORE, extra: Any) -> dict[str, Any]:
     return same
 
 
-def _reference_rows(views: list[KnownView]) -> tuple[NDArray | None, list[NDArray | None]]:
+def _reference_rows(views: list[ScoredView]) -> tuple[NDArray | None, list[NDArray | None]]:
     """Return every reference row that some view needs, once, and where to find those of a view."""
     if not views:
         return None, []
-    positions = [view.scored.space.rows for view in views]
+    positions = [view.space.rows for view in views]
     for view, rows in zip(views, positions, strict=True):
         if rows is None:
             return view.known.rows, positions
@@ -204,38 +204,37 @@ def _scaler_arrays(prefix: str, scaler: Any) -> Arrays:
     return {f"{prefix}.quantiles": scaler.quantiles}
 
 
-def _describe_view(view: KnownView, rows: NDArray | None) -> StoredView:
-    scored = view.scored
-    for s in scored.scores:
+def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
+    for s in view.scores:
         if not is_registered(s.definition):
             raise ModelFileError(
                 f"The score {s.label!r} is {shorten(s.definition)}, which is none of boreod's own, "
                 "and a model file holds no code. Use a score of the registry and fit again."
             )
-    if scored.graph.backend.name not in BACKENDS:
+    if view.graph.backend.name not in BACKENDS:
         raise ModelFileError(
             "Neighbors are searched by an object of another library, which a model file cannot "
             "store without pickle. Fit with neighbors='auto'."
         )
     return StoredView(
-        name=scored.space.name,
-        columns=scored.space.columns.tolist(),
-        metric=scored.space.metric,
+        name=view.space.name,
+        columns=view.space.columns.tolist(),
+        metric=view.space.metric,
         rows=None if rows is None else len(rows),
-        backend=scored.graph.backend.name,
+        backend=view.graph.backend.name,
         scores=[
             StoredScore(s.label, s.definition.name, s.definition.parameters(), list(s.ks))
-            for s in scored.scores
+            for s in view.scores
         ],
     )
 
 
-def _view_arrays(view: KnownView, stored: StoredView, rows: NDArray | None, prefix: str) -> Arrays:
+def _view_arrays(view: ScoredView, stored: StoredView, rows: NDArray | None, prefix: str) -> Arrays:
     arrays = {} if rows is None else {f"{prefix}.rows": rows.astype(np.int32)}
     _, with_radii, _ = depths(stored)
     if with_radii:
-        arrays[f"{prefix}.radii"] = view.scored.graph.radii(with_radii)
-    for number, s in enumerate(view.scored.scores):
+        arrays[f"{prefix}.radii"] = view.graph.radii(with_radii)
+    for number, s in enumerate(view.scores):
         arrays[f"{prefix}.{number}.summary"] = s.summary
         if s.definition.compares():
             names = (f"{prefix}.{number}.{name}" for name in s.definition.descriptions)

@@ -160,7 +160,7 @@ def _doubt(model: BORE, rows: NDArray, codes: NDArray) -> str:
         return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
     if not np.array_equal(known, codes):
         return "The labels are not those that the model was trained with."
-    whole = [v for v in model.fitted_.columns.views if v.scored.space.rows is None]
+    whole = [v for v in model.fitted_.columns.views if v.space.rows is None]
     if whole:
         same = np.array_equal(model.fitted_.scale_input(rows), whole[0].known.rows)
     else:

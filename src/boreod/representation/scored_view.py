@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.neighbors import Block, Ks, NeighborGraph, TrainingGraph, blocks
+from boreod.neighbors import Block, KnownRows, Ks, NeighborGraph, TrainingGraph, blocks
 from boreod.parallel import Engine
 from boreod.representation.plan import PlannedScore
 from boreod.representation.views import Space
@@ -68,10 +68,11 @@ class FittedScore:
         return [Described(o, r) for o, r in zip(own, self.frozen[: len(own)], strict=True)]
 
 
+@dataclass(eq=False)
 class ScoredView:
     """A view of a table, its neighbor graph and its scores.
 
-    Parameters
+    Attributes
     ----------
     space
         Columns, metric and reference rows.
@@ -79,30 +80,36 @@ class ScoredView:
         Neighbor graph of the reference rows.
     scores
         Scores with their frozen descriptions.
+    known
+        Finds rows that are among the reference rows, by all columns of the table.
+    isolation
+        Distance of every training row to its 10th reference row, itself left out; None in a model
+        that was loaded.
     """
 
-    def __init__(self, space: Space, graph: NeighborGraph, scores: list[FittedScore]) -> None:
-        self.space = space
-        self.graph = graph
-        self.scores = scores
+    space: Space
+    graph: NeighborGraph
+    scores: list[FittedScore]
+    known: KnownRows
+    isolation: NDArray | None = None
 
     @classmethod
     def fit(
         cls,
-        points: NDArray,
+        known: KnownRows,
         space: Space,
         plan: list[PlannedScore],
         neighbors: Any,
         engine: Engine,
     ) -> tuple["ScoredView", list[NDArray]]:
         """Search, describe and compare all reference rows; return their scores too, by score."""
+        points = known.rows.take(space.columns, axis=1)
         fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
         ks, reverse_k = _depths(fitted)
         ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
-        training = TrainingGraph.build(
-            points.take(space.columns, axis=1), ks, reverse_k, space.metric, neighbors, engine
-        )
-        view = cls(space, training.graph, fitted)
+        training = TrainingGraph.build(points, ks, reverse_k, space.metric, neighbors, engine)
+        view = cls(space, training.graph, fitted, known)
+        view.isolation = training.graph.radii((view.near,))[:, 0]
         return view, view._score_reference(training.without_search(), engine)
 
     @property
@@ -115,13 +122,10 @@ class ScoredView:
         """The neighbor whose distance tells how isolated a row is; a small table has fewer."""
         return min(NEAR, len(self.graph.reference) - 1)
 
-    def isolation_of_reference(self) -> NDArray:
-        """Return the distance of every reference row to that neighbor, after a fit."""
-        return self.graph.radii((self.near,))[:, 0]
-
-    def search(self, points: NDArray, own: NDArray, depth: int = 0) -> Block:
-        """Search the neighbors of rows, at least so many; the row itself, ``own``, is left out."""
-        return self.graph.new_block(points.take(self.space.columns, axis=1), own, depth)
+    def search(self, rows: NDArray, depth: int = 0) -> Block:
+        """Search the neighbors of rows, at least so many; a known row itself is left out."""
+        own = self.known.find(rows)
+        return self.graph.new_block(rows.take(self.space.columns, axis=1), own, depth)
 
     def score(self, block: Block) -> NDArray:
         """Score rows whose neighbors were searched."""
@@ -151,7 +155,7 @@ class ScoredView:
                 kept.append(s.keep(ks))
         if not kept:
             return None
-        return ScoredView(self.space, self.graph.narrowed(*_depths(kept)), kept)
+        return replace(self, graph=self.graph.narrowed(*_depths(kept)), scores=kept)
 
     def _score_reference(self, graph: TrainingGraph, engine: Engine) -> list[NDArray]:
         """Describe all reference rows, then compare them.

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.neighbors import KnownRows, Recall, check_backend
 from boreod.parallel import Engine, Threads, count_threads, current_engine, plain_interrupts
-from boreod.representation.columns import FittedColumns, KnownView
+from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import check_fit
 from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
@@ -147,29 +147,6 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """
         return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
 
-    def isolate(self, points: NDArray) -> NDArray | None:
-        """Return the distance of rows to their 10th reference row, None without a search.
-
-        The view that sees most is searched: all columns before some, all rows before a sample.
-
-        Parameters
-        ----------
-        points
-            Float64 rows in C order, checked already.
-        """
-        return self.fitted_columns_.isolate(points, current_engine(self.n_jobs, self.verbose))
-
-    def compute_and_isolate(self, points: NDArray) -> tuple[NDArray, NDArray | None]:
-        """Return what :meth:`compute` and :meth:`isolate` do, from one search.
-
-        Parameters
-        ----------
-        points
-            Float64 rows in C order, checked already.
-        """
-        engine = current_engine(self.n_jobs, self.verbose)
-        return self.fitted_columns_.compute_and_isolate(points, engine)
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns.
 
@@ -204,12 +181,6 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """Names of the output columns."""
         check_is_fitted(self)
         return list(self.fitted_columns_.names)
-
-    @property
-    def families_(self) -> dict[str, str]:
-        """The score that each score column belongs to: ``{"lof_10@s03": "lof", ...}``."""
-        check_is_fitted(self)
-        return self.fitted_columns_.families
 
     @property
     def recall_(self) -> dict[str, Recall]:
@@ -254,38 +225,38 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         if len(points) >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
             n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
             check_fit(len(points), len(raw), planned, self.neighbors, n_threads, n_bags)
-        views: list[KnownView] = []
+        views: list[ScoredView] = []
         scores: list[list[NDArray]] = []
         everywhere = KnownRows(points)
         for space, plan in planned:
             known = everywhere if space.rows is None else KnownRows(points[space.rows])
             # samples are small: nothing is saved there by missing neighbors
             how = self.neighbors if space.rows is None else "auto"
-            scored, of_reference = ScoredView.fit(known.rows, space, plan, how, engine)
-            if scored.graph.recall is not None:
-                print(f"{shorten(how)} {scored.graph.recall}.", file=sys.stderr)  # noqa: T201
-            views.append(KnownView(scored, known, scored.isolation_of_reference()))
-            scores.append(_spread(views[-1], of_reference, points, engine))
+            view, of_reference = ScoredView.fit(known, space, plan, how, engine)
+            if view.graph.recall is not None:
+                print(f"{shorten(how)} {view.graph.recall}.", file=sys.stderr)  # noqa: T201
+            views.append(view)
+            scores.append(_spread(view, of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
         fitted = [ForeignDetector.fit(*pair, points, random) for pair in detectors]
         raw = raw if self.passthrough else []
-        names = [*raw, *(n for view in views for n in view.scored.column_names)]
+        names = [*raw, *(n for view in views for n in view.column_names)]
         names += [detector.label for detector in fitted]
         self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
         return self.fitted_columns_.assemble(points, scores)
 
 
 def _spread(
-    view: KnownView, of_reference: list[NDArray], points: NDArray, engine: Engine
+    view: ScoredView, of_reference: list[NDArray], points: NDArray, engine: Engine
 ) -> list[NDArray]:
     """Return scores of all training rows, of which some or all are reference rows.
 
     Their isolation is put into the view.
     """
-    rows = view.scored.space.rows
+    rows = view.space.rows
     if rows is None:
         return of_reference
-    alone = FittedColumns(view.scored.column_names, [], [view], [])
+    alone = FittedColumns(view.column_names, [], [view], [])
     scores, isolation = alone.compute_and_isolate(points, engine)
     assert isolation is not None
     scores[rows], isolation[rows] = np.hstack(of_reference), view.isolation

@@ -246,9 +246,9 @@ def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Cost
     own |= dict.fromkeys((detector.label for detector in fitted.detectors), SEARCH)
     needs: dict[str, Needs] = {}
     for view in fitted.views:
-        for s in view.scored.scores:
-            for k, name in zip(s.ks, s.column_names(view.scored.space.name), strict=True):
-                own[name], needs[name] = _count_operations(view.scored, s, k, unit)
+        for s in view.scores:
+            for k, name in zip(s.ks, s.column_names(view.space.name), strict=True):
+                own[name], needs[name] = _count_operations(view, s, k, unit)
     return Costs({name: own[name] for name in fitted.names}, needs)
 
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from boreod.files import __version__, cache_folder, whole_file
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
 from boreod.parallel import one_blas_thread
-from boreod.representation.columns import FittedColumns, KnownView
-from boreod.representation.scored_view import FittedScore
+from boreod.representation.columns import FittedColumns
+from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.selection.costs import SECONDS, Costs
 
 ROUNDS = 3
@@ -111,25 +111,25 @@ def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
     return RESERVE * fastest
 
 
-def _time_view(view: KnownView, sample: NDArray) -> Iterator[tuple[str, float, dict[str, float]]]:
+def _time_view(view: ScoredView, sample: NDArray) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
-    scored, name = view.scored, view.scored.space.name
-    points, known = sample.take(scored.space.columns, axis=1), view.known.find(sample)
+    name = view.space.name
+    points, known = sample.take(view.space.columns, axis=1), view.known.find(sample)
 
     def search(k: int, reverse_k: int) -> float:
-        graph = scored.graph.narrowed((k,), reverse_k)
+        graph = view.graph.narrowed((k,), reverse_k)
         work = lambda: (view.known.find(sample), graph.new_block(points, known))  # noqa: E731
         return seconds(work) / len(sample)
 
-    ks = scored.graph.ks
+    ks = view.graph.ks
     searches = _at_all(ks, lambda k: search(k, 0))
-    reverse_ks = tuple(k for k in ks if k <= scored.graph.reverse_k)
+    reverse_ks = tuple(k for k in ks if k <= view.graph.reverse_k)
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
-    block = scored.graph.new_block(points, known).part(slice(0, min(len(sample), SCORE_ROWS)))
-    for s in scored.scores:
-        alone, together, geometry = _time_score(s, block, scored.geometry_rows)
+    block = view.graph.new_block(points, known).part(slice(0, min(len(sample), SCORE_ROWS)))
+    for s in view.scores:
+        alone, together, geometry = _time_score(s, block, view.geometry_rows)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
-            deep = max(k, scored.near)  # novelty asks for so many neighbors of every row
+            deep = max(k, view.near)  # novelty asks for so many neighbors of every row
             needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
             if s.definition.reads == "reverse":
                 needs[f"reverse@{name}"] = reverse[k]
@@ -257,11 +257,11 @@ def plain(value: Any) -> Any:
     return {kind: plain(vars(value))} if is_dataclass(value) else kind
 
 
-def _describe(view: KnownView) -> list[Any]:
-    space, graph = view.scored.space, view.scored.graph
+def _describe(view: ScoredView) -> list[Any]:
+    space, graph = view.space, view.graph
     scores = [
         [s.label, type(s.definition).__name__, plain(s.definition.parameters()), list(s.ks)]
-        for s in view.scored.scores
+        for s in view.scores
     ]
     return [space.name, space.metric, len(space.columns), len(graph.reference), scores]
 
