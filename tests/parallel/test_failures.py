@@ -1,5 +1,6 @@
 """Threads whose work fails or is interrupted."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -68,8 +69,7 @@ def test_interrupt_inside_a_kernel_is_an_interrupt():
         Threads(1).map(lambda item: (_ for _ in ()).throw(SystemError("other")), [0], "work")
 
 
-def test_numbers_of_threads():
-    assert Threads(None).n_threads == 1
-    assert Threads(3).n_threads == 3
-    assert Threads(-1).n_threads >= 1
-    assert Threads(-1000).n_threads == 1
+def test_numbers_of_threads(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(5), raising=False)
+    counts = {None: 1, 3: 3, -1: 5, -2: 4, -5: 1, -1000: 1}
+    assert {n_jobs: Threads(n_jobs).n_threads for n_jobs in counts} == counts

@@ -39,10 +39,16 @@ def test_a_budget_is_kept_and_never_empty(model, data, budget, selection, fill):
     assert fast.cost_ == fast.costs_.total(fast.columns_) <= budget
     assert sorted(fast.columns_) == sorted(fast.selection_.columns)
     assert fast.predict_proba(data[0]).shape == (300, 2)
-    if not fill and selection != "random":
-        ranked = list(fast.selection_.frequencies)
-        is_prefix = fast.selection_.columns == ranked[: len(fast.columns_)]
-        assert is_prefix or len(fast.columns_) == 1 or budget == 1e9
+
+
+@pytest.mark.parametrize("budget", [100, 200])
+@pytest.mark.parametrize("selection", ["budget", "omp"])
+def test_without_filling_the_most_frequent_columns_are_taken(model, budget, selection):
+    fast = model.within(budget, costs=prices(model), selection=selection, fill=False)
+    ranked = list(fast.selection_.frequencies)
+    assert 1 < len(fast.columns_) < len(ranked)
+    assert fast.selection_.columns == ranked[: len(fast.columns_)]
+    assert fast.costs_.total(ranked[: len(fast.columns_) + 1]) > budget
 
 
 def test_time_budgets_buy_what_fits(model):
