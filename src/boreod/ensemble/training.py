@@ -119,26 +119,11 @@ class Training:
         options: Options,
         seeds: list[int],
     ) -> "Training":
-        """Compute and scale the columns of all rows, and draw bags.
+        """Compute and scale the columns of all rows, and draw bags; the representation is fitted.
 
-        Parameters
-        ----------
-        rows
-            Checked float64 rows.
-        labels
-            Codes, classes, and which part of a larger table the rows are.
-        representation
-            Computes the columns; it is fitted here.
-        names
-            Of the raw columns.
-        scalings
-            Of raw columns and of all columns, as the parameters of the detector.
-        bagging
-            Number of bags, and the share of the smaller class in each.
-        options
-            How bags are solved.
-        seeds
-            Of bags, and of what is learned from them.
+        ``labels`` are codes, classes, and which part of a larger table the rows are; ``scalings``
+        those of raw columns and of all columns; ``bagging`` is the number of bags and the share of
+        the smaller class in each; ``seeds`` are those of bags and of what is learned from them.
         """
         codes, classes, shares = labels
         scaler = MinMax.fit(rows) if scalings[0] == "minmax" else None

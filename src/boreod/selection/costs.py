@@ -182,13 +182,8 @@ def check_mapping(name: str, mapping: Any) -> None:
 def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
     """Return the costs of the columns there are; what has no price is not sold, and said so.
 
-    Parameters
-    ----------
-    prices
-        By column (``"lof_10"``), or by score for all of its columns (``"lof"``); raw columns cost
-        1 unless told. Or ready-made costs.
-    fitted
-        All columns there are.
+    Prices are ready-made costs, or declared by column (``"lof_10"``) or by score for all of its
+    columns (``"lof"``); raw columns cost 1 unless told.
     """
     costs = prices if isinstance(prices, Costs) else Costs(_spell_out(prices, fitted))
     there = set(fitted.names)

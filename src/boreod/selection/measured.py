@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from boreod.files import __version__, cache_folder, whole_file
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
-from boreod.parallel import one_blas_thread
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.selection.costs import SECONDS, Costs
@@ -52,29 +51,14 @@ Work = Callable[[NDArray], object]
 
 
 def measured_costs(
-    fitted: FittedColumns,
-    sample: NDArray,
-    per_row: Work,
-    per_column: Work,
+    fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work
 ) -> Costs:
-    """Return costs in seconds per row, with shared parts.
+    """Return costs in seconds per row, with shared parts, measured on distinct training rows.
 
-    Parameters
-    ----------
-    fitted
-        All columns.
-    sample
-        Distinct training rows.
-    per_row
-        Takes rows and does what has to be done whatever the columns are.
-    per_column
-        Takes computed columns and does what has to be done with each of them.
+    ``per_row`` takes rows and does what has to be done whatever the columns are, ``per_column``
+    takes computed columns and does what has to be done with each of them. The caller keeps linear
+    algebra to one thread.
     """
-    with one_blas_thread():
-        return _measure(fitted, sample, per_row, per_column)
-
-
-def _measure(fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work) -> Costs:
     many = sample[np.arange(CALL_ROWS) % len(sample)]
     table = np.full((CALL_ROWS, len(fitted.names)), 0.5)
     each = seconds(lambda: per_column(table), PATIENCE) / table.size
@@ -181,18 +165,9 @@ def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
 def remembered_costs(
     facts: Facts, names: list[str], measure: Callable[[], Costs], *, fresh: bool = False
 ) -> Costs:
-    """Return prices that were measured before, or measure them and remember them.
+    """Return prices of columns that were measured before, or measure them and remember them.
 
-    Parameters
-    ----------
-    facts
-        What the prices depend on, see :func:`facts_of_prices`.
-    names
-        Columns that must have a price.
-    measure
-        Takes the times.
-    fresh
-        Measure in any case.
+    They are those of the same ``facts``, see :func:`facts_of_prices`, unless they are to be fresh.
     """
     if fresh:
         costs = measure()
@@ -211,14 +186,7 @@ def remembered_costs(
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
     """Return all that prices depend on and that is the same in two fits of one table.
 
-    Parameters
-    ----------
-    fitted
-        All columns.
-    shape
-        Rows and columns of the training table.
-    work
-        What is done besides computing columns, and how neighbors are searched.
+    That is the shape of the table, and the work that is done besides computing columns.
     """
     return {
         "boreod": __version__,

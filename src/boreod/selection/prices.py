@@ -28,6 +28,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead, combine
 from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
+from boreod.parallel import one_blas_thread
 from boreod.selection.budgets import read_budget, round_up, write_budget
 from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs
 from boreod.selection.measured import (
@@ -112,13 +113,6 @@ class PriceLists:
         """Return the same with times of all columns on this machine.
 
         They are those of an earlier fit that did the same work, unless they are to be fresh.
-
-        Parameters
-        ----------
-        fitted
-            Whose predictions are timed.
-        fresh
-            Measure in any case.
         """
         training, head = self.training, fitted.head
         bags, logistic = training.bags.rows, isinstance(head, LogisticHead)
@@ -149,12 +143,13 @@ class PriceLists:
             work["estimator"] = training.options.estimator
             work["size"] = [bags.shape[1], len(fitted.base)]
         facts = facts_of_prices(training.columns, self._shape, work)
-        times = remembered_costs(
-            facts,
-            training.columns.names,
-            lambda: measured_costs(training.columns, self.sample, per_row, per_column),
-            fresh=fresh,
-        )
+        with one_blas_thread():
+            times = remembered_costs(
+                facts,
+                training.columns.names,
+                lambda: measured_costs(training.columns, self.sample, per_row, per_column),
+                fresh=fresh,
+            )
         return PriceLists(training, self.sample, self.neighbors, times)
 
     def read(self, costs: Any, unit: str, fitted: Fitted) -> Costs:

@@ -68,14 +68,8 @@ class Selector:
     ) -> tuple[Selection, Fitted, OutOfBag]:
         """Choose the columns that a budget buys, and learn from these alone.
 
-        Parameters
-        ----------
-        fitted
-            What is fitted so far, to measure prices with.
-        budget, costs, method, fill
-            As the parameters of the detector; ``method`` is its ``selection``.
-        engine
-            Runs the bags.
+        Parameters are those of the detector, ``method`` is its ``selection``; prices are measured
+        with what is ``fitted`` so far.
         """
         amount, unit = read_budget(budget)
         check_units(unit, costs)
