@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from boreod import BORE, OutlierRepresentation
 from boreod.baselines import BestScore, GreedyEnsemble, MeanScore
-from boreod.baselines.greedy import balance, choose_members, distance, union_of_top
+from boreod.baselines.scores import balance, choose_members, distance, union_of_top
 
 SMALL = OutlierRepresentation(["knn", "lof", "ldof"], ks=[5, 10])
 SHARED = Path(os.environ.get("BOREOD_GOLDENS", GOLDENS))

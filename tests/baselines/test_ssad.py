@@ -28,9 +28,9 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.parametrize("labels", [TRUTH, SOME], ids=["all", "some"])
-@pytest.mark.parametrize("landmarks", [None, 30])
-def test_finds_outliers(labels, landmarks):
-    model = SSAD(landmarks=landmarks, random_state=0).fit(X, labels)
+@pytest.mark.parametrize("max_rows", [None, 90])
+def test_finds_outliers(labels, max_rows):
+    model = SSAD(max_rows=max_rows, random_state=0).fit(X, labels)
     assert roc_auc_score(TRUTH, model.decision_function(X)) > 0.93
     far = model.decision_function([[1e3, 0, 0], [1e149, 0, 0]])
     assert_array_equal(far, model.rho_)
@@ -109,24 +109,22 @@ def test_unlabelled_only():
         SSAD().fit(X, np.full(135, -1))
 
 
-def test_all_landmarks_are_exact():
-    one = SSAD(kappa=3, sigma=0.8, landmarks=135).fit(X, SOME)
-    other = SSAD(kappa=3, sigma=0.8, landmarks=None).fit(X, SOME)
-    assert_allclose(one.decision_function(NEW), other.decision_function(NEW), atol=1e-7)
+def test_a_sample_is_learned_from_above_the_limit():
+    every = SSAD(kappa=3, sigma=0.8, max_rows=135).fit(X, SOME)
+    assert_array_equal(
+        SSAD(kappa=3, sigma=0.8, max_rows=None).fit(X, SOME).weights_, every.weights_
+    )
+    some = SSAD(kappa=3, sigma=0.8, max_rows=100, random_state=0).fit(X, SOME)
+    assert len(some.weights_) == 135
+    assert (some.weights_ != 0).sum() < (every.weights_ != 0).sum()
+    assert_allclose(some.weights_.sum(), 1, atol=1e-9)
+    scores = [model.decision_function(NEW) for model in (every, some)]
+    assert np.corrcoef(scores)[0, 1] > 0.95
 
 
-def test_landmarks_come_by_themselves(monkeypatch):
-    assert SSAD().fit(X, TRUTH).n_landmarks_ is None
-    monkeypatch.setattr(ssad, "MANY_ROWS", 100)
-    monkeypatch.setattr(ssad, "ENOUGH_LANDMARKS", 50)
-    model = SSAD(random_state=0).fit(X, TRUTH)
-    assert model.n_landmarks_ == 50
-    assert len(model.weights_) == 135
-
-
-@pytest.mark.parametrize("landmarks", [None, 60])
-def test_cross_validation(landmarks):
-    model = SSAD("cv", sigma="cv", landmarks=landmarks, random_state=1, n_jobs=2).fit(X, SOME)
+@pytest.mark.parametrize("max_rows", [None, 60])
+def test_cross_validation(max_rows):
+    model = SSAD("cv", sigma="cv", max_rows=max_rows, random_state=1, n_jobs=2).fit(X, SOME)
     results = model.cv_results_
     # 4 of 5 labelled outliers in a fold reach a total of 9
     assert sorted(set(results["kappa"])) == pytest.approx([0.5, 1.257, 3.162, 7.953], abs=1e-3)
@@ -165,10 +163,10 @@ def test_frames():
 )
 @pytest.mark.parametrize("sigma", ["scale", 1e-200, 1e200])
 @pytest.mark.parametrize("scaling", ["sd", None])
-@pytest.mark.parametrize("landmarks", [None, 5])
-def test_scores_are_finite(rows, sigma, scaling, landmarks):
+@pytest.mark.parametrize("max_rows", [None, 12])
+def test_scores_are_finite(rows, sigma, scaling, max_rows):
     labels = np.tile([0, 0, 0, 1, -1], 4)
-    model = SSAD(sigma=sigma, scaling=scaling, landmarks=landmarks, random_state=0)
+    model = SSAD(sigma=sigma, scaling=scaling, max_rows=max_rows, random_state=0)
     scores = model.fit(rows, labels).decision_function(rows)
     assert np.isfinite(scores).all()
     assert np.isfinite([model.rho_, model.gamma_, model.sigma_]).all()
@@ -191,9 +189,9 @@ def test_scores_are_finite(rows, sigma, scaling, landmarks):
         ({"weight_unlabelled": None}, "`weight_unlabelled` must be"),
         ({"scaling": "minmax"}, "`scaling` must be 'sd' or None"),
         ({"scaling": np.ones(2)}, "`scaling` must be 'sd' or None"),
-        ({"landmarks": 0}, "`landmarks` must be a positive integer, 'auto' or None; got 0"),
-        ({"landmarks": 2.5}, "`landmarks` must be"),
-        ({"landmarks": 136}, "at most the number of rows, 135; got 136"),
+        ({"max_rows": 1}, "`max_rows` must be an integer from 2, or None; got 1"),
+        ({"max_rows": 2.5}, "`max_rows` must be"),
+        ({"max_rows": "all"}, "`max_rows` must be"),
         ({"n_jobs": 0}, "`n_jobs` must be"),
         ({"random_state": "x"}, "`random_state` must be"),
         ({"verbose": 2}, "`verbose` must be True or False"),

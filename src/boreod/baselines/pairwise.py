@@ -1,4 +1,4 @@
-"""SSAD's dual problem solved roughly and fast: two or three weights move at a time.
+"""Steps towards the optimum of SSAD's dual problem: two or three weights move at a time.
 
     min  1/2 a' (K o ss') a     s.t.  0 <= a <= c,  sum s a = 1,  sum over labelled rows a >= kappa
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 
-KINDS = 3  # unlabelled rows, labelled inliers, labelled outliers, in this order
+KINDS = 3  # unlabelled rows, labelled inliers, labelled outliers: their codes -1, 0, 1 plus 1
 MIXED = np.array(  # changes of a row of each kind, and of the surplus
     [
         [-2.0, 1.0, -1.0, 0.0],
@@ -38,13 +38,14 @@ MIXED = np.array(  # changes of a row of each kind, and of the surplus
 )
 LENGTHS = np.abs(MIXED[:, :KINDS]).sum(axis=1) / 2.0  # a pair has the length 1
 SMALLEST_CURVATURE = 1e-12
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # relative to the largest output
+RISING, FALLING = 0, 1
 
 
 @compiled
 def descend(
     kernel: NDArray,
-    ends: NDArray,
+    codes: NDArray,
     caps: NDArray,
     weights: NDArray,
     outputs: NDArray,
@@ -57,9 +58,9 @@ def descend(
     Parameters
     ----------
     kernel
-        K, its rows sorted by kind: unlabelled, inliers, outliers.
-    ends
-        Where each kind ends.
+        K.
+    codes
+        1 outlier, 0 inlier, -1 unlabelled.
     caps
         c; rows with 0 take no part.
     weights
@@ -74,126 +75,119 @@ def descend(
         Largest number of steps.
     """
     diagonal = np.diag(kernel).copy()
-    rising, falling = unset(KINDS, np.int64), unset(KINDS, np.int64)
-    up, down = unset(KINDS), unset(KINDS)
     rows, changes = unset(KINDS, np.int64), unset(KINDS)
     for step in range(limit):
-        low, high = np.inf, -np.inf
-        for kind in range(KINDS):
-            first = ends[kind - 1] if kind else 0
-            sign = -1.0 if kind == KINDS - 1 else 1.0
-            least, most = _find_extremes(
-                outputs, weights, caps, first, ends[kind], sign, rising, falling, up, down, kind
-            )
-            low, high = min(low, least), max(high, most)
-        best, violation = _steepest(up, down, surplus)
+        slopes, movers, low, high = find_extremes(codes, caps, weights, outputs)
+        best, violation = _find_steepest(slopes, surplus)
         if violation <= max(tolerance * (high - low), ROUNDING * max(abs(low), abs(high))):
             return step
-        count, last, spent = _choose_rows(best, rising, falling, rows, changes)
+        count, spent = _choose_rows(best, movers, rows, changes)
         if count == 2:
-            first = ends[last - 1] if last else 0
-            rows[1] = _partner(
-                kernel[rows[0]], diagonal, outputs, weights, caps, ends, rows, changes, first, last
-            )
-        size = _step_size(
-            kernel, outputs, weights, caps, ends, rows[:count], changes[:count], spent, surplus
-        )
+            rows[1] = _find_partner(kernel, diagonal, codes, caps, weights, outputs, rows, changes)
+        size = _find_size(kernel, codes, caps, weights, outputs, rows[:count], changes)
+        if spent < 0.0:
+            size = min(size, surplus / -spent)
         surplus = max(0.0, surplus + spent * size)
-        _move(kernel, outputs, weights, caps, ends, rows[:count], changes[:count] * size)
+        for place in range(count):
+            row = rows[place]
+            old = weights[row]
+            weights[row] = min(max(old + size * changes[place], 0.0), caps[row])
+            change = _sign(codes[row]) * (weights[row] - old)
+            line = kernel[row]
+            for other in range(len(outputs)):
+                outputs[other] += change * line[other]
     return limit
 
 
 @compiled
-def _find_extremes(
-    outputs: NDArray,
-    weights: NDArray,
-    caps: NDArray,
-    start: int,
-    stop: int,
-    sign: float,
-    rising: NDArray,
-    falling: NDArray,
-    up: NDArray,
-    down: NDArray,
-    kind: int,
-) -> tuple[float, float]:
-    """Note the rows of a kind with the smallest and largest slope that can still move there."""
-    low, high, least, most = np.inf, -np.inf, np.inf, -np.inf
-    riser, faller = -1, -1
-    for row in range(start, stop):
+def find_extremes(
+    codes: NDArray, caps: NDArray, weights: NDArray, outputs: NDArray
+) -> tuple[NDArray, NDArray, float, float]:
+    """Return the extreme slopes of each kind, their rows, and the range of f.
+
+    The first column of slopes has the smallest slope of rows that can rise, the second the largest
+    of rows that can fall; infinite where there is no such row.
+    """
+    slopes, movers = unset((KINDS, 2)), np.full((KINDS, 2), -1)
+    slopes[:, RISING], slopes[:, FALLING] = np.inf, -np.inf
+    low, high = np.inf, -np.inf
+    for row in range(len(codes)):
         cap = caps[row]
         if cap > 0.0:
-            slope = sign * outputs[row]
-            least, most = min(least, slope), max(most, slope)
-            if slope < low and weights[row] < cap:
-                low, riser = slope, row
-            if slope > high and weights[row] > 0.0:
-                high, faller = slope, row
-    up[kind], down[kind], rising[kind], falling[kind] = low, high, riser, faller
-    return (least, most) if sign > 0.0 else (-most, -least)
+            kind, weight, output = codes[row] + 1, weights[row], outputs[row]
+            low, high = min(low, output), max(high, output)
+            slope = _sign(codes[row]) * output
+            if slope < slopes[kind, RISING] and weight < cap:
+                slopes[kind, RISING], movers[kind, RISING] = slope, row
+            if slope > slopes[kind, FALLING] and weight > 0.0:
+                slopes[kind, FALLING], movers[kind, FALLING] = slope, row
+    return slopes, movers, low, high
 
 
 @compiled
-def _steepest(up: NDArray, down: NDArray, surplus: float) -> tuple[int, float]:
+def _sign(code: int) -> float:
+    return -1.0 if code == 1 else 1.0
+
+
+@compiled
+def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
     """Return the direction that goes down fastest: pairs of each kind first, then ``MIXED``."""
     best, violation = 0, -np.inf
     for kind in range(KINDS):
-        if down[kind] - up[kind] > violation:
-            best, violation = kind, down[kind] - up[kind]
+        descent = slopes[kind, FALLING] - slopes[kind, RISING]
+        if descent > violation:
+            best, violation = kind, descent
     for place in range(len(MIXED)):
         if MIXED[place, KINDS] < 0.0 and surplus <= 0.0:
             continue
-        slope = 0.0
+        descent = 0.0
         for kind in range(KINDS):
             change = MIXED[place, kind]
             if change != 0.0:
-                slope -= change * (up[kind] if change > 0.0 else down[kind])
-        if slope / LENGTHS[place] > violation:
-            best, violation = KINDS + place, slope / LENGTHS[place]
+                descent -= change * slopes[kind, RISING if change > 0.0 else FALLING]
+        if descent / LENGTHS[place] > violation:
+            best, violation = KINDS + place, descent / LENGTHS[place]
     return best, violation
 
 
 @compiled
-def _choose_rows(
-    best: int, rising: NDArray, falling: NDArray, rows: NDArray, changes: NDArray
-) -> tuple[int, int, float]:
-    """Note the rows of a direction and their changes; return how many, the last kind, surplus."""
+def _choose_rows(best: int, movers: NDArray, rows: NDArray, changes: NDArray) -> tuple[int, float]:
+    """Note the rows of a direction and their changes; return how many, and that of the surplus."""
     if best < KINDS:
-        rows[0], rows[1], changes[0], changes[1] = rising[best], falling[best], 1.0, -1.0
-        return 2, best, 0.0
-    count, last = 0, 0
+        rows[0], rows[1] = movers[best, RISING], movers[best, FALLING]
+        changes[0], changes[1] = 1.0, -1.0
+        return 2, 0.0
+    count = 0
     for kind in range(KINDS):
         change = MIXED[best - KINDS, kind]
         if change != 0.0:
-            rows[count] = rising[kind] if change > 0.0 else falling[kind]
+            rows[count] = movers[kind, RISING if change > 0.0 else FALLING]
             changes[count] = change
-            count, last = count + 1, kind
-    return count, last, MIXED[best - KINDS, KINDS]
+            count += 1
+    return count, MIXED[best - KINDS, KINDS]
 
 
 @compiled
-def _partner(
-    similar: NDArray,
+def _find_partner(
+    kernel: NDArray,
     diagonal: NDArray,
-    outputs: NDArray,
-    weights: NDArray,
+    codes: NDArray,
     caps: NDArray,
-    ends: NDArray,
+    weights: NDArray,
+    outputs: NDArray,
     rows: NDArray,
     changes: NDArray,
-    start: int,
-    kind: int,
 ) -> int:
     """Return the second row of a pair with which the first gains most, were there no limits."""
-    own, partner, most = diagonal[rows[0]], rows[1], -1.0
-    signed = -changes[0] if rows[0] >= ends[1] else changes[0]
-    other_signed = -changes[1] if kind == KINDS - 1 else changes[1]
-    base, cross, rises = -signed * outputs[rows[0]], 2.0 * signed * other_signed, changes[1] > 0.0
-    for row in range(start, ends[kind]):
-        if (weights[row] < caps[row]) if rises else (weights[row] > 0.0):
+    first, partner, most = rows[0], rows[1], -1.0
+    code, similar = codes[partner], kernel[first]
+    signed, other_signed = _sign(codes[first]) * changes[0], _sign(code) * changes[1]
+    base, cross, rises = -signed * outputs[first], 2.0 * signed * other_signed, changes[1] > 0.0
+    for row in range(len(codes)):
+        if codes[row] == code and (weights[row] < caps[row] if rises else weights[row] > 0.0):
             slope = base - other_signed * outputs[row]
             if slope > 0.0:
-                curvature = own + diagonal[row] + cross * similar[row]
+                curvature = diagonal[first] + diagonal[row] + cross * similar[row]
                 gain = slope * slope / max(curvature, SMALLEST_CURVATURE)
                 if gain > most:
                     partner, most = row, gain
@@ -201,47 +195,23 @@ def _partner(
 
 
 @compiled
-def _step_size(
+def _find_size(
     kernel: NDArray,
-    outputs: NDArray,
-    weights: NDArray,
+    codes: NDArray,
     caps: NDArray,
-    ends: NDArray,
+    weights: NDArray,
+    outputs: NDArray,
     rows: NDArray,
     changes: NDArray,
-    spent: float,
-    surplus: float,
 ) -> float:
-    """Return the best size of a step that keeps within all limits."""
-    slope, curvature = 0.0, 0.0
-    room = surplus / -spent if spent < 0.0 else np.inf
+    """Return the best size of a step that keeps weights within their limits."""
+    slope, curvature, longest = 0.0, 0.0, np.inf
     for place, row in enumerate(rows):
-        signed = -changes[place] if row >= ends[1] else changes[place]
+        signed = _sign(codes[row]) * changes[place]
         slope -= signed * outputs[row]
         left = caps[row] - weights[row] if changes[place] > 0.0 else weights[row]
-        room = min(room, left / abs(changes[place]))
+        longest = min(longest, left / abs(changes[place]))
         for other_place, other in enumerate(rows):
-            other_signed = -changes[other_place] if other >= ends[1] else changes[other_place]
+            other_signed = _sign(codes[other]) * changes[other_place]
             curvature += signed * other_signed * kernel[row, other]
-    return min(room, slope / max(curvature, SMALLEST_CURVATURE))
-
-
-@compiled
-def _move(
-    kernel: NDArray,
-    outputs: NDArray,
-    weights: NDArray,
-    caps: NDArray,
-    ends: NDArray,
-    rows: NDArray,
-    changes: NDArray,
-) -> None:
-    """Take a step."""
-    for place, row in enumerate(rows):
-        old = weights[row]
-        new = min(max(old + changes[place], 0.0), caps[row])
-        weights[row] = new
-        change = old - new if row >= ends[1] else new - old
-        line = kernel[row]
-        for other in range(len(outputs)):
-            outputs[other] += change * line[other]
+    return min(longest, slope / max(curvature, SMALLEST_CURVATURE))

@@ -10,30 +10,35 @@ convex form, without active learning.
 """
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from boreod.baselines.kernel_rows import Expansion, Table
-from boreod.baselines.ssad_dual import solve_ssad
-from boreod.baselines.ssad_input import (
-    check_ssad_parameters,
-    count_landmarks,
-    read_partial_labels,
-)
-from boreod.baselines.ssad_problem import Problem, Solution, check_feasible
-from boreod.baselines.ssad_tuning import tune
+from boreod.baselines.ssad_solver import Problem, check_feasible, solve
+from boreod.baselines.ssad_tuning import gaussian, sample_rows, tune
 from boreod.ensemble.logistic import standardization
 from boreod.parallel import Threads, one_blas_thread, plain_interrupts
 from boreod.representation.scaling import scale_within_bounds
-from boreod.validation import UNLABELLED, all_or_nothing, read_rows, read_seed
+from boreod.validation import (
+    INLIER,
+    OUTLIER,
+    UNLABELLED,
+    all_or_nothing,
+    is_number,
+    read_labels,
+    read_rows,
+    read_seed,
+)
 
-MANY_ROWS, ENOUGH_LANDMARKS = 4000, 1000
 LARGEST_GAP = 1e-5
-NEGLIGIBLE = 1e-10  # share of the largest output that left-out weights may sum to
+ROUNDING = 1e-9  # share of rho; training rows may lie at the threshold but for rounding
+BLOCK = 4_000_000  # kernel values at a time
 
 
 class SSAD(ClassifierMixin, BaseEstimator):
@@ -54,17 +59,16 @@ class SSAD(ClassifierMixin, BaseEstimator):
         ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
     scaling
         ``"sd"`` divides columns by their standard deviation, None leaves them.
-    landmarks
-        Number of rows that span the solution (Nystroem's approximation, with what it leaves of a
-        training row's length as a direction of its own), up to half of them labelled outliers.
-        None is exact and needs memory for all pairs of rows; ``"auto"`` is None up to 4000 rows
-        and 1000 landmarks above.
+    max_rows
+        Of more rows than this a sample is learned from; None for all rows, which needs memory for
+        all pairs. Labelled outliers come first, up to half of the sample, and the weights of drawn
+        rows have higher limits, so that every kind of rows can reach the same total as before.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
     n_jobs
         Number of threads of the cross-validation, -1 for all cores. Results do not depend on it.
     random_state
-        Seed of folds and landmarks.
+        Seed of folds and samples.
     verbose
         Show a progress bar when the work is long.
 
@@ -77,11 +81,10 @@ class SSAD(ClassifierMixin, BaseEstimator):
     rho_, gamma_
         Threshold and margin.
     weights_
-        Weight of every training row in the solution, negative for labelled outliers.
+        Weight of every training row in the solution, negative for labelled outliers, 0 for rows
+        that were not drawn.
     gap_
         Relative difference of primal and dual value; zero but for rounding.
-    n_landmarks_
-        Number of landmarks in use, None for the exact kernel.
     cv_results_
         After ``"cv"``: ``"sigma"``, ``"kappa"`` and mean ``"auc"`` of all pairs, the best first.
 
@@ -89,11 +92,9 @@ class SSAD(ClassifierMixin, BaseEstimator):
     -----
     ``"cv"`` means five folds, stratified, of the labelled rows (fewer if a class has less than five
     rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
-    of kappa that a fold cannot reach are not tried. What is tried is solved to a few digits, always
-    under the exact kernel, and the chosen pair then to all digits. Above 3000 rows the search sees
-    a sample of 3000: all labelled outliers up to half of it, and of labelled inliers and unlabelled
-    rows as many as is their proportion (300 labelled inliers at least, if there are). The weights
-    of drawn rows have higher limits in return, so that every kind has the same total as before.
+    of kappa that a fold cannot reach are not tried. What is tried is solved to a few digits, and
+    the chosen pair then to all digits. Above 3000 rows the search sees a sample of 3000, drawn as
+    for ``max_rows`` (300 labelled inliers at least, if there are).
 
     Examples
     --------
@@ -112,7 +113,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         weight_labelled: float = 1.0,
         sigma: float | str = "scale",
         scaling: str | None = "sd",
-        landmarks: int | str | None = "auto",
+        max_rows: int | None = 4000,
         outlier_label: Any = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
@@ -123,7 +124,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         self.weight_labelled = weight_labelled
         self.sigma = sigma
         self.scaling = scaling
-        self.landmarks = landmarks
+        self.max_rows = max_rows
         self.outlier_label = outlier_label
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -153,7 +154,14 @@ class SSAD(ClassifierMixin, BaseEstimator):
             Table with the columns seen in ``fit``.
         """
         check_is_fitted(self)
-        return self.rho_ - self._function(self._scale(read_rows(self, X, fitting=False)))
+        points = self._scale(read_rows(self, X, fitting=False))
+        size = max(1, BLOCK // len(self._anchors))
+        outputs = [
+            gaussian(cdist(points[start : start + size], self._anchors, "sqeuclidean"), self.sigma_)
+            @ self._coefficients
+            for start in range(0, len(points), size)
+        ]
+        return self.rho_ - np.concatenate(outputs)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row, that of outliers where the score is positive.
@@ -163,8 +171,8 @@ class SSAD(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        outlying = self.decision_function(X) > 0.0  # first, as it says so if there is no fit
-        return self.classes_[outlying.astype(int)]
+        scores = self.decision_function(X)  # first, as it says so if there is no fit
+        return self.classes_[(scores > ROUNDING * abs(self.rho_)).astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
@@ -173,7 +181,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        check_ssad_parameters(self)
+        self._check_parameters()
         engine = Threads(self.n_jobs, self.verbose)
         rows = read_rows(self, X, fitting=True)
         codes, self.classes_ = read_partial_labels(y, len(rows), self.outlier_label)
@@ -183,55 +191,106 @@ class SSAD(ClassifierMixin, BaseEstimator):
         seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         center, inverse = standardization(rows)
         self._center, self._factor = center, inverse if self.scaling == "sd" else None
-        self.n_landmarks_ = count_landmarks(self.landmarks, len(rows), MANY_ROWS, ENOUGH_LANDMARKS)
-        table = Table(self._scale(rows), codes, self.n_landmarks_, seeds[0])
-        self._choose(table, caps, seeds[1], engine)
-        self._learn(table, caps)
+        drawn, caps = sample_rows(codes, caps, self.max_rows or len(rows), seeds[0])
+        points = self._scale(rows)[drawn]
+        squared = cdist(points, points, "sqeuclidean")
+        self._choose(points, squared, codes[drawn], caps, seeds[1], engine)
+        weights = self._learn(squared, codes[drawn], caps)
+        self._anchors, self._coefficients = points[weights != 0.0], weights[weights != 0.0]
+        self.weights_ = np.zeros(len(rows))
+        self.weights_[drawn] = weights
 
-    def _choose(self, table: Table, caps: NDArray, seed: int, engine: Threads) -> None:
+    def _choose(
+        self,
+        points: NDArray,
+        squared: NDArray,
+        codes: NDArray,
+        caps: NDArray,
+        seed: int,
+        engine: Threads,
+    ) -> None:
         """Settle width and kappa."""
         if hasattr(self, "cv_results_"):  # of an earlier fit
             delattr(self, "cv_results_")
         sigma = None if self.sigma == "cv" else self.sigma
         if sigma == "scale":
-            sigma = float(np.sqrt(table.points.shape[1] / 2) * table.points.std()) or 1.0
+            sigma = float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0
         kappa = None if self.kappa == "cv" else float(self.kappa)
         if sigma is None or kappa is None:
             width = None if sigma is None else float(sigma)
-            self.cv_results_ = tune(table, caps, width, kappa, seed, engine)
+            self.cv_results_ = tune(squared, codes, caps, width, kappa, seed, engine)
             sigma, kappa = self.cv_results_["sigma"][0], self.cv_results_["kappa"][0]
         self.sigma_, self.kappa_ = float(sigma), float(kappa)
 
-    def _learn(self, table: Table, caps: NDArray) -> None:
-        """Solve the problem of all rows."""
-        rows = table.under_kernel(np.arange(len(caps)), self.sigma_)
-        problem = Problem(rows.gram, table.codes, caps, self.kappa_)
-        solution = solve_ssad(problem)
-        _warn_of_gap(solution)
+    def _learn(self, squared: NDArray, codes: NDArray, caps: NDArray) -> NDArray:
+        """Return the weights of the rows, negative for labelled outliers."""
+        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
+        solution = solve(problem)
         self.rho_, self.gamma_, self.gap_ = solution.rho, solution.gamma, solution.gap
-        self.weights_ = problem.signs * solution.weights
-        coefficients = rows.spread(self.weights_)
-        kept = np.ones(len(coefficients), dtype=bool)
-        if self.n_landmarks_ is None:
-            order = np.argsort(solution.weights, kind="stable")
-            sums = np.cumsum(solution.weights[order])
-            kept[order[sums <= NEGLIGIBLE * np.abs(solution.outputs).max()]] = False
-        anchors = table.points[rows.anchors][kept]
-        self._function = Expansion(anchors, coefficients[kept], self.sigma_)
+        if solution.gap > LARGEST_GAP:
+            warnings.warn(
+                f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
+                "or take a smaller `sigma` or `max_rows`.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return problem.signs * solution.weights
 
     def _scale(self, rows: NDArray) -> NDArray:
         if self._factor is None:
             return rows
         return scale_within_bounds(rows, self._center, self._factor)
 
+    def _check_parameters(self) -> None:
+        """Raise for a parameter that is not allowed, before any work is done."""
+        for name, words in (("sigma", ("scale", "cv")), ("kappa", ("cv",))):
+            value = getattr(self, name)
+            if isinstance(value, str) and value in words:
+                continue
+            lowest = "positive" if name == "sigma" else "nonnegative"
+            if not _is_finite(value) or not (value > 0 or (name == "kappa" and value == 0)):
+                shown = " or ".join(repr(word) for word in words)
+                raise ValueError(f"`{name}` must be a {lowest} number or {shown}; got {value!r}.")
+        for name in ("weight_unlabelled", "weight_labelled"):
+            value = getattr(self, name)
+            if not _is_finite(value) or value <= 0:
+                raise ValueError(f"`{name}` must be a positive number; got {value!r}.")
+        if not isinstance(self.scaling, str | None) or self.scaling not in ("sd", None):
+            raise ValueError(f"`scaling` must be 'sd' or None; got {self.scaling!r}.")
+        if not isinstance(self.verbose, bool | np.bool_):
+            raise ValueError(f"`verbose` must be True or False; got {self.verbose!r}.")
+        most = self.max_rows
+        if most is not None and not (is_number(most, Integral) and most >= 2):
+            raise ValueError(f"`max_rows` must be an integer from 2, or None; got {most!r}.")
 
-def _warn_of_gap(solution: Solution) -> None:
-    from sklearn.exceptions import ConvergenceWarning
 
-    if solution.gap > LARGEST_GAP:
-        warnings.warn(
-            f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, or "
-            "take a smaller `sigma` or fewer `landmarks`.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
+    """Return codes (1, 0, -1) and the two class labels; a class may have no row.
+
+    Labels are read as BORE reads them, which needs both classes. If that fails, rows of the class
+    that may be missing are added, and taken off again.
+
+    Examples
+    --------
+    >>> read_partial_labels([0, -1, -1], 3, None)
+    (array([ 0, -1, -1]), array([0, 1]))
+    >>> read_partial_labels([None, "bad"], 2, "bad")
+    (array([-1,  1]), array(['not bad', 'bad'], dtype=object))
+    """
+    try:
+        return read_labels(y, n_rows, outlier_label)
+    except ValueError as error:
+        reason = str(error).replace("BORE", "SSAD")
+    witnesses = [INLIER, OUTLIER] if outlier_label is None else [f"not {outlier_label}"]
+    try:
+        labels = np.asarray(y).ravel()
+        kind = labels.dtype if outlier_label is None else object
+        extended = np.append(labels.astype(kind), np.array(witnesses, dtype=kind))
+        codes, classes = read_labels(extended, n_rows + len(witnesses), outlier_label)
+    except (ValueError, TypeError):
+        raise ValueError(reason) from None
+    return codes[:n_rows], classes
+
+
+def _is_finite(value: Any) -> bool:
+    return is_number(value) and bool(np.isfinite(float(value)))

@@ -1,45 +1,30 @@
 """Width of the kernel and weight of the margin of SSAD by cross-validation on labelled rows.
 
-The kernel of all rows is computed once for each width. Folds do not copy it: rows that are left out
-have the cap 0, so that their weights stay 0.
+Above some number of rows a sample is tuned on, so that the time has a limit. Its kernel is computed
+once for each width. Folds do not copy it: rows that are left out have the cap 0, so that their
+weights stay 0.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.baselines.kernel_rows import Table
-from boreod.baselines.kernels import Dense, gaussian
-from boreod.baselines.ssad_problem import Problem, check_feasible
-from boreod.baselines.ssad_rough import solve_roughly, sort_by_kind
-from boreod.baselines.ssad_sample import sample_rows
+from boreod.baselines.ssad_solver import ROUGH, Problem, check_feasible, minimize
 from boreod.metrics import auc
 from boreod.parallel import Engine
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
-MOST_FOLDS = 5
+MAX_FOLDS = 5
 TUNING_ROWS = 3000
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Rows to learn from, unlabelled ones among them, and labelled rows to judge."""
-
-    training: NDArray
-    test: NDArray
-
-    def reorder(self, order: NDArray) -> "Fold":
-        """Return the same fold of rows in another order."""
-        places = np.argsort(order)
-        return Fold(np.sort(places[self.training]), np.sort(places[self.test]))
+FEWEST_INLIERS = 300  # labelled ones in a sample; a fold is judged by its share of them
 
 
 def tune(
-    table: Table,
+    squared: NDArray,
+    codes: NDArray,
     caps: NDArray,
     sigma: float | None,
     kappa: float | None,
@@ -50,8 +35,10 @@ def tune(
 
     Parameters
     ----------
-    table
-        Rows and labels.
+    squared
+        Squared distances of all pairs of rows.
+    codes
+        1 outlier, 0 inlier, -1 unlabelled.
     caps
         Upper limits of the weights.
     sigma, kappa
@@ -62,17 +49,16 @@ def tune(
     engine
         Runs widths side by side.
     """
-    rows, caps = sample_rows(table.codes, caps, TUNING_ROWS, seed)
-    order = sort_by_kind(table.codes[rows])
-    folds = [fold.reorder(order) for fold in _split(table.codes[rows], seed)]
-    rows, caps = rows[order], caps[order]
-    codes, squared = table.codes[rows], table.squared_distances(rows)
+    rows, caps = sample_rows(codes, caps, TUNING_ROWS, seed)
+    if len(rows) < len(codes):
+        codes, squared = codes[rows], squared[np.ix_(rows, rows)]
+    folds = _split(codes, seed)
     kappas = _reachable_kappas(codes, caps, folds, kappa)
     sigmas = SIGMAS if sigma is None else np.array([sigma])
 
     def judge(width: float) -> list[NDArray]:
-        gram = Dense(gaussian(squared, width))
-        return [_judge(gram, codes, caps, kappas, fold) for fold in folds]
+        kernel = gaussian(squared, width)
+        return [_judge(kernel, codes, caps, kappas, test) for test in folds]
 
     results = engine.map(judge, sigmas.tolist(), "cross-validation of SSAD")
     means = np.reshape(results, (len(sigmas), len(folds), len(kappas))).mean(axis=1)
@@ -86,7 +72,8 @@ def tune(
     return {name: values[order] for name, values in tried.items()}
 
 
-def _split(codes: NDArray, seed: int) -> list[Fold]:
+def _split(codes: NDArray, seed: int) -> list[NDArray]:
+    """Return the labelled rows that each fold is judged by."""
     from sklearn.model_selection import StratifiedKFold
 
     labelled = np.flatnonzero(codes != UNLABELLED)
@@ -97,23 +84,21 @@ def _split(codes: NDArray, seed: int) -> list[Fold]:
             f"got {counts[INLIER]} and {counts[OUTLIER]}. Pass numbers for `sigma` and `kappa`, "
             "or sigma='scale'."
         )
-    n_folds = min(MOST_FOLDS, *counts.values())
+    n_folds = min(MAX_FOLDS, *counts.values())
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    every = np.arange(len(codes))
-    tests = [labelled[test] for _, test in splitter.split(labelled, codes[labelled])]
-    return [Fold(np.setdiff1d(every, test), test) for test in tests]
+    return [labelled[test] for _, test in splitter.split(labelled, codes[labelled])]
 
 
 def _reachable_kappas(
-    codes: NDArray, caps: NDArray, folds: list[Fold], kappa: float | None
+    codes: NDArray, caps: NDArray, folds: list[NDArray], kappa: float | None
 ) -> NDArray:
     """Return the values of kappa that are feasible in all folds, or say why there are none."""
     reachable = []
     reason: ValueError | None = None
     for value in KAPPAS if kappa is None else [kappa]:
         try:
-            for fold in folds:
-                check_feasible(codes[fold.training], caps[fold.training], float(value))
+            for test in folds:
+                check_feasible(np.delete(codes, test), np.delete(caps, test), float(value))
         except ValueError as error:
             reason = reason or error
         else:
@@ -123,16 +108,78 @@ def _reachable_kappas(
     return np.array(reachable)
 
 
-def _judge(gram: Dense, codes: NDArray, caps: NDArray, kappas: NDArray, fold: Fold) -> NDArray:
+def _judge(
+    kernel: NDArray, codes: NDArray, caps: NDArray, kappas: NDArray, test: NDArray
+) -> NDArray:
     """Return the AUC of every kappa on the rows that were left out."""
     limits = caps.copy()
-    limits[fold.test] = 0.0
+    limits[test] = 0.0
     signed, weights = np.empty((len(codes), len(kappas))), None
     for place, kappa in enumerate(kappas):
-        problem = Problem(gram, codes, limits, float(kappa))
-        weights = solve_roughly(problem, weights)
+        problem = Problem(kernel, codes, limits, float(kappa))
+        weights = minimize(problem, ROUGH, weights)
         signed[:, place] = problem.signs * weights
-    outputs = gram.matrix @ signed
+    outputs = kernel @ signed
     # Ranked as decision_function does: digits of a tiny f, far from all rows, do not count.
-    level = np.abs(outputs[fold.training]).max(axis=0)
-    return auc(codes[fold.test] == OUTLIER, level - outputs[fold.test])
+    level = np.abs(np.delete(outputs, test, axis=0)).max(axis=0)
+    return auc(codes[test] == OUTLIER, level - outputs[test])
+
+
+def sample_rows(codes: NDArray, caps: NDArray, most: int, seed: int) -> tuple[NDArray, NDArray]:
+    """Return rows in ascending order and their caps.
+
+    Labelled outliers are at most half of a sample. Labelled inliers and unlabelled rows share the
+    rest in the proportion they have, but enough inliers to judge by are kept. A drawn row stands
+    for others, so its cap grows: every kind of rows can reach the same total weight as before.
+
+    Parameters
+    ----------
+    codes
+        1 outlier, 0 inlier, -1 unlabelled.
+    caps
+        Upper limits of the weights.
+    most
+        Largest number of rows.
+    seed
+        Of the draw.
+
+    Examples
+    --------
+    >>> codes = np.repeat([-1, 1], [90, 2])
+    >>> rows, caps = sample_rows(codes, np.ones(92), most=32, seed=0)
+    >>> np.unique(caps, return_counts=True)
+    (array([1., 3.]), array([ 2, 30]))
+    """
+    if len(codes) <= most:
+        return np.arange(len(codes)), caps
+    random = np.random.default_rng(seed)
+    present = {code: np.flatnonzero(codes == code) for code in (OUTLIER, INLIER, UNLABELLED)}
+    n_inliers, n_unlabelled = len(present[INLIER]), len(present[UNLABELLED])
+    outliers = min(len(present[OUTLIER]), most // 2)
+    others = most - outliers
+    fair = round(others * n_inliers / max(1, n_inliers + n_unlabelled))
+    inliers = min(n_inliers, max(fair, min(FEWEST_INLIERS, others // 2)))
+    counts = {OUTLIER: outliers, INLIER: inliers, UNLABELLED: others - inliers}
+    grown = caps.copy()
+    kept = []
+    for code, rows in present.items():
+        drawn = random.permutation(rows)[: counts[code]]
+        if len(drawn):
+            grown[drawn] *= caps[rows].sum() / caps[drawn].sum()
+            kept.append(drawn)
+    rows = np.sort(np.concatenate(kept))
+    return rows, grown[rows]
+
+
+def gaussian(squared_distances: NDArray, sigma: float) -> NDArray:
+    """Return exp(-|x - z|^2 / (2 sigma^2)) of rows at these squared distances.
+
+    Examples
+    --------
+    >>> gaussian(np.array([0.0, 2.0]), 1.0).round(3).tolist()
+    [1.0, 0.368]
+    """
+    with np.errstate(over="ignore"):  # infinitely far in units of a tiny width: the kernel is 0
+        values = squared_distances / sigma
+        values /= -2.0 * sigma
+    return np.exp(values, out=values)
