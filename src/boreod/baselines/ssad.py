@@ -37,7 +37,7 @@ from boreod.validation import (
 )
 
 LARGEST_GAP = 1e-5
-ROUNDING = 1e-9  # share of rho; training rows may lie at the threshold but for rounding
+ROUNDING = 1e-9  # share of rho; rows of the solution lie at the threshold but for that
 BLOCK = 4_000_000  # kernel values at a time
 
 
@@ -161,7 +161,9 @@ class SSAD(ClassifierMixin, BaseEstimator):
             @ self._coefficients
             for start in range(0, len(points), size)
         ]
-        return self.rho_ - np.concatenate(outputs)
+        scores = self.rho_ - np.concatenate(outputs)
+        scores[np.abs(scores) <= ROUNDING * abs(self.rho_)] = 0.0
+        return scores
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row, that of outliers where the score is positive.
@@ -171,8 +173,8 @@ class SSAD(ClassifierMixin, BaseEstimator):
         X
             Table with the columns seen in ``fit``.
         """
-        scores = self.decision_function(X)  # first, as it says so if there is no fit
-        return self.classes_[(scores > ROUNDING * abs(self.rho_)).astype(int)]
+        outlying = self.decision_function(X) > 0.0  # first, as it says so if there is no fit
+        return self.classes_[outlying.astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
