@@ -68,7 +68,7 @@ def test_points_and_key():
     assert (drawn.outliers_.get_offsets() == points[:4]).all()
     assert (drawn.inliers_.get_offsets() == points[4:]).all()
     assert len(drawn.inliers_.get_facecolor()) == 0  # hollow
-    assert [text.get_text() for text in drawn.key_.get_texts()] == ["4 outliers", "46 inliers"]
+    assert [text.get_text() for text in drawn.legend_.get_texts()] == ["4 outliers", "46 inliers"]
     assert drawn.ax_.get_aspect() == 1.0
     assert list(drawn.ax_.get_xticks()) == []
     assert drawn.ax_.get_title() == "wine"
@@ -83,7 +83,7 @@ def test_neighbors_in_the_plane(table, n_rows):
     assert np.isfinite(drawn.points).all()
     again = EmbeddingDisplay.from_table(table[:n_rows], np.arange(n_rows) < 1)
     assert (again.points == drawn.points).all()
-    assert again.key_.get_texts()[0].get_text() == "1 outlier"
+    assert again.legend_.get_texts()[0].get_text() == "1 outlier"
 
 
 def test_wrong_tables(table):

@@ -55,8 +55,8 @@ def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
     except OSError as error:
         raise DownloadError(
             f"The cache must be a folder that can be written to; {folder} gave "
-            f"{type(error).__name__}: {error.strerror}. Make room or set BOREOD_CACHE to another "
-            "folder."
+            f"{type(error).__name__}: {error.strerror}. Free disk space, or set BOREOD_CACHE to "
+            "another folder."
         ) from error
     return target
 

@@ -95,8 +95,8 @@ def load(
     elif (path := _find_npz(info, version, _data_folder(data))) is not None:
         points, labels = _read_npz(path, info)
     else:
-        folder = cache_folder()
-        paths = [fetch(file, folder, verbose=verbose) for file in info.files(version)]
+        files = info.files(version)
+        paths = [fetch(file, cache_folder(), verbose=verbose) for file in files]
         points, labels = read_originals(info, version, paths)
     return Dataset(points, labels, list(info.feature_names), info)
 

@@ -133,8 +133,8 @@ class EmbeddingDisplay:
         Where it was drawn.
     inliers_, outliers_
         The drawn points.
-    key_
-        The legend below them.
+    legend_
+        The numbers of both classes, below the points.
     """
 
     def __init__(self, points: Any, outliers: Any, title: str = "") -> None:
@@ -197,7 +197,7 @@ class EmbeddingDisplay:
         ax.set_aspect("equal", adjustable="datalim")
         tidy(ax, grid=False)
         ax.spines[:].set_visible(False)
-        self.key_ = add_legend(
+        self.legend_ = add_legend(
             ax,
             [self.outliers_, self.inliers_],
             [count_of(len(outside), "outlier"), count_of(len(inside), "inlier")],

@@ -1,7 +1,6 @@
 """What all parts of the reproduction share: settings, data, and runs that are done once."""
 
 import csv
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -72,11 +71,6 @@ class Settings:
         """Return those of a figure's data sets that are wanted, or all that are wanted."""
         return tuple(name for name in names if name in self.datasets) or self.datasets
 
-    def say(self, text: str) -> None:
-        """Tell a waiting user, on standard error."""
-        if self.verbose:
-            sys.stderr.write(text + "\n")
-
     def run(
         self,
         work: Callable[..., dict[str, Any]],
@@ -106,24 +100,24 @@ class Settings:
     def fetch(self, repetitions: int) -> None:
         """Make sure that all data are there, before processes ask for them all at once."""
         for name in self.datasets:
-            for repetition in range(min(repetitions, len(_versions(name)))):
+            for repetition in range(repetitions):
                 self._identify(name, repetition)
 
     def _identify(self, name: str, repetition: int) -> str:
         """Return what tells a split of a data set from all others, the rows themselves included."""
-        version = _versions(name)[repetition % len(_versions(name))]
-        return f"{name}/{repetition}/{self.seed}/{_digest(name, version, self.data, self.verbose)}"
+        digest = _digest(name, _version(name, repetition), self.data, self.verbose)
+        return f"{name}/{repetition}/{self.seed}/{digest}"
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
     """Return rows and labels: another sample for every repetition where the set has several."""
-    versions = _versions(name)
-    found = datasets.load(name, versions[repetition % len(versions)], data, verbose=False)
+    found = datasets.load(name, _version(name, repetition), data, verbose=False)
     return found.X, found.y.astype(np.int64)
 
 
-def _versions(name: str) -> tuple[int, ...]:
-    return next(info.versions for info in datasets.catalogue() if info.name == name)
+def _version(name: str, repetition: int) -> int:
+    versions = next(info.versions for info in datasets.catalogue() if info.name == name)
+    return versions[repetition % len(versions)]
 
 
 @cache
