@@ -74,6 +74,13 @@ def test_commands_exist():
         assert "python" in plan.stdout
 
 
+def test_files_that_run_with_checked_indices_exist():
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    paths = re.search(r"^CHECKED := (.*)", text, re.M).group(1).split()
+    assert "tests/neighbors" in paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_the_reference_is_that_of_the_docstrings():
     spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs/make_api.py")
     module = importlib.util.module_from_spec(spec)
