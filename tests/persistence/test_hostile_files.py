@@ -240,7 +240,7 @@ def prices(change):
 
 WRONG_PRICES = {
     "negative": (prices(lambda c: c["own"].update(x0=-1.0)), "got -1.0 for 'x0'"),
-    "too dear": (prices(lambda c: c["own"].update(x0=1e101)), "for 'x0'"),
+    "too expensive": (prices(lambda c: c["own"].update(x0=1e101)), "for 'x0'"),
     "negative need": (prices(lambda c: c["needs"]["knn_9"].update(a=-1.0)), "'knn_9, a'"),
     "negative base": (prices(lambda c: c.update(base=-0.5)), "for 'base'"),
     "a word": (prices(lambda c: c["own"].update(x0="1")), "must be a finite number"),

@@ -60,11 +60,11 @@ def test_only_rows_in_use_are_stored(large, tmp_path):
     X, y = large
     grid = OutlierRepresentation(["lof"], [5, 10], ["full", "sample:100", "sample:200"])
     model = BORE(grid, costs="complexity:shared", random_state=0).fit(X, y)
-    dear = dict.fromkeys(model.columns_, 1000)
-    fast = model.within(3, costs={**dear, "lof_5@r100": 1, "lof_10@r200": 2})
+    expensive = dict.fromkeys(model.columns_, 1000)
+    fast = model.within(3, costs={**expensive, "lof_5@r100": 1, "lof_10@r200": 2})
     assert {name[-5:] for name in fast.columns_} <= {"@r100", "@r200"}
     save_model(fast, tmp_path / "few")
-    raw = model.within(3, costs={**dear, "x0": 1, "x1": 1})
+    raw = model.within(3, costs={**expensive, "x0": 1, "x1": 1})
     save_model(raw, tmp_path / "none")
     of_labels = 9 * len(X)  # an out-of-bag probability and a label of every training row
     of_novelty = 8 * len(X)

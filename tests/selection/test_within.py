@@ -116,12 +116,12 @@ def test_too_small_a_budget_names_the_cheapest_column(model):
 
 
 def test_one_dear_column_can_be_worth_it():
-    """Spending by worth per price alone would buy the trifle and lose the dear column."""
+    """Spending by worth per price alone would buy the cheap column and lose the expensive one."""
     random = np.random.default_rng(0)
     y = np.repeat([1, 0], [60, 300])
-    trifle = random.uniform(size=360) < 0.1 + 0.1 * y
-    dear = random.normal(size=360) + 4 * y
-    X = np.column_stack([trifle, dear]).astype(float)
+    cheap = random.uniform(size=360) < 0.1 + 0.1 * y
+    expensive = random.normal(size=360) + 4 * y
+    X = np.column_stack([cheap, expensive]).astype(float)
     raw = OutlierRepresentation([], views=[])
     greedy = BORE(raw, random_state=0, costs={"x0": 1, "x1": 100}, budget=100)
     assert greedy.fit(X, y).columns_ == ["x1"]
@@ -263,7 +263,7 @@ def test_a_failed_budget_leaves_everything_as_it_was(data):
 
 
 def test_a_column_that_is_too_dear_does_not_end_the_purchase():
-    """The dear column comes first on every path; a bag must not stop there."""
+    """The expensive column comes first on every path; a bag must not stop there."""
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], [300, 20])
     X = random.normal(size=(320, 6)) + 0.8 * y[:, None]
