@@ -225,7 +225,12 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self
 
     def fit_sample(
-        self, X: ArrayLike, y: ArrayLike, shares: Shares, rows: NDArray | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        shares: Shares,
+        rows: NDArray | None = None,
+        names: list[str] | None = None,
     ) -> "BORE":
         """Learn from a reference sample that was drawn already, of a table that is elsewhere.
 
@@ -235,9 +240,11 @@ class BORE(ClassifierMixin, BaseEstimator):
             Rows of the sample, as in :meth:`fit`.
         shares, rows
             What :meth:`draw_reference` returned with it.
+        names
+            Of the columns, if X is an array.
         """
         with plain_interrupts(), all_or_nothing(self):
-            self._fit(X, y, shares)
+            self._fit(X, y, shares, names)
             if rows is not None:
                 self.reference_rows_ = np.asarray(rows)
         return self
@@ -457,12 +464,18 @@ class BORE(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._costs
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, shares: Shares | None = None) -> None:
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        shares: Shares | None = None,
+        names: list[str] | None = None,
+    ) -> None:
         """Read rows and labels, all or a sample of them, and learn."""
         check_parameters(self)
         seeds = _draw_seeds(self.random_state)
         lazy = is_collection(X)
-        rows: Any = X if lazy else read_rows(self, X, fitting=True)
+        rows: Any = X if lazy else read_rows(self, X, fitting=True, names=names)
         sizes = count_rows(X) if lazy else [len(rows)]
         n_rows = sum(sizes)
         labels = gather_rows(y) if is_collection(y) else y

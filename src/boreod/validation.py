@@ -19,17 +19,21 @@ LARGEST = 1e150  # squares of differences stay finite
 SMALLEST = 1e-140  # squares of differences do not vanish
 
 
-def read_rows(estimator: Any, table: Any, *, fitting: bool) -> NDArray:
+def read_rows(
+    estimator: Any, table: Any, *, fitting: bool, names: list[str] | None = None
+) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
     In fit the rows are always a copy, so that later changes of the table do not matter. A plain
     float64 array for an estimator that was fitted without column names takes a short way: scoring
-    one row must not cost more than the score.
+    one row must not cost more than the score. ``names`` are those of an array in fit.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
     else:
         rows = _validate(estimator, table, fitting)
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     check_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
         raise ValueError(

@@ -1,45 +1,55 @@
-"""The command line as a user types it, and what it does not import."""
+"""What all commands share: cheap imports, help that can be typed, errors and exit codes."""
 
+import inspect
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
+from payments import make_frauds, small_model, write
 
 import boreod
+from boreod.cli import app
 from boreod.scores import SCORES
+from boreod.table_model import TableModel
+from cli.runner import PROGRAM, run
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
 
-def run(*arguments):
-    command = [sys.executable, "-c", "from boreod.cli import main; main()", *arguments]
+def run_program(*arguments):
     environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [*PROGRAM, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
 
 
 def test_version():
-    result = run("--version")
+    result = run_program("--version")
     assert result.stdout == f"boreod {boreod.__version__}\n"
     assert result.returncode == 0
 
 
-def test_scores_table():
-    result = run("scores")
+def test_scorers_table():
+    result = run_program("scorers")
     assert result.returncode == 0
     for score in SCORES.values():
         assert score.name in result.stdout
         assert score.title in result.stdout
 
 
-def test_scores_json():
-    rows = json.loads(run("scores", "--json").stdout)
+def test_scorers_json():
+    rows = json.loads(run_program("scorers", "--json").stdout)
     assert [row["name"] for row in rows] == list(SCORES)
     assert all(row["formula"] and row["citation"] and row["min_k"] for row in rows)
 
 
 def test_help_and_usage():
-    assert "scores" in run("--help").stdout
-    assert run("no-such-command").returncode == 2
+    assert "scorers" in run_program("--help").stdout
+    assert run_program("no-such-command").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -55,16 +65,46 @@ def test_cheap_imports(statement):
 
 
 def test_help_imports_nothing_heavy():
+    """One process asks for every help; what it has loaded then bounds the time of each."""
     code = (
         "import sys\nfrom boreod.cli import app\n"
-        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
-        "assert not {'sklearn', 'numba', 'matplotlib'} & set(sys.modules)"
+        f"for command in {COMMANDS}:\n"
+        "    try:\n        app([command, '--help'])\n    except SystemExit:\n        pass\n"
+        "heavy = {'sklearn', 'numba', 'scipy', 'numpy', 'pyarrow', 'safetensors', 'matplotlib'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
-    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.endswith("loaded: []\n")
+    assert result.stdout.count("Usage:") == len(COMMANDS)
+
+
+def test_public_names_import_nothing_heavy():
+    code = (
+        "import boreod, sys; assert {'save_model', 'load_model', 'ModelFileError'} <= "
+        "set(dir(boreod)); heavy = {'sklearn', 'numba', 'scipy', 'pyarrow', 'safetensors'}; "
+        "assert not heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_help_texts_run(name, tmp_path, monkeypatch):
+    command = next(c.callback for c in app.registered_commands if c.callback.__name__ == name)
+    example = re.search(r"Example: boreod (.*)", inspect.getdoc(command))[1]
+    monkeypatch.chdir(tmp_path)
+    write(make_frauds(), tmp_path / "payments.csv")
+    write(make_frauds(40, seed=1), tmp_path / "new.csv")
+    if name != "fit":
+        small_model().save(tmp_path / "fraud.boreod")
+    assert run(*shlex.split(example)).stdout
+    assert (tmp_path / "fraud.boreod").exists()
+    assert (tmp_path / "scored.csv").exists() == (name == "score")
 
 
 def test_terminal_without_umlauts():
-    command = [sys.executable, "-c", "from boreod.cli import main; main()", "scores"]
+    command = [*PROGRAM, "scorers"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     result = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert result.returncode == 0
@@ -74,3 +114,61 @@ def test_terminal_without_umlauts():
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="no attribute 'LOF'"):
         boreod.LOF  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (
+            ["fit", "payments.parquet", "--label", "fraud", "-o", "payments.parquet"],
+            1,
+            "being read",
+        ),
+        (["fit", "payments.parquet", "--label", "fraud", "-o", "no/a.boreod"], 1, "no folder"),
+        (["fit", "payments.parquet", "--label", "frud", "-o", "a.boreod"], 1, "mean 'fraud'"),
+        (["fit", "payments.parquet", "-o", "a.boreod"], 2, "--label"),
+        (["fit", "none.csv", "--label", "fraud", "-o", "a.boreod"], 1, "no file none.csv"),
+        (["score", "none.boreod", "new.csv", "-o", "a.csv"], 1, "could not be read (no such file"),
+        (["score", "new.csv", "new.csv", "-o", "a.csv"], 1, "cannot be used"),
+        (["score", "small.boreod", "none.csv", "-o", "a.csv"], 1, "no file none.csv"),
+        (["score", "small.boreod", "new.csv", "-o", "new.csv"], 1, "being read"),
+        (["score", "small.boreod", "new.csv", "-o", "a.csv", "--jobs", "0"], 1, "`n_jobs`"),
+        (["score", "small.boreod", "new.csv", "-o", "a.csv", "--top", "0"], 2, "--top"),
+        (["score", "small.boreod", "new.csv", "-o", "a.csv", "--threshold", "3"], 1, "threshold"),
+        (["explain", "small.boreod", "new.csv", "--top", "many"], 2, "--top"),
+        (["info", "payments.parquet"], 1, "cannot be used"),
+        (["info"], 2, "MODEL"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_exit_codes(arguments, code, words, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = sorted(os.listdir(folder))
+    result = run(*arguments, code=code)
+    assert words in result.stderr
+    assert result.stdout == ""
+    if code == 1:
+        assert result.stderr.startswith("Error: ")
+        assert result.stderr.count("\n") == 1
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (MemoryError(), "There is not enough memory"),
+        (KeyError("x"), "Something unforeseen happened (KeyError: 'x')"),
+        (OSError(28, "No space left on device", "a.csv"), "No space left on device: 'a.csv'."),
+        (KeyboardInterrupt(), "Stopped."),
+        (BrokenPipeError(), ""),
+        (ValueError("two\nlines"), "two lines"),
+    ],
+)
+def test_whatever_goes_wrong(failure, words, folder, monkeypatch):
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(TableModel, "load", fail)
+    result = run("info", folder / "small.boreod", code=1)
+    assert result.stderr.strip().removeprefix("Error: ").startswith(words)
+    assert result.stderr.count("\n") == bool(words)

@@ -7,21 +7,20 @@ from pathlib import Path
 import pytest
 from payments import make_frauds, write
 from sklearn.base import clone
-from typer.testing import CliRunner
 
 from boreod import OutlierRepresentation
-from boreod.cli import app
 from boreod.selection import prices
 from boreod.table_model import TableModel
+from cli.runner import run
 
 DECLARED = {"lof": 50, "knn": 8, "knn_10": 2.5, "amount": 3}
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def folder(tmp_path_factory):
     """A folder with a table and files of prices, good and bad."""
-    folder = tmp_path_factory.mktemp("budgets")
-    write(make_frauds(150), folder / "payments.csv")
+    path = tmp_path_factory.mktemp("budgets")
+    write(make_frauds(150), path / "payments.csv")
     for name, text in {
         "prices.json": json.dumps(DECLARED),
         "text.json": "lof: 50",
@@ -36,24 +35,19 @@ def desk(tmp_path_factory):
         "twice.json": '{"lof": 3, "lof": 4}',
         "typo.json": '{"lov_10": 3}',
     }.items():
-        (folder / name).write_text(text)
-    (folder / "bytes.json").write_bytes(b"\xff\xfe{")
-    return folder
+        (path / name).write_text(text)
+    (path / "bytes.json").write_bytes(b"\xff\xfe{")
+    return path
 
 
 @pytest.fixture(autouse=True)
-def _here(desk, monkeypatch):
+def _here(folder, monkeypatch):
     """Be in the folder, and fit few scores only."""
-    monkeypatch.chdir(desk)
+    monkeypatch.chdir(folder)
     few = OutlierRepresentation(["knn", "lof", "ldof"], ks=[5, 10, 20])
-    monkeypatch.setattr("boreod.ensemble.training.OutlierRepresentation", lambda: clone(few))
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result
+    monkeypatch.setattr(
+        "boreod.representation.transformer.OutlierRepresentation", lambda: clone(few)
+    )
 
 
 def fit(*options, code=0):
@@ -163,11 +157,11 @@ def test_times_are_remembered_and_taken_again(tmp_path, monkeypatch):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
-def test_what_is_refused(options, words, desk):
-    before = sorted(os.listdir(desk))
+def test_what_is_refused(options, words, folder):
+    before = sorted(os.listdir(folder))
     result = fit(*options, "-o", "refused.boreod", "--quiet", code=1)
     assert words in result.stderr
     assert result.stderr.startswith("Error: ")
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
-    assert sorted(os.listdir(desk)) == before
+    assert sorted(os.listdir(folder)) == before

@@ -1,5 +1,9 @@
-"""Damaged and forged model files: they are refused in a sentence, or they are models."""
+"""Damaged and forged model files: they are refused in a sentence, or they are models.
 
+Forged by someone who knows the format: hashes and checksums are right, content is not.
+"""
+
+import hashlib
 import io
 import json
 import shutil
@@ -10,8 +14,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from .byte_damage import damage_often, splice
-from .forging import HUGE, MANIFESTS, forge, somewhere, spoil_manifest, take_apart
+from boreod.persistence.archive import MANIFEST_LIMIT, write_archive
+from boreod.persistence.manifest import FORMAT
+
 from .verdicts import (
     REFUSED,
     SCORED,
@@ -22,6 +27,116 @@ from .verdicts import (
     check_sentence,
     run_command,
 )
+
+ODD_BYTES = (b'"', b"\x00", b"\xff\xfe", b"\n\n", b",,,", b"\r", b"1e999", b"{", b"nan")
+HUGE = (10**6, 2**31, 2**40, 2**62, 2**64, 10**30, 10**400)
+
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    3,
+    1e-320,
+    1e307,
+    "",
+    "x",
+    "lof",
+    "@",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    "\0",
+    10**400,
+)
+
+START = f'{{"format": {FORMAT}'.encode()
+MANIFESTS = {
+    "empty": b"",
+    "no JSON": b"{'format': 4}",
+    "a list": b"[]",
+    "not ASCII": b"\xff\xfe{}",
+    "NaN": b'{"format": NaN}',
+    "deep": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
+    "no format": b"{}",
+    "format of another type": b'{"format": "4"}',
+    "large": START + b', "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
+    "large objects": START + b', "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
+}
+
+
+def damage(content: bytes, random: np.random.Generator) -> bytes:
+    """Return the content with flipped bits, a part cut out, doubled, or replaced by odd bytes."""
+    data = bytearray(content)
+    start = int(random.integers(len(data)))
+    stop = min(len(data), start + int(random.integers(1, 40)))
+    kind = random.integers(5)
+    if kind == 0:
+        data[start] ^= 1 << int(random.integers(8))
+    elif kind == 1:
+        del data[start:]
+    elif kind == 2:
+        del data[start:stop]
+    elif kind == 3:
+        data[start:start] = data[start:stop]
+    else:
+        data[start:stop] = ODD_BYTES[int(random.integers(len(ODD_BYTES)))]
+    return bytes(data)
+
+
+def damage_often(content: bytes, random: np.random.Generator) -> bytes:
+    """Return the content after one to six kinds of damage; what is empty stays so."""
+    for _ in range(int(random.integers(1, 7))):
+        content = damage(content, random) if content else content
+    return content
+
+
+def splice(one: bytes, two: bytes, random: np.random.Generator) -> bytes:
+    """Return the beginning of one content and the end of another."""
+    return one[: random.integers(len(one) + 1)] + two[random.integers(len(two) + 1) :]
+
+
+def take_apart(content):
+    """Return manifest and bytes of the arrays of a good model file."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return json.loads(archive.read("manifest.json")), archive.read("arrays.safetensors")
+
+
+def forge(path, manifest, arrays, honest=True):
+    """Write a file whose hash and checksums are right, whatever is in it."""
+    if honest:
+        digest = hashlib.sha256(arrays).hexdigest()
+        manifest = {**manifest, "sha256": digest}
+    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+    write_archive(path, text, arrays)
+    return path
+
+
+def somewhere(value, random):
+    """Return a random place in nested lists and dicts."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = keys[random.integers(len(keys))]
+        inside = value[key]
+        if not isinstance(inside, dict | list) or not inside or random.random() < 0.15:
+            return value, key
+        value = inside
+
+
+def spoil_manifest(manifest, random):
+    """Remove something of a manifest, add something unknown, or put an odd value there."""
+    holder, key = somewhere(manifest, random)
+    action = random.integers(3)
+    if action == 0:
+        del holder[key]
+    elif action == 1 and isinstance(holder, dict):
+        holder["unknown"] = holder[key]
+    else:
+        holder[key] = ODD[random.integers(len(ODD))]
+
 
 HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e-300, -1.0, 1e150, -1e150, 1e308, -1e308)
 NUMBERS = (-1, 0, 1, 2, 7, 299, 301, -(2**31), 1e-320, 1e300, -0.5, *HUGE)
@@ -183,8 +298,8 @@ def _other_manifest(path: Path, manifest: dict, arrays: bytes, random: Random) -
 
 def _forge_anyhow(path: Path, manifest: Any, arrays: bytes) -> None:
     """Write a manifest with the right hash, if it still has a place for one."""
-    listed = isinstance(manifest, dict) and isinstance(manifest.get("arrays"), dict)
-    forge(path, manifest if listed else json.dumps(manifest).encode(), arrays, honest=listed)
+    honest = isinstance(manifest, dict)
+    forge(path, manifest if honest else json.dumps(manifest).encode(), arrays, honest=honest)
 
 
 _OF_BYTES = (_bytes, _splice, _members)

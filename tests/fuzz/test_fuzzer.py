@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from fuzz.__main__ import main
-from fuzz.campaign import Campaign, run_again
-from fuzz.overseer import Worker
+from fuzz.__main__ import Campaign, main, run_again
+from fuzz.processes import Worker
 from fuzz.verdicts import Wrong, check_sentence, signature
 
 
@@ -50,7 +49,7 @@ def test_good_files_are_scored(planted):
     ("kind", "verdict", "words"),
     [
         ("crash", "crash", "signal 11"),
-        ("hang", "hang", "planted.py hang"),
+        ("hang", "hang", "worker.py hang"),
         ("NaN", "wrong", "not finite"),
         ("file", "wrong", "scored.csv.part"),
     ],

@@ -1,30 +1,100 @@
-"""The process that runs the cases and may die of them: one job a line in, one answer a line out."""
+"""The process that runs the cases and may die of them: one job a line in, one answer a line out.
 
+Some faults are planted on purpose, to see that the fuzzer notices them.
+"""
+
+import ctypes
 import faulthandler
 import json
 import os
 import resource
 import shutil
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import model_cases, planted, row_cases, table_cases
-from .good_files import make_good_files
-from .verdicts import Wrong, signature
+from . import model_cases, row_cases, table_cases
+from .corpus import make_good_files
+from .verdicts import SCORED, Wrong, signature
+
+
+def make(random: np.random.Generator, good: Path, folder: Path) -> dict[str, Any]:
+    """Write nothing."""
+    return {"way": "planted"}
+
+
+def make_good_model(random: np.random.Generator, good: Path, folder: Path) -> dict[str, Any]:
+    """Write a model file and a table, both good."""
+    (folder / "model.boreod").write_bytes((good / "table-knn.boreod").read_bytes())
+    (folder / "table.csv").write_bytes((good / "score.csv").read_bytes())
+    return {"way": "planted", "reasons": 0, "command": "score", "options": [],
+            "table": "table.csv", "output": "scored.csv"}  # fmt: skip
+
+
+def crash(folder: Path, settings: dict[str, Any]) -> str:
+    """Read what is at address 0."""
+    ctypes.string_at(0)
+    return SCORED
+
+
+def hang(folder: Path, settings: dict[str, Any]) -> str:
+    """Wait for longer than anyone does."""
+    time.sleep(600)
+    return SCORED
+
+
+def not_finite(folder: Path, settings: dict[str, Any]) -> str:
+    """Score a good table with a detector that gives NaN for its last row."""
+    from boreod.table_model import TableModel
+
+    honest = TableModel.assess
+
+    def spoilt(self: Any, *arguments: Any, **options: Any) -> Any:
+        found = honest(self, *arguments, **options)
+        return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
+
+    TableModel.assess = spoilt
+    try:
+        return table_cases.run(folder, settings)
+    finally:
+        TableModel.assess = honest
+
+
+def unfinished(folder: Path, settings: dict[str, Any]) -> str:
+    """Leave a file where the results are."""
+    from . import verdicts
+
+    honest = verdicts.run_command
+
+    def spoilt(*arguments: object) -> bool:
+        (folder / "output" / "scored.csv.part").touch()
+        return honest(*arguments)
+
+    table_cases.run_command = spoilt
+    try:
+        return table_cases.run(folder, settings)
+    finally:
+        table_cases.run_command = honest
+
+
+def nothing(folder: Path, settings: dict[str, Any]) -> str:
+    """Score a good table with a good model."""
+    return model_cases.run(folder, settings)
+
 
 KINDS = {
     "models": (model_cases.make, model_cases.run),
     "tables": (table_cases.make, table_cases.run),
     "rows": (row_cases.make, row_cases.run),
-    "planted good": (planted.make_good_model, planted.nothing),
-    "planted crash": (planted.make, planted.crash),
-    "planted hang": (planted.make, planted.hang),
-    "planted NaN": (planted.make_good_model, planted.not_finite),
-    "planted file": (planted.make_good_model, planted.unfinished),
+    "planted good": (make_good_model, nothing),
+    "planted crash": (make, crash),
+    "planted hang": (make, hang),
+    "planted NaN": (make_good_model, not_finite),
+    "planted file": (make_good_model, unfinished),
 }
 ADDRESSES = 12 * 2**30  # bytes; more is an error instead of a machine without memory
 ALLOWANCE = 200 * 2**20

@@ -9,7 +9,7 @@ from struct import pack
 
 import numpy as np
 import pytest
-from fuzz.forging import HUGE, MANIFESTS, forge, spoil_manifest
+from fuzz.model_cases import HUGE, MANIFESTS, forge, spoil_manifest
 from safetensors.numpy import load, save
 
 from boreod import BORE, OutlierRepresentation

@@ -1,30 +1,25 @@
-"""Folders of scores: the same as one table of scores, whatever the pieces; whole or not there."""
+"""Folders of scores: the same as one table of scores, whatever the chunks; whole or not there."""
 
 import os
 import pickle
+import signal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from payments import small_model, write
 
-from boreod.parallel import Threads
+from boreod.parallel import Threads, dask
 from boreod.table_model import TableModel, folders, score_folder, score_table
 from boreod.table_model.scoring import Scoring
 from boreod.tables import TableError, read_table
-from table_model.folder_desk import (
-    STRETCHES,
-    assert_same_scores,
-    files_in,
-    joined,
-    make_folder,
-)
+from table_model.payment_folders import FILES, assert_same_scores, files_in, joined, make_folder
 
 
 @pytest.fixture
-def small_pieces(monkeypatch):
-    """Cut 210 rows into many pieces of several batches."""
-    monkeypatch.setattr(folders, "PIECE_ROWS", 30)
+def small_chunks(monkeypatch):
+    """Cut 210 rows into many chunks of several batches."""
+    monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", 30)
     monkeypatch.setattr(folders, "BATCH_ROWS", 13)
 
 
@@ -45,11 +40,11 @@ def one_table(model, source, folder, **options):
 def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp_path, monkeypatch):
     make_folder(new, source, row_group_size=group)
     if rows is not None:
-        monkeypatch.setattr(folders, "PIECE_ROWS", rows[0])
+        monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", rows[0])
         monkeypatch.setattr(folders, "BATCH_ROWS", rows[1])
     expected = one_table(model, source, tmp_path, reasons=2)
     summary = score_folder(model, source, tmp_path / "out", reasons=2)
-    assert files_in(tmp_path / "out") == sorted(STRETCHES)
+    assert files_in(tmp_path / "out") == sorted(FILES)
     assert_same_scores(joined(tmp_path / "out"), expected)
     assert expected.column_names == [
         "id",
@@ -67,7 +62,7 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
     assert sorted(os.listdir(tmp_path)) == ["new", "out"]
 
 
-@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(
     "options",
     [
@@ -85,9 +80,9 @@ def test_what_is_asked_for(options, model, source, tmp_path):
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path, **options))
 
 
-@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("group", [11, 1000])
-def test_one_file_in_pieces(group, model, new, tmp_path):
+def test_one_file_in_chunks(group, model, new, tmp_path):
     pq.write_table(new, tmp_path / "new.parquet", row_group_size=group)
     (tmp_path / "out").mkdir()
     score_folder(model, tmp_path / "new.parquet", tmp_path / "out")
@@ -99,7 +94,7 @@ def test_one_file_in_pieces(group, model, new, tmp_path):
     assert files_in(tmp_path / "on") == ["new.data.parquet"]
 
 
-@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("top", [None, 7])
 def test_a_folder_into_one_file(top, model, source, tmp_path):
     summary = score_folder(model, source, tmp_path / "all.parquet", top=top, engine=Threads(2))
@@ -109,7 +104,7 @@ def test_a_folder_into_one_file(top, model, source, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["all.parquet", "new"]
 
 
-@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.usefixtures("small_chunks")
 def test_folders_that_are_called_like_values(model, new, tmp_path):
     """What the name of a folder tells is a column, and need not be in the files of scores."""
     for value in ("DE", "FR", "IT", "NA", None):
@@ -132,15 +127,15 @@ def test_folders_that_are_called_like_values(model, new, tmp_path):
 def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_path):
     fitted = small_model(n_jobs=2)
     scoring = Scoring(fitted, fitted.ids, 1)
-    light = pickle.dumps(scoring.light(1))
-    assert len(light) < 0.7 * len(pickle.dumps(scoring))
-    again = pickle.loads(light)
+    small = pickle.dumps(scoring.without_training(1))
+    assert len(small) < 0.7 * len(pickle.dumps(scoring))
+    again = pickle.loads(small)
     batch = new.to_batches()[0]
     assert again.score(batch)[0].equals(scoring.score(batch)[0])
     score_folder(fitted, source, tmp_path / "out")
     assert_same_scores(joined(tmp_path / "out"), one_table(fitted, source, tmp_path))
     assert fitted.detector.n_jobs == 2
-    assert fitted.codes.any()
+    assert fitted.detector.oob_.codes.any()
 
 
 class Twice(Threads):
@@ -154,10 +149,10 @@ class Twice(Threads):
         super().map_unordered(again, items, callback, label, shared)
 
 
-@pytest.mark.usefixtures("small_pieces")
-def test_pieces_that_are_scored_again(model, source, tmp_path):
+@pytest.mark.usefixtures("small_chunks")
+def test_chunks_that_are_scored_again(model, source, tmp_path):
     score_folder(model, source, tmp_path / "out", engine=Twice(2))
-    assert files_in(tmp_path / "out") == sorted(STRETCHES)
+    assert files_in(tmp_path / "out") == sorted(FILES)
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path))
 
 
@@ -214,7 +209,7 @@ def test_sources_that_are_refused(model, new, source, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
 @pytest.mark.parametrize("place", ["score", "write"])
 @pytest.mark.parametrize("output", ["out", "all.parquet"])
@@ -223,7 +218,7 @@ def test_what_goes_wrong_leaves_nothing(
 ):
     owner, method = {
         "score": (TableModel, "assess"),
-        "write": (folders.Store, "ranked"),
+        "write": (folders.ScoreStore, "read_ranked"),
     }[place]
     original, calls = getattr(owner, method), []
 
@@ -256,17 +251,64 @@ def test_a_wrong_value_is_told_as_in_one_table(model, new, source, tmp_path):
 
 def test_workers_that_do_not_see_the_disk(tmp_path):
     with pytest.raises(TableError, match="one on a disk that they share"):
-        folders.Store(str(tmp_path / ".out.part")).path("1.scores")
+        folders.ScoreStore(str(tmp_path / ".out.part")).path("1.scores")
 
 
 def test_a_file_that_changes(model, new, source, tmp_path, monkeypatch):
-    original = folders.cut
+    original = folders.unified_schema
 
     def late(*arguments):
         pq.write_table(new.slice(0, 9), source / "b.parquet")
         return original(*arguments)
 
-    monkeypatch.setattr(folders, "cut", late)
+    monkeypatch.setattr(folders, "unified_schema", late)
     with pytest.raises(TableError, match=r"b\.parquet has changed while it was being read"):
         score_folder(model, source, tmp_path / "out")
     assert os.listdir(tmp_path) == ["new"]
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**settings, silence_logs=50) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class Killing:
+    """An engine that kills a worker when the first results are there, in the middle of the work."""
+
+    def __init__(self, engine, pid):
+        self.engine, self.map, self.pid, self.killed_at = engine, engine.map, pid, {}
+
+    def map_unordered(self, function, items, callback, label, shared=()):
+        taken = []
+
+        def call_and_kill(item, result):
+            taken.append(item)
+            if len(taken) == 3 and not self.killed_at:
+                os.kill(self.pid, signal.SIGKILL)
+                self.killed_at[label] = len(items)
+            callback(item, result)
+
+        self.engine.map_unordered(function, items, call_and_kill, label, shared)
+        assert len(taken) == len(items)
+
+
+def test_a_worker_that_is_killed(client, model, new, tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", 4)
+    monkeypatch.setattr(folders, "BATCH_ROWS", 3)
+    source = make_folder(new, tmp_path / "new")
+    score_table(model, source, tmp_path / "one.parquet", reasons=1)
+    worker = next(iter(client.run(os.getpid).values()))
+    with dask(client) as engine:
+        killing = Killing(engine, worker)
+        score_folder(model, source, tmp_path / "out", reasons=1, engine=killing)
+    assert killing.killed_at == {"scoring": 54}
+    assert worker not in client.run(os.getpid).values()
+    assert_same_scores(joined(tmp_path / "out"), pq.read_table(tmp_path / "one.parquet"))
+    assert len(files_in(tmp_path / "out")) == 4
+    assert sorted(os.listdir(tmp_path)) == ["new", "one.parquet", "out"]

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from payments import small_model
 
 import boreod.table_model.spark as spark_module
-from boreod.table_model import TableModel, map_in_arrow, score_batches
+from boreod.table_model import TableModel, map_in_arrow, score_frame
 from boreod.tables import TableError
 
 
@@ -33,7 +33,7 @@ def test_batches_in_and_out(kind, path, new, monkeypatch):
     whole = new.combine_chunks().to_batches()[0]
     found = as_table(score(iter([whole.slice(0, 0), whole.slice(0, 110), whole.slice(110)])))
     options = {"reasons": 1, "threshold": 0.2}
-    expected = as_table(score_batches(TableModel.load(path), new.to_batches(), **options))
+    expected = score_frame(TableModel.load(path), new, **options).drop("rank")
     assert found.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert found.schema.equals(score.schema(new.schema))
     assert_allclose(found["probability"], expected["probability"], rtol=1e-12)

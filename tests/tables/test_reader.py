@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fuzz.byte_damage import damage
+from fuzz.model_cases import damage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,12 @@
-"""The application, and what all commands share."""
+"""The application, and what all commands share: errors, exit codes, what is printed.
+
+Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command.
+"""
 
 import functools
+import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,11 +18,27 @@ import typer
 
 from boreod.files import __version__
 
+DEFAULT_WIDTH = 160  # letters a line, where nobody knows how wide the screen is
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def main() -> None:
+    """Run the command line; a terminal without some letter gets another one in its place."""
+    # a service that is stopped leaves as little behind as one who presses Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == 1:
+            _leave_at_once()
+        raise
 
 
 def _print_version(wanted: bool) -> None:
@@ -47,7 +68,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            with warnings_as_notes(quiet=bool(options.get("quiet"))):
+            with _warnings_as_notes(quiet=bool(options.get("quiet"))):
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -55,7 +76,8 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             typer.echo("Stopped.", err=True)
             raise typer.Exit(1) from None
         except BrokenPipeError:  # whoever reads the output has had enough
-            _forget_output()
+            with suppress(OSError, ValueError):  # so that the end is silent; it may be no file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except Exception as error:
             typer.echo(f"Error: {_sentence(error)}", err=True)
@@ -65,14 +87,8 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """Show each warning once, as a line for people; or not at all.
-
-    Parameters
-    ----------
-    quiet
-        Whether nothing is to be shown.
-    """
+def _warnings_as_notes(quiet: bool) -> Iterator[None]:
+    """Show each warning once, as a line for people; or not at all."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -84,31 +100,6 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
-
-
-def note(text: str) -> None:
-    """Print a remark on standard error."""
-    typer.echo(f"Note: {_one_line(text)}", err=True)
-
-
-def stop_with_journal(path: Path) -> NoReturn:
-    """End after Ctrl-C, and say where finished runs are, if there are any."""
-    kept = f" Finished runs are kept in {path}; the same command goes on from there."
-    typer.echo("Stopped." + (kept if path.exists() else " No run was finished yet."), err=True)
-    raise typer.Exit(1) from None
-
-
-def split_names(text: str | None) -> list[str] | None:
-    """Return the names in a comma-separated list.
-
-    Examples
-    --------
-    >>> split_names("cardio, letter,")
-    ['cardio', 'letter']
-    """
-    if text is None:
-        return None
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _sentence(error: Exception) -> str:
@@ -133,7 +124,54 @@ def _one_line(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _forget_output() -> None:
-    """Send what is still to be written nowhere, so that the end of the program is silent."""
-    with suppress(OSError, ValueError):  # it may be no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _leave_at_once() -> None:
+    """End a failed program; Python itself would abort if a thread still waits for a pipe."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # there may be none
+            stream.flush()
+    os._exit(1)
+
+
+def stop_with_journal(path: Path) -> NoReturn:
+    """End after Ctrl-C, and say where finished runs are, if there are any."""
+    kept = f" Finished runs are kept in {path}; the same command goes on from there."
+    typer.echo("Stopped." + (kept if path.exists() else " No run was finished yet."), err=True)
+    raise typer.Exit(1) from None
+
+
+def note(text: str) -> None:
+    """Print a remark on standard error."""
+    typer.echo(f"Note: {_one_line(text)}", err=True)
+
+
+def print_json(facts: Any, *, err: bool = False) -> None:
+    """Print facts for machines."""
+    from json import dumps
+
+    typer.echo(dumps(facts), err=err)
+
+
+def cell(value: Any) -> str:
+    r"""Return a value as text that cannot steer a terminal.
+
+    Examples
+    --------
+    >>> cell("a\x1b[31m"), cell(None), cell(3)
+    ('a?[31m', '', '3')
+    """
+    text = "" if value is None else str(value)
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def print_table(header: list[str], lines: list[list[str]]) -> None:
+    """Print aligned columns, folded where the screen ends."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for line in lines:
+        table.add_row(*(Text(text) for text in line))
+    Console(width=None if sys.stdout.isatty() else DEFAULT_WIDTH, highlight=False).print(table)

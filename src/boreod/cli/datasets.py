@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from boreod.cli.app import plain_errors
+from boreod.cli import options
+from boreod.cli.app import plain_errors, print_table
 from boreod.cli.options import check_dataset
 
 
@@ -16,10 +17,7 @@ def datasets(
         Path | None, typer.Option("--output", "-o", help="CSV, Parquet, Arrow or JSON lines.")
     ] = None,
     version: Annotated[int, typer.Option(help="Which sample of the set.")] = 1,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
-    ] = None,
+    data: options.DataFolder = None,
 ) -> None:
     """List the data sets, or write one to a table with the columns `id` and `outlier`.
 
@@ -27,12 +25,17 @@ def datasets(
 
     Example: boreod datasets wdbc -o tumors.csv
     """
+    from boreod.datasets import catalogue, load
+
     if name is None:
-        _show_catalogue()
+        header = ["name", "rows", "columns", "outliers", "samples", "kind"]
+        facts = [
+            (of.name, of.n, of.d, of.outliers, len(of.versions), of.group) for of in catalogue()
+        ]
+        print_table(header, [[str(fact) for fact in line] for line in facts])
         return
     import numpy as np
 
-    from boreod.datasets import load
     from boreod.tables import write_batches
     from boreod.tables.arrow import pa
 
@@ -48,16 +51,3 @@ def datasets(
     }
     write_batches(output, pa.table(columns).to_batches())
     typer.echo(f"{output}: {len(order)} rows, {int(found.y.sum())} of them outliers")
-
-
-def _show_catalogue() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from boreod.datasets import catalogue
-
-    table = Table("name", "rows", "columns", "outliers", "samples", "kind", box=None)
-    for info in catalogue():
-        numbers = (info.n, info.d, info.outliers, len(info.versions))
-        table.add_row(info.name, *map(str, numbers), info.group)
-    Console().print(table)

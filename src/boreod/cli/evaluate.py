@@ -5,20 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from boreod.cli.app import plain_errors, split_names, stop_with_journal
-from boreod.cli.options import (
-    Decimal,
-    Encoding,
-    Format,
-    Json,
-    NoHeader,
-    Quiet,
-    Separator,
-    Table,
-    Text,
-    all_names,
-    reading_options,
-)
+from boreod.cli import options
+from boreod.cli.app import plain_errors, print_json, stop_with_journal
+from boreod.cli.options import column_roles, reading_options, split_names
 
 if TYPE_CHECKING:
     from boreod.evaluation import Comparison
@@ -26,16 +15,12 @@ if TYPE_CHECKING:
 
 @plain_errors
 def evaluate(
-    table: Table,
-    label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
-    outlier_label: Annotated[
-        str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
-    ] = None,
-    ids: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="The only columns to learn from.")] = None,
+    table: options.Table,
+    label: options.Label,
+    outlier_label: options.OutlierLabel = None,
+    ids: options.Ids = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
     ] = Path("results"),
@@ -54,16 +39,16 @@ def evaluate(
     transductive: Annotated[
         bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
     ] = False,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = -1,
+    separator: options.Separator = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = ".",
+    format: options.Format = None,  # noqa: A002
+    text: options.Text = None,
+    jobs: options.Processes = -1,
     seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
-    json: Json = False,
-    quiet: Quiet = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compare methods and budgets on an own table: which to take, with error bars.
 
@@ -80,17 +65,10 @@ def evaluate(
     from boreod.tables import Preparation, read_label_column, read_table
 
     sizes = _read_numbers(reference_sizes)
-    reading = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading["types"] = {label: "text", **reading["types"]}
+    reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
     rows = read_table(table, **reading)
-    known = rows.column_names
-    preparation = Preparation().fit(
-        rows,
-        label=label,
-        ids=all_names(ids, known) or (),
-        drop=all_names(drop, known) or (),
-        keep=all_names(keep, known),
-    )
+    roles = column_roles(ids, drop, keep, rows.column_names)
+    preparation = Preparation().fit(rows, label=label, **roles)
     codes = read_label_column(rows[label], outlier_label, name=label)
     if not quiet:
         typer.echo("\n".join([preparation.describe(), *preparation.notes_, ""]), err=True)
@@ -119,9 +97,7 @@ def evaluate(
     write_text(output / "comparison.md", to_markdown(section, level=1))
     write_text(output / "comparison.html", to_page("Comparison", [section]))
     if json:
-        import json as encoder
-
-        typer.echo(encoder.dumps(_all_results(found)))
+        print_json(_all_results(found))
         return
     typer.echo(to_markdown(section, level=1))
     typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")

@@ -1,31 +1,19 @@
 """``boreod explain``."""
 
+from json import dumps
 from typing import Annotated, Any
 
 import typer
 
-from boreod.cli.app import plain_errors
-from boreod.cli.options import (
-    Decimal,
-    Encoding,
-    Format,
-    Jobs,
-    Json,
-    ModelFile,
-    NoHeader,
-    NoNovelty,
-    Quiet,
-    Separator,
-    Table,
-    Text,
-    reading_options,
-)
+from boreod.cli import options
+from boreod.cli.app import cell, plain_errors, print_table
+from boreod.cli.options import reading_options
 
 
 @plain_errors
 def explain(
-    model: ModelFile,
-    table: Table,
+    model: options.ModelFile,
+    table: options.Table,
     top: Annotated[int, typer.Option(min=1, help="So many of the most suspicious rows.")] = 20,
     row: Annotated[
         list[int] | None, typer.Option(min=1, help="A row by its number from 1, in their place.")
@@ -34,16 +22,16 @@ def explain(
         list[str] | None, typer.Option("--id", help="A row by the value of its id column.")
     ] = None,
     reasons: Annotated[int, typer.Option(min=1, max=100, help="Number of reasons a row.")] = 5,
-    no_novelty: NoNovelty = False,
-    jobs: Jobs = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    no_novelty: options.NoNovelty = False,
+    jobs: options.Jobs = None,
+    separator: options.Separator = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = ".",
+    format: options.Format = None,  # noqa: A002
+    text: options.Text = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
 
@@ -52,38 +40,33 @@ def explain(
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
-    from boreod.table_model import Scoring, TableModel, explain_rows, explain_top
-    from boreod.table_model.row_counts import count_batches
-    from boreod.table_model.writing import BATCH_ROWS
+    from boreod.table_model import TableModel, explain_rows, explain_top
+    from boreod.table_model.scoring import Scoring
+    from boreod.table_model.writing import BATCH_ROWS, count_batches
     from boreod.tables import open_table
 
     loaded = TableModel.load(model, jobs)
-    reading = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading["types"] |= loaded.types
-    columns = Scoring(loaded, loaded.ids).columns
+    given = reading_options(separator, no_header, encoding, decimal, format, text)
+    reading = Scoring(loaded, loaded.ids).reading(given)
     wanted: dict[str, Any] = {"reasons": reasons, "novelty": not no_novelty}
-    with open_table(table, columns=columns, batch_rows=BATCH_ROWS, **reading) as batches:
+    with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or ids:
             found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), **wanted)
         else:
             total = count_batches(table, format, BATCH_ROWS)
             found = explain_top(loaded, batches, top, **wanted, total=total, verbose=not quiet)
     if json:
-        from json import dumps
-
         typer.echo(dumps([item.to_dict() for item in found], default=str))
-    else:
-        _print(found, loaded.ids)
-        if not quiet:
-            typer.echo(
-                "A reason is what it adds to the log-odds, against the mean of the inliers.",
-                err=True,
-            )
+        return
+    _print(found, loaded.ids)
+    if not quiet:
+        typer.echo(
+            "A reason is what it adds to the log-odds, against the mean of the inliers.", err=True
+        )
 
 
 def _print(found: list[Any], ids: tuple[str, ...]) -> None:
-    from boreod.cli.screen import cell, print_table
-    from boreod.table_model.reasons import write_reason
+    from boreod.table_model.scoring import write_reason
 
     lines = [
         [

@@ -1,44 +1,38 @@
 """``boreod fit``."""
 
+import json as encoder
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from boreod.cli.app import plain_errors
-from boreod.cli.options import (
-    Decimal,
-    Encoding,
-    Format,
-    Json,
-    NoHeader,
-    Quiet,
-    Separator,
-    Table,
-    Text,
-    all_names,
-    read_amount,
-    reading_options,
+from boreod.cli import options
+from boreod.cli.app import cell, note, plain_errors, print_json
+from boreod.cli.info import (
+    describe_file,
+    print_columns,
+    print_limits,
+    print_preparation,
+    print_training,
 )
+from boreod.cli.options import column_roles, read_amount, reading_options
+
+MAX_PRICE_BYTES = 2**24  # of a file; a price takes some dozens
 
 
 @plain_errors
 def fit(
-    table: Table,
-    label: Annotated[str, typer.Option(help="Column of labels; empty cells are unlabelled.")],
+    table: options.Table,
+    label: options.Label,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The model file; TABLE.boreod here if not given."),
     ] = None,
-    outlier_label: Annotated[
-        str | None, typer.Option(help="The label of outliers, if not 1, true or yes.")
-    ] = None,
-    ids: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="The only columns to learn from.")] = None,
+    outlier_label: options.OutlierLabel = None,
+    ids: options.Ids = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +49,10 @@ def fit(
             '{"lof": 50, "knn_10": 20, "amount": 3} (units).'
         ),
     ] = None,
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Tell what budgets would buy, also without --budget."),
+    ] = False,
     threshold: Annotated[
         str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
     ] = "0.5",
@@ -65,14 +63,14 @@ def fit(
     neighbors: Annotated[str, typer.Option(help="Search: auto, brute or tree.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    separator: options.Separator = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = ".",
+    format: options.Format = None,  # noqa: A002
+    text: options.Text = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn from a table with a few labelled outliers, and write one model file.
 
@@ -80,49 +78,93 @@ def fit(
 
     Example: boreod fit payments.csv --label fraud --id id --budget 200us -o fraud.boreod
     """
-    from boreod.cli.facts import print_fit
-    from boreod.cli.prices import read_costs
-    from boreod.table_model import TableModel, fit_table
-    from boreod.table_model.fitting import name_source
-    from boreod.table_model.model import check_model_path
-    from boreod.tables import open_table, read_table
+    from boreod import BORE
+    from boreod.table_model.fitting import fit_rows, name_source, read_training_rows
+    from boreod.tables.writer import check_target
 
+    name = name_source(table)
     if output is None:
         if table == "-":
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
-        output = Path(name_source(table).partition(".")[0] + ".boreod")
-    check_model_path(output, [] if table == "-" else [table])
-    prices, limit = read_costs(costs), read_amount(budget)
-    reading = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading["types"] = {label: "text", **reading["types"]}
-    source: Any = table
-    if table == "-":
-        source = read_table(table, **reading)
-        known = source.column_names
-    else:
-        with open_table(table, **reading) as reader:
-            known = reader.schema.names
-    model = fit_table(
-        source,
-        label=label,
-        outlier_label=outlier_label,
-        ids=all_names(ids, known) or (),
-        drop=all_names(drop, known) or (),
-        keep=all_names(keep, known),
-        name=name_source(table),
-        reading=reading,
+        output = Path(name.partition(".")[0] + ".boreod")
+    check_target(output, [] if table == "-" else [table])
+    detector = BORE(
         neighbors=neighbors,
         reference_size=reference_size,
-        budget=limit,
-        costs=prices,
+        budget=read_amount(budget),
+        costs=_read_costs(costs),
         threshold=read_amount(threshold),
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
     )
+    reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
+    rows = read_training_rows(table, detector, label, outlier_label, reading)
+    roles = column_roles(ids, drop, keep, rows.table.column_names)
+    model = fit_rows(detector, rows, name=name, curve=curve, **roles)
     model.save(output)
-    shown = shlex.quote(str(output))
-    advice = [f"boreod score {shown} new.csv -o scored.csv", f"boreod info {shown}"]
-    if table != "-":
-        advice.append(f"boreod report {shown} {shlex.quote(table)} -o report.html")
-    print_fit(TableModel.load(output), output, advice, json=json, quiet=quiet)
+    facts = describe_file(model, output)
+    if json:
+        print_json(facts)
+    else:
+        _print_fit(facts, table, quiet)
+
+
+def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
+    """Print what was done, and what to type next."""
+    from boreod.text import show_bytes
+
+    if not quiet:
+        for remark in facts["notes"]:
+            note(cell(remark))
+        print_preparation(facts)
+        print_training(facts)
+        if facts["budget"] is not None:
+            print_columns(facts)
+        print_limits(facts)
+    typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
+    if not quiet:
+        shown = shlex.quote(facts["file"])
+        typer.echo(f"\nNext:\n  boreod score {shown} new.csv -o scored.csv\n  boreod info {shown}")
+        if table != "-":
+            typer.echo(f"  boreod report {shown} {shlex.quote(table)} -o report.html")
+
+
+def _read_costs(text: str | None) -> Any:
+    """Return costs as BORE takes them: a spelling, or the prices in a JSON file."""
+    from boreod.selection.costs import check_price
+    from boreod.selection.prices import SPELLINGS
+    from boreod.text import shorten
+
+    if text is None or text in SPELLINGS:
+        return text
+    path = Path(text)
+    if path.suffix.lower() != ".json" and not path.is_file():
+        raise ValueError(
+            f"--costs must be one of {', '.join(SPELLINGS)}, or a file of prices (.json); "
+            f"got {text!r}."
+        )
+    if not path.is_file():
+        raise ValueError(f"There is no file {text!r} of prices (--costs).")
+    if path.stat().st_size > MAX_PRICE_BYTES:
+        raise ValueError(f"{text!r} is too large for a file of prices (--costs).")
+    wanted = 'a JSON object of prices such as {"lof": 50, "knn_10": 20, "amount": 3}'
+    try:
+        prices = encoder.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{text!r} must hold {wanted}; it does not ({error}).") from None
+    if not isinstance(prices, dict) or not prices:
+        raise ValueError(f"{text!r} must hold {wanted}; got {shorten(prices)}.")
+    for name, price in prices.items():
+        check_price(name, price)
+    return prices
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, and refuse two values of one name."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is there twice")
+        found[name] = value
+    return found

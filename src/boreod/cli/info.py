@@ -1,33 +1,133 @@
-"""``boreod info``."""
+"""``boreod info``, and facts about a model as people read them."""
+
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from boreod.cli.app import plain_errors
-from boreod.cli.options import Json, ModelFile
+from boreod.cli import options
+from boreod.cli.app import cell, plain_errors, print_json, print_table
+
+MAX_COLUMNS = 40  # on a screen
 
 
 @plain_errors
-def info(model: ModelFile, json: Json = False) -> None:
+def info(model: options.ModelFile, json: options.Json = False) -> None:
     """Say what is in a model file: training, preparation, columns, costs, threshold.
 
     Example: boreod info fraud.boreod
     """
-    from boreod.cli import facts as show
-    from boreod.cli.screen import cell
-    from boreod.table_model import TableModel, describe
+    from boreod.table_model import TableModel
     from boreod.text import show_bytes
 
-    found = describe(TableModel.load(model))
-    found = {"file": str(model), "bytes": model.stat().st_size, **found}
+    facts = describe_file(TableModel.load(model), model)
     if json:
-        show.print_json(found)
+        print_json(facts)
         return
-    versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in found["versions"].items())
-    typer.echo(f"{model}: {show_bytes(found['bytes'])}, format {found['format']}, {versions}")
-    show.print_training(found)
-    if found["label"] is not None:
-        ids = ", ".join(map(cell, found["ids"])) or "none"
-        typer.echo(f"Label: {cell(found['label'])}. Ids: {ids}.")
-    show.print_limits(found)
-    show.print_columns(found)
-    show.print_preparation(found)
+    versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
+    typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
+    print_training(facts)
+    if facts["label"] is not None:
+        ids = ", ".join(map(cell, facts["ids"])) or "none"
+        typer.echo(f"Label: {cell(facts['label'])}. Ids: {ids}.")
+    print_limits(facts)
+    print_columns(facts)
+    print_preparation(facts)
+
+
+def describe_file(model: Any, path: Path) -> dict[str, Any]:
+    """Return facts about a model and its file."""
+    from boreod.table_model import describe
+
+    return {"file": str(path), "bytes": path.stat().st_size, **describe(model)}
+
+
+def print_preparation(facts: dict[str, Any]) -> None:
+    """Print what is done to each column of a table."""
+    lines = [[cell(value) for value in row.values()] for row in facts["preparation"]]
+    print_table(["column", "holds", "done", "outputs"], lines)
+    typer.echo()
+
+
+def print_training(facts: dict[str, Any]) -> None:
+    """Print what a model was trained on, and how good it is on rows that bags did not hold."""
+    training = facts["training"]
+    source = cell(facts["source"] or "A table")
+    typer.echo(
+        f"Trained on {source}: {training['rows']} rows, {training['outliers']} outliers, "
+        f"{training['inliers']} inliers, {training['unlabelled']} unlabelled."
+    )
+    if training["table_rows"] > training["rows"]:
+        typer.echo(
+            f"They are all labelled outliers and a sample of the other rows of a table of "
+            f"{training['table_rows']} rows."
+        )
+    if training["auc"] is None:
+        typer.echo("Out of bag: too few labelled rows to judge.")
+    else:
+        typer.echo(
+            f"Out of bag: AUC {training['auc']:.4f}, average precision "
+            f"{training['average_precision']:.4f}, on {training['judged']} labelled rows."
+        )
+
+
+def print_columns(facts: dict[str, Any]) -> None:
+    """Print the columns in use with their costs."""
+    from boreod.selection.budgets import show_cost
+
+    unit, found = facts["unit"], facts["columns"]
+    lines = [
+        [
+            cell(column["name"]),
+            "" if column["cost"] is None else show_cost(column["cost"], unit),
+            "" if column["stability"] is None else f"{column['stability']:.0%}",
+        ]
+        for column in found[:MAX_COLUMNS]
+    ]
+    typer.echo(f"\nColumns in use: {len(found)}. What each adds to the cost; bags that want it.")
+    print_table(["column", "cost", "bags"], lines)
+    if len(found) > MAX_COLUMNS:
+        typer.echo(f"... and {len(found) - MAX_COLUMNS} more (--json lists all)")
+    typer.echo()
+
+
+def print_limits(facts: dict[str, Any]) -> None:
+    """Print budget, costs, threshold, and from where on rows are novel."""
+    from boreod.selection.budgets import show_cost
+
+    if facts["budget"] is not None:
+        spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
+        typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {limit}.")
+    if facts["prices"] is not None:
+        typer.echo(
+            f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are "
+            "in the file (boreod info --json)."
+        )
+    if facts["cheapest_budget"] is not None:
+        enough = _written(facts["cheapest_budget"])
+        typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
+    rule = facts["threshold_rule"]
+    origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
+    typer.echo(
+        f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
+        "rows are above it, out of bag."
+    )
+    novelty = facts["novelty"]
+    if novelty is not None:
+        typer.echo(
+            f"Novel: rows farther than {novelty['novel_beyond']:.3g} from their 10th training row; "
+            f"99 % of the training rows are within {novelty['usual_distance']:.3g}."
+        )
+    else:
+        typer.echo("Novel: unknown, as raw columns alone need no search; ranges are checked.")
+
+
+def _written(budget: float | str) -> str:
+    """Return a budget as it can be typed, and say so if it is in units.
+
+    Examples
+    --------
+    >>> _written("200us"), _written(300.0)
+    ('200us', '300 units')
+    """
+    return cell(budget) if isinstance(budget, str) else f"{budget:.6g} units"

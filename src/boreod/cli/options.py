@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from boreod.cli.app import split_names
-
 Table = Annotated[
     str,
     typer.Argument(
@@ -15,6 +13,18 @@ Table = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="What `boreod fit` wrote.", metavar="MODEL")]
+Label = Annotated[
+    str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
+]
+OutlierLabel = Annotated[
+    str | None,
+    typer.Option("--outlier-label", help="The label of outliers, if not 1, true or yes."),
+]
+Ids = Annotated[
+    list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
+]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out.")]
+Keep = Annotated[list[str] | None, typer.Option("--keep", help="The only columns to learn from.")]
 Separator = Annotated[
     str | None, typer.Option(help="Between cells of text; found out if not given.")
 ]
@@ -27,14 +37,10 @@ Format = Annotated[
 ]
 Text = Annotated[list[str] | None, typer.Option(help="Columns to read as text, not as numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]
-EngineName = Annotated[
-    str, typer.Option("--engine", help="threads, or dask: Parquet in pieces, on a cluster.")
-]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Of dask, one core each; all cores if not given.")
-]
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask cluster that is running, such as tcp://...")
+Processes = Annotated[int, typer.Option("--jobs", help="Number of processes; -1 for all cores.")]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
 ]
 NoNovelty = Annotated[
     bool,
@@ -51,33 +57,37 @@ def reading_options(
     decimal: str,
     format: str | None,  # noqa: A002
     text: list[str] | None,
+    label: str | None = None,
 ) -> dict[str, Any]:
-    """Return the options of ``boreod.tables.open_table``.
-
-    Parameters
-    ----------
-    separator, no_header, encoding, decimal, format, text
-        As on the command line.
-    """
+    """Return the options of ``boreod.tables.open_table``; labels are read as text."""
+    names = [*([] if label is None else [label]), *(all_names(text) or ())]
     return {
         "separator": separator,
         "header": False if no_header else None,
         "encoding": encoding,
         "decimal": decimal,
         "format": format,
-        "types": dict.fromkeys(all_names(text) or (), "text"),
+        "types": dict.fromkeys(names, "text"),
     }
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names in a comma-separated list.
+
+    Examples
+    --------
+    >>> split_names("cardio, letter,")
+    ['cardio', 'letter']
+    """
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def all_names(values: list[str] | None, known: list[str] | None = None) -> list[str] | None:
     """Return the names of an option that may be repeated and may hold names with commas between.
 
-    Parameters
-    ----------
-    values
-        As on the command line.
-    known
-        Columns of the table: a name that is one of them may have a comma in it.
+    A name that is one of the ``known`` columns may have a comma in it.
 
     Examples
     --------
@@ -92,17 +102,18 @@ def all_names(values: list[str] | None, known: list[str] | None = None) -> list[
     return names
 
 
-def check_dataset(name: str) -> None:
-    """Refuse a name that is in no catalogue, as a mistake in the command."""
-    from boreod.datasets.entries import find
+def column_roles(
+    ids: list[str] | None, drop: list[str] | None, keep: list[str] | None, known: list[str]
+) -> dict[str, Any]:
+    """Return what the columns of a table are for, as ``Preparation.fit`` takes it."""
+    return {
+        "ids": all_names(ids, known) or (),
+        "drop": all_names(drop, known) or (),
+        "keep": all_names(keep, known),
+    }
 
-    try:
-        find(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
-
-def read_amount(text: str | None) -> float | str | None:
+def read_amount(text: str | None) -> Any:
     """Return a number as such; everything else stays text.
 
     Examples
@@ -116,3 +127,13 @@ def read_amount(text: str | None) -> float | str | None:
         return float(text)
     except ValueError:
         return text
+
+
+def check_dataset(name: str) -> None:
+    """Refuse a name that is in no catalogue, as a mistake in the command."""
+    from boreod.datasets.entries import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

@@ -6,27 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from boreod.cli.app import plain_errors
-from boreod.cli.options import (
-    Decimal,
-    Encoding,
-    Format,
-    Jobs,
-    Json,
-    ModelFile,
-    NoHeader,
-    Quiet,
-    Separator,
-    Table,
-    Text,
-    reading_options,
-)
+from boreod.cli import options
+from boreod.cli.app import plain_errors, print_json
+from boreod.cli.options import reading_options
 
 
 @plain_errors
 def report(
-    model: ModelFile,
-    table: Table,
+    model: options.ModelFile,
+    table: options.Table,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page, one HTML file.")] = Path(
         "report.html"
     ),
@@ -41,15 +29,15 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and maps.")] = 0,
-    jobs: Jobs = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    jobs: options.Jobs = None,
+    separator: options.Separator = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = ".",
+    format: options.Format = None,  # noqa: A002
+    text: options.Text = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write a page about a model: quality, alerts, suspects, columns; it needs no network.
 
@@ -58,10 +46,10 @@ def report(
 
     Example: boreod report fraud.boreod payments.csv -o report.html
     """
-    from boreod.cli.facts import print_json
     from boreod.files import write_text
     from boreod.report import make_report
     from boreod.table_model import TableModel
+    from boreod.table_model.fitting import name_source
     from boreod.tables import read_label_column, read_table
     from boreod.tables.writer import check_target
     from boreod.text import show_bytes
@@ -74,8 +62,8 @@ def report(
         raise ValueError(
             "The model file does not say which column holds the labels. Name it: --label."
         )
-    reading = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading["types"] = {label: "text", **reading["types"], **loaded.types}
+    reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
+    reading["types"] |= loaded.types
     rows = read_table(table, **reading)
     if label not in rows.column_names:
         raise ValueError(
@@ -86,7 +74,7 @@ def report(
         loaded.detector,
         loaded.preparation.transform(rows),
         read_label_column(rows[label], outlier_label or loaded.outlier_label, name=label),
-        title=title or f"{model.stem}: report on {_name(table)}",
+        title=title or f"{model.stem}: report on {name_source(table)}",
         names=loaded.preparation.names_,
         ids=_ids(rows, loaded.ids),
         prepared=loaded.preparation.summary_,
@@ -101,10 +89,6 @@ def report(
         print_json({"file": str(output), "bytes": size})
     else:
         typer.echo(f"Report: {output} ({show_bytes(size)})")
-
-
-def _name(table: str) -> str:
-    return "standard input" if table == "-" else Path(table).name
 
 
 def _ids(rows: Any, names: tuple[str, ...]) -> list[str] | None:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from boreod.cli.app import plain_errors, split_names, stop_with_journal
-from boreod.cli.options import check_dataset
+from boreod.cli import options
+from boreod.cli.app import plain_errors, stop_with_journal
+from boreod.cli.options import check_dataset, split_names
 from boreod.text import show_seconds
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
@@ -33,16 +34,13 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Only what the paper prints, on coarse grids.")
     ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = -1,
+    data: options.DataFolder = None,
+    jobs: options.Processes = -1,
     seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the finished runs in the folder.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Reproduce a table or figure of the paper: CSV, PNG, SVG, Markdown; HTML for all of them.
 

@@ -1,38 +1,24 @@
 """``boreod score``."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from boreod.cli.app import note, plain_errors
-from boreod.cli.engines import chosen_engine
-from boreod.cli.options import (
-    Decimal,
-    Encoding,
-    EngineName,
-    Format,
-    Jobs,
-    Json,
-    ModelFile,
-    NoHeader,
-    NoNovelty,
-    Quiet,
-    Scheduler,
-    Separator,
-    Table,
-    Text,
-    Workers,
-    all_names,
-    read_amount,
-    reading_options,
-)
+from boreod.cli import options
+from boreod.cli.app import note, plain_errors, print_json
+from boreod.cli.options import all_names, read_amount, reading_options
+
+ENGINES = ("threads", "dask")
 
 
 @plain_errors
 def score(
-    model: ModelFile,
-    table: Table,
+    model: options.ModelFile,
+    table: options.Table,
     output: Annotated[
         str,
         typer.Option(
@@ -59,19 +45,26 @@ def score(
     all_columns: Annotated[
         bool, typer.Option("--all-columns", help="Carry all columns through.")
     ] = False,
-    no_novelty: NoNovelty = False,
-    engine: EngineName = "threads",
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    jobs: Jobs = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    encoding: Encoding = None,
-    decimal: Decimal = ".",
-    format: Format = None,  # noqa: A002
-    text: Text = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    no_novelty: options.NoNovelty = False,
+    engine: Annotated[
+        str, typer.Option(help="threads, or dask: Parquet in chunks, on a cluster.")
+    ] = "threads",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Of dask, one core each; all cores if not given.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask cluster that is running, such as tcp://..."),
+    ] = None,
+    jobs: options.Jobs = None,
+    separator: options.Separator = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = ".",
+    format: options.Format = None,  # noqa: A002
+    text: options.Text = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Give every row of a table of any size a probability, a rank and a decision.
 
@@ -86,40 +79,66 @@ def score(
     if sum([bool(ids), no_ids, all_columns]) > 1:
         raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
     from boreod.table_model import TableModel, score_folder, score_table
-    from boreod.table_model.unfinished import is_folder_name
+    from boreod.table_model.folders import is_folder_name
 
     started = time.perf_counter()
-    wanted: dict[str, Any] = {
-        "carry": () if no_ids else None if ids is None else tuple(all_names(ids) or ()),
-        "all_columns": all_columns,
-        "reasons": reasons,
-        "top": top,
-        "threshold": read_amount(threshold),
-        "novelty": not no_novelty,
-        "reading": reading_options(separator, no_header, encoding, decimal, format, text),
-        "verbose": not quiet,
-    }
     loaded = TableModel.load(model, jobs)
-    with chosen_engine(engine, workers, scheduler, jobs):
-        in_pieces = engine != "threads" or is_folder_name(output)
-        found = (score_folder if in_pieces else score_table)(loaded, table, output, **wanted)
+    with _engine(engine, workers, scheduler, jobs):
+        in_chunks = engine != "threads" or is_folder_name(output)
+        found = (score_folder if in_chunks else score_table)(
+            loaded,
+            table,
+            output,
+            carry=() if no_ids else None if ids is None else tuple(all_names(ids) or ()),
+            all_columns=all_columns,
+            reasons=reasons,
+            top=top,
+            threshold=read_amount(threshold),
+            novelty=not no_novelty,
+            reading=reading_options(separator, no_header, encoding, decimal, format, text),
+            verbose=not quiet,
+        )
     for remark in () if quiet else found.notes:
         note(remark)
-    to_screen = output == "-"  # there the table itself is
-    seconds = time.perf_counter() - started
-    if json:
-        from dataclasses import asdict
-        from json import dumps
+    _print(found, output, time.perf_counter() - started, json, quiet)
 
-        typer.echo(dumps({**asdict(found), "output": output, "seconds": seconds}), err=to_screen)
-    elif not quiet:
-        share = f"{found.outliers / found.rows:.2%}"
-        novel = "" if found.novel is None else f", or novel ({found.novel})"
-        typer.echo(
-            f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
-            f"probability above {found.threshold:.4g}{novel}.",
-            err=to_screen,
-        )
-        if not to_screen:
-            files = f" in {found.files} files" if found.files > 1 else ""
-            typer.echo(f"Scores: {output} ({found.written} rows{files})")
+
+def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
+    to_screen = output == "-"  # there the table itself is
+    if json:
+        print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
+        return
+    if quiet:
+        return
+    share = f"{found.outliers / found.rows:.2%}"
+    novel = "" if found.novel is None else f", or novel ({found.novel})"
+    typer.echo(
+        f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
+        f"probability above {found.threshold:.4g}{novel}.",
+        err=to_screen,
+    )
+    if not to_screen:
+        files = f" in {found.files} files" if found.files > 1 else ""
+        typer.echo(f"Scores: {output} ({found.written} rows{files})")
+
+
+@contextmanager
+def _engine(
+    name: str, workers: int | None, scheduler: str | None, jobs: int | None
+) -> Iterator[None]:
+    """Let threads or a Dask cluster work inside a ``with``; refuse options that do not fit."""
+    if name not in ENGINES:
+        raise typer.BadParameter(f"--engine is {' or '.join(ENGINES)}; got {name!r}.")
+    if name == "threads":
+        if workers is not None or scheduler is not None:
+            raise typer.BadParameter("--workers and --scheduler are of --engine dask.")
+        yield
+        return
+    if workers is not None and scheduler is not None:
+        raise typer.BadParameter("--workers and --scheduler exclude each other.")
+    if jobs is not None:
+        raise typer.BadParameter("--jobs is of --engine threads; dask has --workers.")
+    from boreod.parallel import dask
+
+    with dask(scheduler, workers):
+        yield

@@ -1,13 +1,13 @@
 """``boreod scorers``."""
 
-from typing import Annotated
-
 import typer
 
+from boreod.cli import options
+from boreod.cli.app import plain_errors, print_table
 
-def scorers(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
-) -> None:
+
+@plain_errors
+def scorers(json: options.Json = False) -> None:
     """List the outlier scores: name, smallest k, what they read, formula, publication.
 
     Example: boreod scorers --json
@@ -21,11 +21,8 @@ def scorers(
         rows = [{name: getattr(score, name) for name in fields} for score in SCORES.values()]
         typer.echo(encoder.dumps(rows, indent=2, ensure_ascii=False))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("name", "k from", "reads", "score", box=None, pad_edge=False)
-    for score in SCORES.values():
-        text = f"{score.title}: {score.formula}\n[dim]{score.citation}[/dim]"
-        table.add_row(score.name, str(score.min_k), score.reads, text)
-    Console().print(table)
+    lines = [
+        [of.name, str(of.min_k), of.reads, f"{of.title}: {of.formula}\n{of.citation}"]
+        for of in SCORES.values()
+    ]
+    print_table(["name", "k from", "reads", "score"], lines)

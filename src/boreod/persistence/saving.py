@@ -137,7 +137,7 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
     costs = None if known is None else _describe_costs(known, model.columns_)
     manifest = Manifest(
         format=FORMAT,
-        versions=_versions(),
+        versions=package_versions(),
         parameters=encode_parameters(model),
         feature_names=list(fitted.seen.columns),
         named=hasattr(model, "feature_names_in_"),
@@ -155,7 +155,7 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         threshold=float(model.threshold_),
         costs=costs,
         selection=_describe_selection(model, costs),
-        training=_summarize(model.oob_),
+        training=summarize_training(model.oob_),
         sha256=hashlib.sha256(content).hexdigest(),
         extra=extra,
     )
@@ -273,7 +273,8 @@ def _describe_selection(model: BORE, costs: StoredCosts | None) -> StoredSelecti
     )
 
 
-def _summarize(oob: OutOfBag) -> TrainingSummary:
+def summarize_training(oob: OutOfBag) -> TrainingSummary:
+    """Return what a model was trained on, and how good it is out of bag."""
     y_true, y_score = oob.judged()
     both = 0 < y_true.sum() < len(y_true)
     codes = oob.codes
@@ -291,7 +292,8 @@ def _summarize(oob: OutOfBag) -> TrainingSummary:
     )
 
 
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """Return the versions that a model file written now would name."""
     return {
         "boreod": __version__,
         "python": platform.python_version(),

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from boreod.ensemble.novelty import Novelty
 from boreod.parallel import Progress, plain_interrupts
 from boreod.table_model.model import TableModel
-from boreod.table_model.reasons import top
-from boreod.table_model.scoring import is_alert, suspect
-from boreod.tables.arrow import TableError, column_of, pa, pc
+from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons
+from boreod.tables import TableError
+from boreod.tables.arrow import column_of, pa, pc
 from boreod.tables.cells import as_text
 from boreod.text import listed
 
@@ -88,20 +87,25 @@ def explain_top(
     verbose
         Show a progress bar if it takes long.
     """
-    best: _Held | None = None
+    best: Any = None  # their rows, with the numbers of these in the table and their suspicions
+    numbers, suspicion = np.empty(0, np.int64), np.empty(0)
     seen = 0
     with Progress("scoring", total, verbose) as progress, plain_interrupts():
         for batch in batches:
-            assessed = model.assess(batch, seen + 1, novelty=novelty)
-            suspicion = suspect(assessed.log_odds, assessed.novelty)
-            chosen = np.argsort(-suspicion, kind="stable")[:number]
-            found = _Held(batch.take(pa.array(chosen)), chosen + seen + 1, suspicion[chosen])
-            best = found if best is None else best.joined(found).most(number)
+            found = model.assess(batch, seen + 1, novelty=novelty)
+            own = suspicion_of(found.log_odds, found.novelty)
+            chosen = np.argsort(-own, kind="stable")[:number]
+            part = pa.Table.from_batches([batch.take(pa.array(chosen))])
+            suspicion = np.concatenate([suspicion, own[chosen]])
+            numbers = np.concatenate([numbers, chosen + seen + 1])
+            order = np.argsort(-suspicion, kind="stable")[:number]
+            best = part if best is None else pa.concat_tables([best, part])
+            best, numbers, suspicion = best.take(pa.array(order)), numbers[order], suspicion[order]
             seen += batch.num_rows
             progress.advance()
         if best is None:
             raise TableError("The table has no rows to explain.")
-        return best.explained(model, reasons, novelty)
+        return _explain(model, best.combine_chunks().to_batches()[0], numbers, reasons, novelty)
 
 
 def explain_rows(
@@ -117,18 +121,12 @@ def explain_rows(
 
     Parameters
     ----------
-    model
-        Scores the rows.
-    batches
-        Pyarrow record batches.
     rows
         Numbers of rows, from 1.
     ids
         Values of id columns, as text.
-    reasons
-        How many reasons every row gets.
-    novelty
-        Whether novel rows are alerts.
+    model, batches, reasons, novelty
+        As in :func:`explain_top`.
     """
     wanted, named = set(rows), set(ids)
     if named and not model.ids:
@@ -143,74 +141,41 @@ def explain_rows(
             hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
             chosen |= hit.to_numpy(zero_copy_only=False)
             met |= named & set(values.filter(hit).to_pylist())
-        if chosen.any():
-            with plain_interrupts():
-                for place in np.flatnonzero(chosen):  # one by one: errors name the row
-                    held = _Held(batch.slice(place, 1), numbers[place : place + 1])
-                    result += held.explained(model, reasons, novelty)
+        with plain_interrupts():
+            for place in np.flatnonzero(chosen):  # one by one: errors name the row
+                one = numbers[place : place + 1]
+                result += _explain(model, batch.slice(place, 1), one, reasons, novelty)
         seen += batch.num_rows
-    _check_all_met(wanted, named - met, seen)
+    missing = sorted(row for row in wanted if not 1 <= row <= seen)
+    if missing:
+        raise TableError(f"The table has rows 1 to {seen}; there is no row {listed(missing, 5)}.")
+    if named - met:
+        raise TableError(f"No row of the table has the id {listed(sorted(named - met), 5)}.")
     return result
 
 
-def _check_all_met(rows: set[int], ids: set[str], seen: int) -> None:
-    missing = sorted(row for row in rows if not 1 <= row <= seen)
-    if missing:
-        raise TableError(f"The table has rows 1 to {seen}; there is no row {listed(missing, 5)}.")
-    if ids:
-        raise TableError(f"No row of the table has the id {listed(sorted(ids), 5)}.")
-
-
-@dataclass(frozen=True)
-class _Held:
-    """Some rows of a table, their numbers and how suspicious they are."""
-
-    table: Any
-    numbers: NDArray
-    suspicion: NDArray | None = None
-
-    def joined(self, other: "_Held") -> "_Held":
-        """Return these rows and others."""
-        assert self.suspicion is not None
-        assert other.suspicion is not None
-        tables = [pa.Table.from_batches([held.table]) for held in (self, other)]
-        both = pa.concat_tables(tables).combine_chunks().to_batches()[0]
-        return _Held(both, *(np.concatenate(pair) for pair in (
-            (self.numbers, other.numbers), (self.suspicion, other.suspicion)
-        )))  # fmt: skip
-
-    def most(self, number: int) -> "_Held":
-        """Return the most suspicious rows."""
-        assert self.suspicion is not None
-        order = np.argsort(-self.suspicion, kind="stable")[:number]
-        return _Held(self.table.take(pa.array(order)), self.numbers[order], self.suspicion[order])
-
-    def explained(self, model: TableModel, reasons: int, novelty: bool) -> list[ExplainedRow]:
-        """Return the rows with their reasons."""
-        found = model.assess(self.table, int(self.numbers[0]), explain=True, novelty=novelty)
-        assert found.explanation is not None
-        carried = {name: self.table.column(name).to_pylist() for name in model.ids}
-        alerts = is_alert(suspect(found.log_odds, found.novelty), model.threshold(novelty=novelty))
-        why, unlike = top(found.explanation, reasons), _tell(found.novelty, len(self.numbers))
-        return [
-            ExplainedRow(
-                int(number),
-                {name: values[place] for name, values in carried.items()},
-                float(expit(found.log_odds[place])),
-                bool(alerts[place]),
-                why[place],
-                *unlike[place],
-            )
-            for place, number in enumerate(self.numbers)
-        ]
-
-
-def _tell(
-    novelty: Novelty | None, n_rows: int
-) -> list[tuple[float | None, str | None, str | None]]:
-    """Return novelty, why a row is novel, and what is outside, for every row."""
-    if novelty is None:
-        return [(None, None, None)] * n_rows
-    unknown: list[float | None] = [None] * n_rows
-    shares = unknown if novelty.p_values is None else (1.0 - novelty.p_values).tolist()
-    return list(zip(shares, novelty.words(), novelty.outside(), strict=True))
+def _explain(
+    model: TableModel, batch: Any, numbers: NDArray, reasons: int, novelty: bool
+) -> list[ExplainedRow]:
+    """Return rows with their reasons."""
+    found = model.assess(batch, int(numbers[0]), explain=True, novelty=novelty)
+    assert found.explanation is not None
+    ids = batch.select(list(model.ids)).to_pylist() if model.ids else [{}] * len(numbers)
+    suspicion = suspicion_of(found.log_odds, found.novelty)
+    unknown: list[Any] = [None] * len(numbers)
+    shares = words = outside = unknown
+    if found.novelty is not None:
+        words, outside = found.novelty.words(), found.novelty.outside()
+        if found.novelty.p_values is not None:
+            shares = (1.0 - found.novelty.p_values).tolist()
+    columns = (
+        numbers.tolist(),
+        ids,
+        expit(found.log_odds).tolist(),
+        is_alert(suspicion, model.threshold(novelty=novelty)).tolist(),
+        top_reasons(found.explanation, reasons),
+        shares,
+        words,
+        outside,
+    )
+    return [ExplainedRow(*row) for row in zip(*columns, strict=True)]

@@ -1,7 +1,12 @@
-"""From a training table to a detector with everything that scoring will need."""
+"""From a training table to a detector with everything that scoring will need.
+
+A table that is larger than memory is read twice: labels first and alone, one byte a row, which tell
+the rows that are wanted; then these. They are the same as if the table had been read at once.
+"""
 
 import os
 import warnings
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
+from boreod.ensemble.bags import Shares
 from boreod.neighbors.known_rows import distinct_rows
-from boreod.selection import BudgetCurve
-from boreod.table_model.model import TableModel, name_columns
-from boreod.table_model.sampling import pick_reference, read_reference
-from boreod.tables import Preparation, TableError, as_arrow
-from boreod.tables.locations import show_place
+from boreod.parallel import Progress
+from boreod.representation.memory import available_memory, check_reading
+from boreod.table_model.model import TableModel
+from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
+from boreod.tables.arrow import pa, pc
+from boreod.tables.locations import is_address, show_place
 from boreod.tables.preparation import Names
-from boreod.text import shorten
+from boreod.text import shorten, suggest
 from boreod.validation import INLIER, OUTLIER
 
 MANY_COPIES = 0.05  # share of rows
+MAX_LABELS = 10_000  # different ones; an id column is not labels
 
 
 def fit_table(
@@ -32,10 +40,11 @@ def fit_table(
     drop: Names = (),
     keep: Names | None = None,
     name: str | None = None,
+    curve: bool = False,
     reading: dict[str, Any] | None = None,
     **parameters: Any,
 ) -> TableModel:
-    """Learn a preparation and a detector from a table, and trace what budgets would buy.
+    """Learn a preparation and a detector from a table.
 
     With ``reference_size`` a file or a folder of Parquet files may be larger than memory.
 
@@ -55,6 +64,8 @@ def fit_table(
         The only columns to learn from.
     name
         Of the table, to be remembered; None for the file name.
+    curve
+        Trace what budgets would buy, also if no ``budget`` is given.
     reading
         Options of ``boreod.tables.read_table``.
     **parameters
@@ -73,32 +84,85 @@ def fit_table(
     ['amount', 'knn_5']
     """
     detector = BORE(**parameters)
+    rows = read_training_rows(source, detector, label, outlier_label, reading)
+    if name is None and isinstance(source, str | PathLike):
+        name = name_source(os.fspath(source))
+    return fit_rows(detector, rows, ids=ids, drop=drop, keep=keep, name=name, curve=curve)
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows to learn from; ``positions`` in the whole table are None if it is all of it."""
+
+    table: Any
+    codes: NDArray
+    shares: Shares
+    positions: NDArray | None
+    label: str
+    outlier_label: Any
+
+
+def read_training_rows(
+    source: Any, detector: BORE, label: str, outlier_label: Any, reading: dict[str, Any] | None
+) -> TrainingRows:
+    """Return the rows that a detector wants to learn from, by its ``reference_size``.
+
+    A file is opened once; twice if only a sample is wanted.
+    """
     if isinstance(source, str | PathLike):
-        name = name or name_source(os.fspath(source))
-        found = read_reference(os.fspath(source), detector, label, outlier_label, reading or {})
+        path, options = os.fspath(source), reading or {}
+        again = is_address(path) or os.path.isfile(path) or os.path.isdir(path)
+        if detector.reference_size is not None and again:  # a pipe cannot be read twice
+            codes = _read_codes(path, label, outlier_label, options, detector.verbose)
+            positions, shares = detector.draw_reference(codes)
+            table = _read_rows(path, positions, len(codes), options, detector.verbose)
+            codes = codes if positions is None else codes[positions]
+            return TrainingRows(table, codes, shares, positions, label, outlier_label)
+        table = _read_rows(path, None, None, options, detector.verbose)
     else:
-        found = pick_reference(as_arrow(source), detector, label, outlier_label)
-    table, codes = found.table, found.codes
-    preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
-    _check_classes(codes, label)
-    rows = preparation.transform(table)
-    _warn_of_oddities(rows, codes)
-    named = name_columns(rows, preparation.names_)
-    detector.fit_sample(named, codes, found.shares, found.rows)
-    curve = _trace(detector)
+        table = as_arrow(source)
+    if label not in table.column_names:
+        close = suggest(label, table.column_names)
+        raise TableError(f"There is no column {shorten(label)} of labels. {close}")
+    codes = read_label_column(table[label], outlier_label, name=label)
+    positions, shares = detector.draw_reference(codes)
+    if positions is not None:
+        table, codes = table.take(pa.array(positions)), codes[positions]
+    return TrainingRows(table, codes, shares, positions, label, outlier_label)
+
+
+def fit_rows(
+    detector: BORE,
+    rows: TrainingRows,
+    *,
+    ids: Names = (),
+    drop: Names = (),
+    keep: Names | None = None,
+    name: str | None = None,
+    curve: bool = False,
+) -> TableModel:
+    """Learn a preparation of the columns, fit a detector, and return both."""
+    codes = rows.codes
+    preparation = Preparation().fit(rows.table, label=rows.label, ids=ids, drop=drop, keep=keep)
+    _check_labels(codes, rows.label)
+    matrix = preparation.transform(rows.table)
+    _warn_of_copies(matrix)
+    detector.fit_sample(matrix, codes, rows.shares, rows.positions, preparation.names_)
+    traced = None
+    # prices are taken when they are read first, and known ones are saved with the model
+    if (curve or detector.budget is not None) and detector.costs_ is not None:
+        outliers, _ = detector.oob_.judged()
+        if 0 < outliers.sum() < len(outliers):
+            traced = detector.budget_curve()
     detector.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
+    outlier_label = rows.outlier_label
     if isinstance(outlier_label, np.generic):
         outlier_label = outlier_label.item()
-    return TableModel(detector, preparation, name, curve, outlier_label)
+    return TableModel(detector, preparation, name, traced, outlier_label)
 
 
 def name_source(path: str) -> str:
     """Return what a model remembers of where its table was: no folders, and no secrets.
-
-    Parameters
-    ----------
-    path
-        Name of a file or folder, an address, or ``-``.
 
     Examples
     --------
@@ -108,7 +172,69 @@ def name_source(path: str) -> str:
     return "standard input" if path == "-" else Path(show_place(path)).name
 
 
-def _check_classes(codes: NDArray, label: str) -> None:
+def _read_codes(
+    path: str, label: str, outlier_label: Any, reading: dict[str, Any], verbose: bool
+) -> NDArray:
+    """Return the codes of all rows; distinct labels are few, so their numbers are remembered."""
+    known: dict[Any, int] = {}
+    numbers: list[NDArray] = []
+    with (
+        open_table(path, columns=[label], **reading) as reader,
+        Progress("reading labels", None, verbose) as progress,
+    ):
+        kind = reader.schema.field(label).type
+        for batch in reader:
+            encoded = pc.dictionary_encode(batch.column(0), null_encoding="encode")
+            new = [known.setdefault(v, len(known)) for v in encoded.dictionary.to_pylist()]
+            if len(known) > MAX_LABELS:
+                raise TableError(
+                    f"Column {shorten(label)} holds more than {MAX_LABELS} different values, "
+                    "which cannot be labels. Name the column of labels (--label)."
+                )
+            small = np.uint8 if len(known) <= 256 else np.uint16
+            numbers.append(np.array(new, small)[encoded.indices.to_numpy()])
+            progress.advance()
+    codes = read_label_column(pa.array(list(known), kind), outlier_label, name=label)
+    return np.concatenate([codes.astype(np.int8)[some] for some in numbers])
+
+
+def _read_rows(
+    path: str,
+    positions: NDArray | None,
+    expected: int | None,
+    reading: dict[str, Any],
+    verbose: bool,
+) -> Any:
+    """Return rows of a table by ascending positions, None for all.
+
+    It stops as soon as it is seen that they do not fit into memory.
+    """
+    available, seen, kept_rows, kept_bytes, kept = available_memory(), 0, 0, 0, []
+    with (
+        open_table(path, **reading) as reader,
+        Progress("reading", None, verbose) as progress,
+    ):
+        for batch in reader:
+            found = batch
+            if positions is not None:
+                first, last = np.searchsorted(positions, [seen, seen + batch.num_rows])
+                found = batch.take(pa.array(positions[first:last] - seen))
+            kept.append(found)
+            kept_rows, kept_bytes = kept_rows + found.num_rows, kept_bytes + found.nbytes
+            check_reading(kept_rows, kept_bytes, available)
+            seen += batch.num_rows
+            progress.advance()
+        schema = reader.schema
+    if expected is not None and seen != expected:
+        raise TableError(
+            f"{path} had {expected} rows when its labels were read and has {seen} now. Fit again "
+            "when nobody writes to it."
+        )
+    table = pa.Table.from_batches(kept, schema=schema)
+    return table if positions is None else table.combine_chunks()
+
+
+def _check_labels(codes: NDArray, label: str) -> None:
     n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
     if n_outliers == 0 or n_inliers == 0:
         raise TableError(
@@ -117,31 +243,21 @@ def _check_classes(codes: NDArray, label: str) -> None:
             "that you take for normal), or say which value marks an outlier: `outlier_label` "
             "(--outlier-label)."
         )
-
-
-def _warn_of_oddities(rows: NDArray, codes: NDArray) -> None:
-    """Say what would make good figures of a bad detector."""
-    n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
     if n_outliers > n_inliers:
         warnings.warn(
             f"More rows are labelled outliers ({n_outliers}) than inliers ({n_inliers}). If that "
             "is the wrong way round, name the other value: `outlier_label` (--outlier-label).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
+
+
+def _warn_of_copies(rows: NDArray) -> None:
     copies = len(rows) - len(distinct_rows(rows)[0])
     if copies > MANY_COPIES * len(rows):
         warnings.warn(
             f"{copies} of {len(rows)} rows are copies of others. Out-of-bag figures look better "
             "than they are, because a row may be judged by a copy of itself.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-
-
-def _trace(detector: BORE) -> BudgetCurve | None:
-    """Return the budget curve, None if too few rows have an out-of-bag score of their own."""
-    outliers, _ = detector.oob_.judged()
-    if not 0 < outliers.sum() < len(outliers):
-        return None
-    return detector.budget_curve()

@@ -1,7 +1,10 @@
-"""A folder of scores from a folder of Parquet files, in pieces that an engine spreads."""
+"""A folder of scores from a folder of Parquet files, in chunks that an engine spreads."""
 
 import os
-from collections.abc import Sequence
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
@@ -11,22 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.files import whole_file
-from boreod.parallel import Engine, Threads, current_engine
+from boreod.parallel import Engine, Threads, current_engine, use_engine
 from boreod.table_model.model import TableModel
-from boreod.table_model.pieces import Piece, PieceScorer, Store, cut, score_piece
-from boreod.table_model.scoring import (
-    Scoring,
-    is_alert,
-    is_novel,
-    plan_scoring,
-    ranked_schema,
-    with_ranks,
+from boreod.table_model.scoring import Scoring, ranked_schema
+from boreod.table_model.writing import (
+    BATCH_ROWS,
+    TEMPORARY,
+    ScoreSummary,
+    choose_rows,
+    read_ranked,
+    summarize,
+    write_scored,
 )
-from boreod.table_model.unfinished import check_new_folder, is_folder_name, unfinished_folder
-from boreod.table_model.writing import BATCH_ROWS, ScoreSummary, ranked_rows
 from boreod.tables import TableError, TableWriter
-from boreod.tables.arrow import pa, parquet
-from boreod.tables.binary_files import Footer, Member, find_members, read_footer, unified_schema
+from boreod.tables.arrow import pa, parquet, rebatch
+from boreod.tables.binary_files import (
+    Member,
+    find_members,
+    read_footer,
+    read_rows,
+    unified_schema,
+)
 from boreod.tables.locations import (
     STANDARD,
     SUFFIXES,
@@ -34,14 +42,15 @@ from boreod.tables.locations import (
     find_format,
     find_place,
     is_address,
+    local_path,
     refuse_address,
     show_place,
 )
 from boreod.tables.sources import Options
 from boreod.tables.writer import writing
 
-PIECE_ROWS = 200_000
-ENOUGH = 64  # pieces of a table that is not long, so that many workers have something to do
+MAX_CHUNK_ROWS = 200_000
+MIN_CHUNKS = 64  # of a table that is not long, so that many workers have something to do
 
 
 def score_folder(
@@ -79,98 +88,179 @@ def score_folder(
     top
         As in :func:`boreod.table_model.score_table`, if the output is a file.
     engine
-        Scores the pieces; None for that of an enclosing ``with boreod.parallel.dask(...)``, or else
+        Scores the chunks; None for that of an enclosing ``with boreod.parallel.dask(...)``, or else
         threads of this process, as many as the model's ``n_jobs``.
     """
     name, target = fspath(source), fspath(output)
     into_folder = is_folder_name(target)
     place = _check(name, target, into_folder, top, reading)
-    scoring = plan_scoring(model, carry, all_columns, reasons, threshold, novelty)
+    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
     if engine is None:
         engine = current_engine(model.detector.n_jobs, verbose)
-    table = _Table.open(place, scoring.reading(reading), engine)
-    scoring.check(table.schema.names)
+    files, schema = _open_files(place, scoring.reading(reading), engine)
+    scoring.check(schema.names)
+    chunks = [chunk for file in files for chunk in file.chunks]
     if into_folder:
-        with unfinished_folder(target) as folder:
-            outliers, novel = _score(table, scoring, Store(folder), engine)
-            _write_files(table, scoring, Store(folder), target, engine)
-        written, files = table.rows, len(table.members)
-    else:
-        with (
-            TableWriter(target, inputs=[name]) as writer,
-            unfinished_folder(target) as folder,
-        ):
-            outliers, novel = _score(table, scoring, Store(folder), engine)
-            for batch in ranked_rows(Store(folder).ranked(range(len(table.pieces))), top):
-                writer.write(batch)
-        written, files = writer.rows, 1
-    known = novel if scoring.tells_novelty else None
-    return ScoreSummary(
-        table.rows, outliers, known, scoring.threshold, written, scoring.notes, files
-    )
+        with _temporary_folder(target) as store:
+            suspicion = _score(chunks, schema, scoring, store, engine)
+            _write_files(files, ranked_schema(scoring.schema(schema)), store, target, engine)
+        return summarize(suspicion, scoring, len(suspicion), files=len(files))
+    with TableWriter(target, inputs=[name]) as writer, _temporary_folder(target) as store:
+        suspicion = _score(chunks, schema, scoring, store, engine)
+        for batch in choose_rows(store.read_ranked(chunks), top):
+            writer.write(batch)
+    return summarize(suspicion, scoring, writer.rows)
+
+
+def is_folder_name(path: str) -> bool:
+    """Tell whether an output is a folder: by a slash at its end, being there, or having no suffix.
+
+    Examples
+    --------
+    >>> is_folder_name("scores/"), is_folder_name("scores"), is_folder_name("scores.parquet")
+    (True, True, False)
+    """
+    if path == STANDARD:
+        return False
+    if path.endswith(("/", os.sep)) or os.path.isdir(path):
+        return True
+    return not Path(path).suffix and not os.path.exists(path)
 
 
 @dataclass(frozen=True)
-class _Table:
-    """All files, what they hold, and how they are cut."""
+class _Chunk:
+    """Rows ``start`` to ``stop`` of a file, from 0; ``first_row`` counts all files, from 1."""
 
-    members: list[Member]
-    footers: list[Footer]
-    schema: Any
-    pieces: list[Piece]
-    rows: int
-
-    @classmethod
-    def open(cls, place: Place, reading: dict[str, Any], engine: Engine) -> "_Table":
-        options = Options(types=reading["types"], columns=reading["columns"])
-        members = find_members(place, options.types)
-        footers = engine.map(read_footer, members, "looking into files", [options])
-        schema = unified_schema(members, footers)
-        groups = [footer.groups for footer in footers]
-        rows = sum(map(sum, groups))
-        if not rows:
-            raise TableError(f"{place.shown} has columns but no rows. A table needs rows.")
-        most = min(PIECE_ROWS, max(BATCH_ROWS, -(-rows // ENOUGH)))
-        return cls(members, footers, schema, cut(members, groups, most), rows)
-
-
-def _score(table: _Table, scoring: Scoring, store: Store, engine: Engine) -> tuple[int, int]:
-    """Put the scores of all rows into the store; return the numbers of alerts and novel rows."""
-    threads = engine.n_threads if isinstance(engine, Threads) else 1
-    light = scoring.light(max(1, threads // len(table.pieces)))
-    suspicion = np.empty(table.rows)
-
-    def take(piece: Piece, found: NDArray) -> None:
-        suspicion[piece.rows] = found
-
-    score = PieceScorer(light, table.schema, store, BATCH_ROWS)
-    engine.map_unordered(score_piece, table.pieces, take, "scoring", [score])
-    outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
-    novel = int(np.count_nonzero(is_novel(suspicion)))
-    store.rank(suspicion)
-    return outliers, novel
+    number: int
+    member: Member
+    start: int
+    stop: int
+    first_row: int
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file of scores to be written: its pieces, and columns that its folders tell already."""
+    """A file, its chunks, and columns that only the names of its folders have."""
 
     number: int
     name: str
-    pieces: Sequence[int]
-    told: tuple[str, ...]
+    chunks: list[_Chunk]
+    added: tuple[str, ...]
+
+
+def _open_files(place: Place, reading: dict[str, Any], engine: Engine) -> tuple[list[_File], Any]:
+    """Return all files, and the schema that they have together."""
+    options = Options(types=reading["types"], columns=reading["columns"])
+    members = find_members(place, options.types)
+    footers = engine.map(read_footer, members, "looking into files", [options])
+    schema = unified_schema(members, footers)
+    rows = sum(sum(footer.groups) for footer in footers)
+    if not rows:
+        raise TableError(f"{place.shown} has columns but no rows. A table needs rows.")
+    most = min(MAX_CHUNK_ROWS, max(BATCH_ROWS, -(-rows // MIN_CHUNKS)))
+    files: list[_File] = []
+    n_chunks, first_row = 0, 1
+    for member, footer in zip(members, footers, strict=True):
+        chunks = [
+            _Chunk(number, member, start, stop, first_row + start)
+            for number, (start, stop) in enumerate(split_rows(footer.groups, most), n_chunks)
+        ]
+        files.append(_File(len(files), member.name, chunks, footer.added))
+        n_chunks, first_row = n_chunks + len(chunks), first_row + sum(footer.groups)
+    return files, schema
+
+
+def split_rows(groups: Iterable[int], most: int) -> list[tuple[int, int]]:
+    """Return first and last rows of chunks; they end where row groups do, unless these are long.
+
+    Examples
+    --------
+    >>> split_rows([40, 40, 40, 250], 100)
+    [(0, 80), (80, 120), (120, 220), (220, 320), (320, 370)]
+    """
+    found, start, stop = [], 0, 0
+    for rows in groups:
+        if stop > start and stop + rows - start > most:
+            found.append((start, stop))
+            start = stop
+        stop += rows
+        while stop - start > most:
+            found.append((start, start + most))
+            start += most
+    return [*found, (start, stop)] if stop > start else found
+
+
+@dataclass(frozen=True)
+class ScoreStore:
+    """A temporary folder of scores that all workers see."""
+
+    folder: str
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file; refuse if there is no folder."""
+        if not os.path.isdir(self.folder):
+            raise TableError(
+                f"There is no folder {os.path.dirname(self.folder)} where rows were scored. All "
+                "workers must see it under this name: choose one on a disk that they share."
+            )
+        return Path(self.folder, name)
+
+    def read_ranked(self, chunks: Iterable[_Chunk]) -> Iterator[Any]:
+        """Give the scored batches of some chunks, with their ranks."""
+        ascending = np.load(self.path("sorted.npy"), mmap_mode="r")  # no worker has to hold it
+        for chunk in chunks:
+            with pa.OSFile(str(self.path(f"{chunk.number}.scores"))) as file:
+                yield from read_ranked(file, ascending)
+
+
+def _score(
+    chunks: list[_Chunk], schema: Any, scoring: Scoring, store: ScoreStore, engine: Engine
+) -> NDArray:
+    """Put the scores of all rows into the store; return the suspicions of all rows, sorted."""
+    threads = engine.n_threads if isinstance(engine, Threads) else 1
+    small = scoring.without_training(max(1, threads // len(chunks)))
+    suspicion = np.empty(sum(chunk.stop - chunk.start for chunk in chunks))
+
+    def take(chunk: _Chunk, found: NDArray) -> None:
+        suspicion[chunk.first_row - 1 :][: len(found)] = found
+
+    engine.map_unordered(_score_chunk, chunks, take, "scoring", [small, schema, store, BATCH_ROWS])
+    suspicion.sort()
+    with writing(TEMPORARY):
+        np.save(store.path("sorted.npy"), suspicion)
+    return suspicion
+
+
+def _score_chunk(
+    scoring: Scoring, schema: Any, store: ScoreStore, batch_rows: int, chunk: _Chunk
+) -> NDArray:
+    """Write the scores of a chunk, and return its suspicions; doing it again does no harm."""
+    batches = _read_chunk(store, schema, batch_rows, chunk)
+    with (
+        use_engine(Threads),  # chunks are what is spread over workers, not what is within them
+        writing(TEMPORARY),
+        whole_file(store.path(f"{chunk.number}.scores")) as unfinished,
+        pa.OSFile(str(unfinished), "wb") as file,
+    ):
+        return write_scored(file, scoring, schema, batches, chunk.first_row)
+
+
+def _read_chunk(store: ScoreStore, schema: Any, batch_rows: int, chunk: _Chunk) -> Iterator[Any]:
+    rows = 0
+    read = read_rows(chunk.member, schema, batch_rows, chunk.start, chunk.stop)
+    for batch in rebatch(read, batch_rows):
+        store.path("")  # after Ctrl-C nobody waits for the rest
+        yield batch
+        rows += batch.num_rows
+    if rows != chunk.stop - chunk.start:
+        raise TableError(
+            f"{chunk.member.place.shown} has changed while it was being read. Start again."
+        )
 
 
 def _write_files(
-    table: _Table, scoring: Scoring, store: Store, target: str, engine: Engine
+    files: list[_File], schema: Any, store: ScoreStore, target: str, engine: Engine
 ) -> None:
-    numbers: dict[str, list[int]] = {member.name: [] for member in table.members}
-    for piece in table.pieces:
-        numbers[piece.member.name].append(piece.number)
-    files = [
-        _File(place, member.name, numbers[member.name], footer.added)
-        for place, (member, footer) in enumerate(zip(table.members, table.footers, strict=True))
-    ]
     whole = store.path("whole")
     with writing(target):  # now: after Ctrl-C no thread may make a folder again
         for file in files:
@@ -180,23 +270,22 @@ def _write_files(
         with writing(target):
             os.replace(store.path(written), Path(whole, _output_name(file.name)))
 
-    schema = ranked_schema(scoring.schema(table.schema))
     engine.map_unordered(_write_file, files, take, "writing", [store, schema])
     with writing(target):
         whole.replace(os.path.realpath(target))
 
 
-def _write_file(store: Store, schema: Any, file: _File) -> str:
+def _write_file(store: ScoreStore, schema: Any, file: _File) -> str:
     """Write the scores of a file, and return its name in the store; the caller moves it."""
     name = f"{file.number}.parquet"
-    kept = [column for column in schema.names if column not in file.told]
+    kept = [column for column in schema.names if column not in file.added]
     with (
         writing(file.name),
         whole_file(store.path(name)) as unfinished,
         parquet.ParquetWriter(unfinished, pa.schema(map(schema.field, kept))) as writer,
     ):
-        for batch, ranks in store.ranked(file.pieces):
-            writer.write_batch(with_ranks(batch, ranks).select(kept))
+        for batch in store.read_ranked(file.chunks):
+            writer.write_batch(batch.select(kept))
     return name
 
 
@@ -206,13 +295,29 @@ def _output_name(name: str) -> str:
     return name if is_parquet else f"{name}.parquet"
 
 
+@contextmanager
+def _temporary_folder(path: str) -> Iterator[ScoreStore]:
+    """Give a hidden folder beside a place; in the end nothing is left of it, whatever happens."""
+    parent, name = os.path.split(os.path.realpath(path))
+    folder = os.path.join(parent, f".{name}.{secrets.token_hex(6)}.part")
+    gone = f"{folder}.gone"
+    try:
+        with writing(path):
+            os.mkdir(folder)
+        yield ScoreStore(folder)
+    finally:
+        with suppress(OSError):  # under another name nobody who still works can add to it
+            os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def _check(
     source: str, output: str, into_folder: bool, top: int | None, reading: dict[str, Any] | None
 ) -> Place:
-    """Refuse what cannot be scored in pieces, and where nothing can be written."""
+    """Refuse what cannot be scored in chunks, and where nothing can be written."""
     refuse_address(output)
     if output == STANDARD:
-        raise TableError("Scores of pieces need a place on a disk. Name a file or a folder.")
+        raise TableError("Scores in chunks need a place on a disk. Name a file or a folder.")
     if into_folder and top is not None:
         raise TableError(
             f"The most suspicious rows (`top`, --top) are one table, and {output} is a folder. "
@@ -220,13 +325,33 @@ def _check(
         )
     found = find_format(source, (reading or {}).get("format"))
     place = find_place(source)
-    is_told = found == "parquet" or is_address(source)
-    if source == STANDARD or found not in (None, "parquet") or not (is_told or place.is_folder):
+    is_known = found == "parquet" or is_address(source)
+    if source == STANDARD or found not in (None, "parquet") or not (is_known or place.is_folder):
         remedy = "name a file for the scores (-o scored.csv)" if into_folder else "use threads"
         raise TableError(
-            "Only Parquet files and folders of them are scored in pieces, for a folder of scores "
+            "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
             f"or by a cluster; got {show_place(source)}. Convert it, or {remedy}."
         )
     if into_folder:
-        check_new_folder(output, source)
+        _check_new_folder(output, source)
     return place
+
+
+def _check_new_folder(path: str, source: str) -> None:
+    """Refuse a folder that cannot be new, or would be read with the table the next time."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_dir():
+        raise TableError(f"{path} is there and is no folder. Choose another name.")
+    if target.is_dir() and any(target.iterdir()):
+        raise TableError(
+            f"The folder {path} is not empty, and nothing in it is overwritten. Name a new "
+            "folder, or empty it first."
+        )
+    if not target.parent.is_dir():
+        raise TableError(f"There is no folder {Path(path).parent} to write to. Make it first.")
+    read = local_path(source)
+    if read is not None and Path(os.path.realpath(read)) in target.parents:
+        raise TableError(
+            f"{path} is in the folder that is being read, and would be part of the table the next "
+            "time. Choose another folder."
+        )

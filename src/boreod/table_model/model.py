@@ -1,26 +1,90 @@
 """A detector together with what makes numbers of a table's columns."""
 
+import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in
 
 from boreod.detector import BORE
 from boreod.ensemble.fitted import Assessment
+from boreod.parallel import current_engine
 from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.selection import BudgetCurve
-from boreod.table_model.curve import curve_from_dict, curve_to_dict
-from boreod.table_model.plain_columns import PlainColumns
-from boreod.tables import Preparation
-from boreod.tables.arrow import TableError, pa
-from boreod.tables.writer import check_target
-from boreod.text import shorten
-from boreod.validation import LARGEST
+from boreod.persistence.manifest import FORMAT
+from boreod.persistence.saving import package_versions, summarize_training
+from boreod.selection import SECONDS, BudgetCurve, read_budget
+from boreod.tables import ColumnSummary, Preparation, TableError
+from boreod.tables.arrow import column_of
+from boreod.tables.cells import as_numbers
+from boreod.text import listed, shorten, suggest
+from boreod.validation import LARGEST, check_values
+
+CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
+
+
+class PlainColumns:
+    """What stands for a preparation if a detector was fitted to numbers in Python.
+
+    Parameters
+    ----------
+    names
+        Columns of the detector, which are taken as they are.
+    named
+        Whether its training table had these names; if not, they are x0, x1 and so on, and those of
+        a file without header (c0, c1) are taken as well.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = PlainColumns(["x0", "x1"], named=False)
+    >>> columns.transform(pa.table({"c0": [1, 2], "c1": [0.5, 0.25]}))
+    array([[1.  , 0.5 ],
+           [2.  , 0.25]])
+    """
+
+    label_: str | None = None
+    ids_: tuple[str, ...] = ()
+    notes_: tuple[str, ...] = ()
+
+    def __init__(self, names: list[str], named: bool) -> None:
+        self.names_ = self.inputs_ = names
+        self.named = named
+        self.summary_ = [ColumnSummary(name, "number", "as it is", 1) for name in names]
+        self._numbered = [] if named else [f"c{place}" for place in range(len(names))]
+        self.types_ = dict.fromkeys([*names, *self._numbered], "number")
+
+    def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
+        """Return rows as float64.
+
+        Parameters
+        ----------
+        batch
+            A pyarrow record batch or table.
+        first_row
+            Number of its first row, for errors.
+        """
+        known = batch.schema.names
+        numbered = not self.named and set(self._numbered) <= set(known)
+        names = self._numbered if numbered else self.names_
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise TableError(
+                f"The table has no column {listed(missing, 5)}, which the model was fitted with. "
+                f"{suggest(missing[0], known)}"
+            )
+        columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
+        rows = np.column_stack(columns)
+        for row, column in np.argwhere(np.isnan(rows))[:1].tolist():
+            raise TableError(
+                f"Row {first_row + row} has no value in column {shorten(names[column])}, "
+                "and this model was fitted without a preparation that fills it. Fill it, or fit "
+                "with `boreod fit`."
+            )
+        return rows
 
 
 @dataclass(frozen=True)
@@ -32,7 +96,7 @@ class TableModel:
     detector
         A fitted :class:`boreod.BORE` of the prepared columns.
     preparation
-        Makes these of a table; a :class:`PlainColumns` for a detector that was saved alone.
+        Makes these of a table; a ``PlainColumns`` for a detector that was saved alone.
     source
         Name of the training table, without its folder; None if unknown.
     curve
@@ -84,7 +148,7 @@ class TableModel:
             return
         extra = {
             "preparation": self.preparation.to_dict(),
-            "budget_curve": None if self.curve is None else curve_to_dict(self.curve),
+            "budget_curve": curve_to_dict(self.curve),
             "source": self.source,
             "outlier_label": self.outlier_label,
         }
@@ -111,13 +175,8 @@ class TableModel:
         """How to read the columns from text: `types` of ``open_table``."""
         return self.preparation.types_
 
-    @property
-    def codes(self) -> NDArray:
-        """Labels of the training rows: 1 outlier, 0 inlier, -1 unlabelled."""
-        return self.detector.oob_.codes
-
-    def prepare(self, batch: Any, first_row: int = 1) -> Any:
-        """Return rows of numbers as the detector takes them.
+    def prepare(self, batch: Any, first_row: int = 1) -> NDArray:
+        """Return rows of numbers, one column for each of the detector's.
 
         Parameters
         ----------
@@ -127,8 +186,14 @@ class TableModel:
             Number of its first row, for errors.
         """
         rows = self.preparation.transform(batch, first_row=first_row)
-        _refuse_large(rows, self.preparation.names_, first_row)
-        return name_columns(rows, self.preparation.names_) if self._is_named else rows
+        names = self.preparation.names_
+        for row, column in np.argwhere(np.abs(rows) > LARGEST)[:1].tolist():
+            raise TableError(
+                f"Column {shorten(names[column])} must hold numbers up to {LARGEST:.0e}; row "
+                f"{first_row + row} holds {rows[row, column]:g}. Correct it, or leave it empty."
+            )
+        check_values(self.detector, rows)
+        return np.ascontiguousarray(rows)
 
     def assess(
         self, batch: Any, first_row: int = 1, *, explain: bool = False, novelty: bool = True
@@ -144,7 +209,9 @@ class TableModel:
         novelty
             Whether novelty is wanted; without it no row is novel.
         """
-        return self.detector.assess(self.prepare(batch, first_row), explain, novelty)
+        rows, detector = self.prepare(batch, first_row), self.detector
+        engine = current_engine(detector.n_jobs, detector.verbose)
+        return detector.fitted_.assess(rows, engine, explain, novelty)
 
     def log_odds(self, batch: Any, first_row: int = 1) -> NDArray:
         """Return the log-odds of being an outlier for every row.
@@ -172,47 +239,97 @@ class TableModel:
             return float(self.detector.threshold_)
         return self.detector.choose_threshold(wanted, novelty)
 
-    @property
-    def _is_named(self) -> bool:
-        return hasattr(self.detector, "feature_names_in_")
 
+def describe(model: TableModel) -> dict[str, Any]:
+    """Return what is to be known of a model as plain data, ready for JSON.
 
-def name_columns(rows: NDArray, names: list[str]) -> Any:
-    """Return rows as a table whose columns have names.
+    Prices of columns are None if nobody asked for them in the fit.
 
     Parameters
     ----------
-    rows
-        Numbers.
-    names
-        One a column.
+    model
+        What ``TableModel.load`` or ``fit_table`` returned.
     """
-    columns = [pa.array(np.ascontiguousarray(rows[:, place])) for place in range(len(names))]
-    return pa.table(columns, names=names)
+    detector, preparation = model.detector, model.preparation
+    stored, costs, seen = detector.stored_, detector.known_costs, detector.fitted_.seen
+    oob = detector.oob_proba_
+    novelty = None
+    if detector.fitted_.searches:  # distances to the 10th reference row
+        novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
+    return {
+        "format": FORMAT if stored is None else stored.format,
+        "versions": package_versions() if stored is None else stored.versions,
+        "source": model.source,
+        "label": model.label,
+        "ids": list(model.ids),
+        "training": asdict(summarize_training(detector.oob_)),
+        "preparation": [row._asdict() for row in preparation.summary_],
+        "notes": list(preparation.notes_),
+        "columns": _columns(detector),
+        "unit": "" if costs is None else costs.unit,
+        "cost": detector.cost_,
+        "budget": detector.budget,
+        "costs": _name_costs(detector),
+        "prices": None if costs is None else asdict(costs),
+        "threshold": float(detector.threshold_),
+        "threshold_rule": detector.threshold,
+        "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > detector.threshold_)),
+        "novelty": novelty,
+        "budget_curve": curve_to_dict(model.curve),
+        "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
+    }
 
 
-def _refuse_large(rows: NDArray, names: list[str], first_row: int) -> None:
-    """Refuse values whose squares are not finite, by the number of their row in the table."""
-    large = np.abs(rows) > LARGEST
-    if large.any():
-        row, column = np.argwhere(large)[0]
-        raise TableError(
-            f"Column {shorten(names[column])} must hold numbers up to {LARGEST:.0e}; row "
-            f"{first_row + row} holds {rows[row, column]:g}. Correct it, or leave it empty."
-        )
+def _name_costs(detector: BORE) -> str:
+    """Return how the costs are spelled that were used."""
+    if detector.costs is not None:
+        return detector.costs if isinstance(detector.costs, str) else "declared"
+    in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
+    return "measured:shared" if in_seconds else "complexity:additive"
 
 
-def check_model_path(path: str | PathLike[str], inputs: list[str]) -> None:
-    """Refuse a place for a model file before the work that it is to hold.
+def _columns(detector: BORE) -> list[dict[str, Any]]:
+    """Return the columns in use, the most stable first, with what each adds to the cost."""
+    costs, names, choice = detector.known_costs, detector.columns_, detector.selection_
+    priced = [] if costs is None else [name for name in names if name in costs.own]
+    order = names if choice is None else choice.columns
+    stability = {} if choice is None else choice.frequencies
+    return [
+        {
+            "name": name,
+            "cost": None
+            if costs is None or name not in priced
+            else costs.marginal(name, [other for other in priced if other != name]),
+            "stability": stability.get(name),
+        }
+        for name in order
+    ]
 
-    Parameters
-    ----------
-    path
-        Name of the file.
-    inputs
-        Tables that are being read.
-    """
-    check_target(path, inputs)
+
+def curve_to_dict(curve: BudgetCurve | None) -> dict[str, Any] | None:
+    """Return a budget curve as words and lists of numbers."""
+    if curve is None:
+        return None
+    return {"unit": curve.unit, **{name: getattr(curve, name).tolist() for name in CURVE}}
+
+
+def _curve_from_dict(data: Any) -> BudgetCurve | None:
+    """Return a curve from what may be anything, or refuse it."""
+    if data is None:
+        return None
+    if not isinstance(data, dict) or set(data) != {"unit", *CURVE}:
+        raise ModelFileError("its budget curve is none")
+    series = [data[name] for name in CURVE]
+    right = data["unit"] in ("", SECONDS) and all(isinstance(values, list) for values in series)
+    if not right or not series[0] or len({len(values) for values in series}) > 1:
+        raise ModelFileError("its budget curve has parts that do not fit together")
+    if not all(_is_amount(value) for values in series for value in values):
+        raise ModelFileError("its budget curve holds something that is no number")
+    return BudgetCurve(**{name: np.array(data[name]) for name in CURVE}, unit=data["unit"])
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1e300 and math.isfinite(value)
 
 
 def _read_extra(
@@ -220,7 +337,7 @@ def _read_extra(
 ) -> tuple[Preparation | PlainColumns, str | None, BudgetCurve | None, str | float | None]:
     """Return preparation, source, curve and label from the free section of a model file."""
     extra = detector.stored_.extra
-    names = [str(name) for name in _check_feature_names_in(detector)]
+    names = list(detector.fitted_.seen.columns)
     if "preparation" not in extra:
         return PlainColumns(names, hasattr(detector, "feature_names_in_")), None, None, None
     preparation = Preparation.from_dict(extra["preparation"])
@@ -232,4 +349,4 @@ def _read_extra(
     label = extra.get("outlier_label")
     if not isinstance(label, str | int | float | None):
         raise ModelFileError("its label of outliers is neither a text nor a number")
-    return preparation, source, None if curve is None else curve_from_dict(curve), label
+    return preparation, source, _curve_from_dict(curve), label

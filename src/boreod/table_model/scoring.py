@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import plain_interrupts
 from boreod.table_model.model import TableModel
-from boreod.table_model.reasons import reason_columns
-from boreod.tables.arrow import TableError, pa
+from boreod.tables import TableError, as_arrow, like_input
+from boreod.tables.arrow import pa
 from boreod.text import listed
 
-ROW = "row"
-NOVEL = 1e200  # log-odds stay far below
+NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
+MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,20 @@ class Scoring:
     threshold: float = 0.5
     novelty: bool = True
 
+    @classmethod
+    def plan(
+        cls,
+        model: TableModel,
+        carry: tuple[str, ...] | None = None,
+        all_columns: bool = False,
+        reasons: int = 0,
+        threshold: float | str | None = None,
+        novelty: bool = True,
+    ) -> "Scoring":
+        """Return what is wanted from what a user says, as in ``score_table``."""
+        carried = None if all_columns else model.ids if carry is None else carry
+        return cls(model, carried, reasons, model.threshold(threshold, novelty), novelty)
+
     @property
     def columns(self) -> list[str] | None:
         """Columns of the table that have to be read; None for all."""
@@ -55,13 +70,7 @@ class Scoring:
         return list(dict.fromkeys([*self.carry, *self.model.inputs]))
 
     def reading(self, options: dict[str, Any] | None) -> dict[str, Any]:
-        """Return options of ``open_table``: columns and types are those that scoring needs.
-
-        Parameters
-        ----------
-        options
-            Given by the user.
-        """
+        """Return options of ``open_table``: columns and types are those that scoring needs."""
         given = options or {}
         carried = dict.fromkeys(self.carry or (), "text")  # as it is
         types = {**carried, **given.get("types", {}), **self.model.types}
@@ -95,36 +104,18 @@ class Scoring:
         return columns
 
     def schema(self, given: Any) -> Any:
-        """Return the schema of scored batches.
-
-        Parameters
-        ----------
-        given
-            The pyarrow schema of the table.
-        """
+        """Return the schema of scored batches."""
         names = given.names if self.carry is None else dict.fromkeys(self.carry)
-        carried = [given.field(name) for name in names] or [pa.field(ROW, pa.int64())]
+        carried = [given.field(name) for name in names] or [pa.field("row", pa.int64())]
         return pa.schema([*carried, *(pa.field(*pair) for pair in self.added)])
 
-    def light(self, n_jobs: int | None) -> "Scoring":
-        """Return the same without what only a fit needs: little to pickle.
-
-        Parameters
-        ----------
-        n_jobs
-            Number of threads.
-        """
+    def without_training(self, n_jobs: int | None) -> "Scoring":
+        """Return the same without what only a fit needs: little to pickle."""
         detector = self.model.detector.for_workers(n_jobs)
         return replace(self, model=replace(self.model, detector=detector, curve=None))
 
     def check(self, known: list[str]) -> None:
-        """Refuse columns whose names are those of results.
-
-        Parameters
-        ----------
-        known
-            Columns of the table.
-        """
+        """Refuse columns whose names are those of results."""
         carried = known if self.carry is None else self.carry
         added = {"rank", *(name for name, _ in self.added)}
         twice = [name for name in carried if name in added]
@@ -135,21 +126,16 @@ class Scoring:
             )
 
     def score(self, batch: Any, first_row: int = 1) -> tuple[Any, NDArray]:
-        """Return what is known of some rows without the others, and how suspicious they are.
-
-        Parameters
-        ----------
-        batch
-            A pyarrow record batch.
-        first_row
-            Number of its first row.
-        """
+        """Return what is known of some rows without the others, and how suspicious they are."""
         with plain_interrupts():
             found = self.model.assess(
                 batch, first_row, explain=self.reasons > 0, novelty=self.novelty
             )
-        suspicion = suspect(found.log_odds, found.novelty)
-        columns = self.carried(batch, first_row)
+        suspicion = suspicion_of(found.log_odds, found.novelty)
+        names = batch.schema.names if self.carry is None else self.carry
+        columns = {name: batch.column(name) for name in names}
+        if not columns:
+            columns["row"] = pa.array(np.arange(first_row, first_row + batch.num_rows))
         columns["probability"] = pa.array(expit(found.log_odds))
         columns["outlier"] = pa.array(is_alert(suspicion, self.threshold))
         if found.novelty is not None:
@@ -157,133 +143,120 @@ class Scoring:
                 columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
             columns["outside"] = pa.array(found.novelty.outside(), pa.string())
         if found.explanation is not None:
-            columns |= reason_columns(found.explanation, self.reasons, found.novelty)
+            columns |= _reason_columns(found.explanation, self.reasons, found.novelty)
         return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion
 
-    def carried(self, batch: Any, first_row: int = 1) -> dict[str, Any]:
-        """Return the columns that name rows.
-
-        Parameters
-        ----------
-        batch, first_row
-            As in :meth:`score`.
-        """
-        names = batch.schema.names if self.carry is None else self.carry
-        if not names:
-            return {ROW: pa.array(np.arange(first_row, first_row + batch.num_rows))}
-        return {name: batch.column(name) for name in names}
+    def score_all(
+        self, batches: Iterable[Any], first_row: int = 1
+    ) -> Iterator[tuple[Any, NDArray]]:
+        """Give scores and suspicions of batches that follow one another; memory stays constant."""
+        for batch in batches:
+            self.check(batch.schema.names)
+            yield self.score(batch, first_row)
+            first_row += batch.num_rows
 
 
-def suspect(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
-    """Return by what rows are ranked: log-odds, and more than any for novel rows.
+def score_frame(
+    model: TableModel,
+    frame: Any,
+    *,
+    reasons: int = 0,
+    threshold: float | str | None = None,
+    novelty: bool = True,
+) -> Any:
+    """Return ids, probability, rank, decision, novelty and reasons as the same kind of frame.
 
     Parameters
     ----------
-    log_odds
-        Of being an outlier.
-    novelty
-        Of the same rows; None if it does not count.
+    model
+        Scores the rows.
+    frame
+        A pandas or polars frame, or an Arrow table or record batch.
+    reasons, threshold, novelty
+        As in :func:`boreod.table_model.score_table`.
     """
+    table = as_arrow(frame)
+    ids = tuple(name for name in model.ids if name in table.column_names)
+    scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty)
+    scoring.check(table.column_names)
+    batches = table.combine_chunks().to_batches()
+    if not batches:
+        raise TableError("The table has no rows to score.")
+    scored, suspicion = scoring.score(batches[0])
+    result = with_ranks(scored, rank(suspicion, np.sort(suspicion)))
+    return like_input(pa.Table.from_batches([result]), frame)
+
+
+def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
+    """Return by what rows are ranked: log-odds, and more than any for novel rows."""
     if novelty is None:
         return log_odds
     return np.where(novelty.novel, NOVEL * (1.0 + np.log1p(novelty.times_usual)), log_odds)
 
 
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
-    """Tell which rows are alerts: above a probability, or novel.
-
-    Parameters
-    ----------
-    suspicion
-        What :func:`suspect` returned.
-    threshold
-        A probability.
-    """
+    """Tell which rows are alerts: above a probability, or novel."""
     return (suspicion > logit(threshold)) | is_novel(suspicion)
 
 
 def is_novel(suspicion: NDArray) -> NDArray:
-    """Tell which rows are novel.
-
-    Parameters
-    ----------
-    suspicion
-        What :func:`suspect` returned.
-    """
+    """Tell which rows are novel."""
     return suspicion >= NOVEL
 
 
-def plan_scoring(
-    model: TableModel,
-    carry: tuple[str, ...] | None,
-    all_columns: bool,
-    reasons: int,
-    threshold: float | str | None,
-    novelty: bool,
-) -> Scoring:
-    """Return what is wanted of scored rows, from what a user says.
+def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:
+    """Return ranks among sorted numbers: 1 for the highest; equal ones share the best rank.
 
-    Parameters
-    ----------
-    model, carry, all_columns, reasons, threshold, novelty
-        As in :func:`boreod.table_model.score_table`.
+    Examples
+    --------
+    >>> rank(np.array([0.5, 3.0, 0.5, -1.0]), np.array([-1.0, 0.5, 0.5, 3.0]))
+    array([2, 1, 2, 4])
     """
-    carried = None if all_columns else model.ids if carry is None else carry
-    return Scoring(model, carried, reasons, model.threshold(threshold, novelty), novelty)
+    return len(ascending) - np.searchsorted(ascending, suspicion, side="right") + 1
 
 
 def ranked_schema(schema: Any) -> Any:
-    """Return the schema of scored batches that have a column of ranks.
-
-    Parameters
-    ----------
-    schema
-        What :meth:`Scoring.schema` returned.
-    """
+    """Return the schema of scored batches that have a column of ranks."""
     return schema.insert(schema.names.index("probability") + 1, pa.field("rank", pa.int64()))
 
 
-def with_ranks(batch: Any, ranks: Any) -> Any:
-    """Return a scored batch with a column of ranks after that of probabilities.
-
-    Parameters
-    ----------
-    batch
-        What :meth:`Scoring.score` returned.
-    ranks
-        Of its rows.
-    """
+def with_ranks(batch: Any, ranks: NDArray) -> Any:
+    """Return a scored batch with a column of ranks after that of probabilities."""
     schema = ranked_schema(batch.schema)
     place = schema.names.index("rank")
     return batch.add_column(place, schema.field(place), pa.array(ranks, pa.int64()))
 
 
-def score_batches(
-    model: TableModel,
-    batches: Iterable[Any],
-    *,
-    reasons: int = 0,
-    threshold: float | str | None = None,
-    novelty: bool = True,
-) -> Iterator[Any]:
-    """Give each batch as one of ids, probability, decision and so on; memory stays constant.
+def top_reasons(explanation: Explanation, number: int) -> list[list[tuple[str, float]]]:
+    """Return the reasons that moved each row most; what moved nothing is none."""
+    return [[pair for pair in row if pair[1] != 0.0] for row in explanation.top(number)]
 
-    Parameters
-    ----------
-    model
-        Scores the rows.
-    batches
-        Pyarrow record batches, for example a ``TableReader``.
-    reasons
-        How many reasons every row gets.
-    threshold
-        Of the decision, None for that of the model.
-    novelty
-        Whether rows get columns about their novelty, and novel ones are alerts too.
+
+def write_reason(name: str, contribution: float) -> str:
+    """Return a reason in a few words.
+
+    Examples
+    --------
+    >>> write_reason("amount", 2.31), write_reason("knn", 4.0772e150)
+    ('amount +2.3', 'knn +4.08e+150')
     """
-    scoring = plan_scoring(model, None, False, reasons, threshold, novelty)
-    first_row = 1
-    for batch in batches:
-        scoring.check(batch.schema.names)
-        yield scoring.score(batch, first_row)[0]
-        first_row += batch.num_rows
+    short = abs(contribution) < MAX_DECIMAL
+    return f"{name} {contribution:+.1f}" if short else f"{name} {contribution:+.3g}"
+
+
+def _reason_columns(
+    explanation: Explanation, number: int, novelty: Novelty | None
+) -> dict[str, Any]:
+    """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more.
+
+    The first reason of a novel row is that it is novel.
+    """
+    rows = [[write_reason(*pair) for pair in row] for row in top_reasons(explanation, number)]
+    for row, words in enumerate([] if novelty is None else novelty.words()):
+        rows[row] = rows[row] if words is None else [words, *rows[row]]
+    return {
+        f"reason_{place + 1}": pa.array(
+            [texts[place] if place < len(texts) else None for texts in rows], pa.string()
+        )
+        for place in range(number)
+    }

@@ -10,7 +10,7 @@ from typing import Any
 
 from boreod.parallel import Threads, use_engine
 from boreod.table_model.model import TableModel
-from boreod.table_model.scoring import Scoring, plan_scoring
+from boreod.table_model.scoring import Scoring
 from boreod.table_model.writing import BATCH_ROWS
 from boreod.tables.arrow import pa
 from boreod.tables.sources import check_columns
@@ -34,12 +34,8 @@ def map_in_arrow(
         Name of a model file that all workers see, or a model, which then travels with the function.
     carry
         Columns to carry through; none for the model's ids, or all columns if it has no ids.
-    reasons
-        How many reasons every row gets.
-    threshold
-        Of the decision, None for that of the model.
-    novelty
-        Whether rows get columns about their novelty, and novel ones are alerts too.
+    reasons, threshold, novelty
+        As in :func:`boreod.table_model.score_table`; there are no ranks.
 
     Examples
     --------
@@ -59,9 +55,9 @@ def map_in_arrow(
     ['x', 'probability', 'outlier', 'novelty', 'outside']
     """
     path = None if isinstance(model, TableModel) else fspath(model)
-    held = model if isinstance(model, TableModel) else _load(fspath(model))
-    carried = tuple(carry) or held.ids
-    scoring = plan_scoring(held, carried, not carried, reasons, threshold, novelty)
+    loaded = model if isinstance(model, TableModel) else _load(fspath(model))
+    carried = tuple(carry) or loaded.ids
+    scoring = Scoring.plan(loaded, carried, not carried, reasons, threshold, novelty)
     return ArrowMap(scoring, path)
 
 
@@ -75,7 +71,7 @@ class ArrowMap:
     def __init__(self, scoring: Scoring, path: str | None) -> None:
         self._wanted = (scoring.carry, scoring.reasons, scoring.threshold, scoring.novelty)
         self._path = path
-        self._pickled = None if path is not None else pickle.dumps(scoring.light(1))
+        self._pickled = None if path is not None else pickle.dumps(scoring.without_training(1))
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Give ids, probability, decision, novelty and reasons of all rows.
@@ -111,8 +107,8 @@ class ArrowMap:
         result = type(given)()
         for name in given.names if scoring.carry is None else scoring.carry:
             result.add(given[name])
-        for name, held in scoring.added:
-            result.add(name, SPARK_TYPES[held])
+        for name, kind in scoring.added:
+            result.add(name, SPARK_TYPES[kind])
         return result
 
     def _scoring(self) -> Scoring:

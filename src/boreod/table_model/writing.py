@@ -1,22 +1,33 @@
-"""A table of scores from a table of any size: read, score, rank, write."""
+"""A table of scores from a table of any size: read, score, rank, write.
 
+A rank needs all rows. Scored batches therefore wait in a temporary file until the last one has
+come, and 8 bytes a row are kept in memory.
+"""
+
+import os
+import tempfile
+from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.parallel import Progress
 from boreod.table_model.model import TableModel
-from boreod.table_model.row_counts import count_batches
-from boreod.table_model.scoring import is_novel, plan_scoring, with_ranks
-from boreod.table_model.spool import Spool, rank
-from boreod.tables import TableError, TableWriter, as_arrow, like_input, open_table
-from boreod.tables.arrow import pa, pc
-from boreod.tables.locations import STANDARD
+from boreod.table_model.scoring import Scoring, is_alert, is_novel, rank, with_ranks
+from boreod.tables import TableWriter, open_table
+from boreod.tables.arrow import pa, parquet
+from boreod.tables.locations import STANDARD, find_format, is_gzipped
+from boreod.tables.writer import writing
 
 BATCH_ROWS = 20_000
+SAMPLE_BYTES = 1 << 16  # of text, to guess its number of lines
+SUSPICION = "suspicion"
+TEMPORARY = "The temporary file of scores"
 
 
 @dataclass(frozen=True)
@@ -96,50 +107,70 @@ def score_table(
         Show a progress bar if it takes long.
     """
     name = fspath(source)
-    scoring = plan_scoring(model, carry, all_columns, reasons, threshold, novelty)
+    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
     options = scoring.reading(reading)
     inputs = [] if name == STANDARD else [name]
-    outliers = novel = 0
     with (
         TableWriter(output, inputs=inputs) as writer,
         open_table(name, batch_rows=batch_rows, **options) as reader,
-        Spool(fspath(output)) as spool,
+        _temporary_file(fspath(output)) as file,
     ):
-        scoring.check(reader.schema.names)
         total = count_batches(name, options.get("format"), batch_rows)
-        with Progress("scoring", total, verbose) as progress:
-            for batch in reader:
-                scored, suspicion = scoring.score(batch, spool.rows + 1)
-                outliers += pc.sum(scored.column("outlier")).as_py()
-                novel += int(is_novel(suspicion).sum())
-                spool.write(scored, suspicion)
-                progress.advance()
-        notes = (*reader.notes, *scoring.notes)
-        with Progress("writing", spool.batches, verbose) as progress:
-            for batch in ranked_rows(spool.ranked(), top):
+        with Progress("scoring", total, verbose) as progress, writing(TEMPORARY):
+            batches = counted(reader, progress)
+            suspicion = write_scored(file, scoring, reader.schema, batches)
+            file.seek(0)
+        suspicion.sort()
+        total = -(-len(suspicion) // batch_rows)
+        with Progress("writing", total, verbose) as progress:
+            for batch in counted(choose_rows(read_ranked(file, suspicion), top), progress):
                 writer.write(batch)
-                progress.advance()
-    known = novel if scoring.tells_novelty else None
-    return ScoreSummary(spool.rows, outliers, known, scoring.threshold, writer.rows, notes)
+    return summarize(suspicion, scoring, writer.rows, reader.notes)
 
 
-def ranked_rows(ranked: Iterable[tuple[Any, Any]], top: int | None) -> Iterator[Any]:
-    """Give all rows with their ranks as they come, or the most suspicious ones by rank.
+def summarize(
+    suspicion: NDArray, scoring: Scoring, written: int, notes: Iterable[str] = (), files: int = 1
+) -> ScoreSummary:
+    """Return what was written."""
+    outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
+    novel = int(np.count_nonzero(is_novel(suspicion))) if scoring.tells_novelty else None
+    remarks = (*notes, *scoring.notes)
+    return ScoreSummary(len(suspicion), outliers, novel, scoring.threshold, written, remarks, files)
 
-    Parameters
-    ----------
-    ranked
-        Scored batches and their ranks.
-    top
-        So many rows, the first of equal ones; None for all.
-    """
+
+def write_scored(
+    file: Any, scoring: Scoring, schema: Any, batches: Iterable[Any], first_row: int = 1
+) -> NDArray:
+    """Write the scores of batches to an open file, and return how suspicious their rows are."""
+    suspicion = array("d")
+    schema = scoring.schema(schema).append(pa.field(SUSPICION, pa.float64()))
+    with pa.ipc.new_stream(file, schema) as sink:
+        for scored, part in scoring.score_all(batches, first_row):
+            sink.write_batch(scored.append_column(SUSPICION, pa.array(part)))
+            suspicion.frombytes(np.ascontiguousarray(part, np.float64).tobytes())
+    return np.frombuffer(suspicion, np.float64)
+
+
+def read_ranked(file: Any, ascending: NDArray) -> Iterator[Any]:
+    """Give the batches that ``write_scored`` wrote, with ranks among the sorted suspicions."""
+    for batch in pa.ipc.open_stream(file):
+        last = batch.num_columns - 1  # by place: a table may have a column of the same name
+        suspicion = batch.column(last).to_numpy()
+        order = np.argsort(suspicion)  # in this order the search stays within few pages of memory
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = rank(suspicion[order], ascending)
+        yield with_ranks(batch.select(list(range(last))), ranks)
+
+
+def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
+    """Give all ranked batches as they come, or so many of the most suspicious rows by rank."""
     if top is None:
-        yield from (with_ranks(batch, ranks) for batch, ranks in ranked)
+        yield from batches
         return
     table = None
-    for batch, ranks in ranked:
-        chosen = np.flatnonzero(ranks <= top)
-        part = pa.Table.from_batches([with_ranks(batch, ranks).take(pa.array(chosen))])
+    for batch in batches:
+        chosen = np.flatnonzero(batch.column("rank").to_numpy() <= top)
+        part = pa.Table.from_batches([batch.take(pa.array(chosen))])
         table = part if table is None else pa.concat_tables([table, part])
         order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
         table = table.take(pa.array(order))  # at once: rows of one rank may be many
@@ -147,36 +178,41 @@ def ranked_rows(ranked: Iterable[tuple[Any, Any]], top: int | None) -> Iterator[
         yield from table.combine_chunks().to_batches()
 
 
-def score_frame(
-    model: TableModel,
-    frame: Any,
-    *,
-    reasons: int = 0,
-    threshold: float | str | None = None,
-    novelty: bool = True,
-) -> Any:
-    """Return ids, probability, rank, decision, novelty and reasons as the same kind of frame.
+def counted(batches: Iterable[Any], progress: Progress) -> Iterator[Any]:
+    """Give batches, and count each when it is done with."""
+    for batch in batches:
+        yield batch
+        progress.advance()
 
-    Parameters
-    ----------
-    model
-        Scores the rows.
-    frame
-        A pandas or polars frame, or an Arrow table or record batch.
-    reasons
-        How many reasons every row gets.
-    threshold
-        Of the decision, None for that of the model.
-    novelty
-        Whether rows get columns about their novelty, and novel ones are alerts and rank first.
+
+def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
+    """Return about how many batches a table has; None if only reading it would tell."""
+    kind = find_format(path, asked)
+    if not os.path.isfile(path) or kind == "arrow" or is_gzipped(path):
+        return None
+    try:
+        if kind == "parquet":
+            rows = int(parquet.read_metadata(path).num_rows)
+        else:
+            with open(path, "rb") as file:
+                lines = file.read(SAMPLE_BYTES)
+            rows = os.path.getsize(path) * lines.count(b"\n") // max(1, len(lines))
+    except (OSError, pa.ArrowException):
+        return None
+    return -(-rows // batch_rows)
+
+
+@contextmanager
+def _temporary_file(output: str) -> Iterator[Any]:
+    """Give a file on the disk of the output, without a name where the system allows it.
+
+    Nothing is left of it however the process ends.
     """
-    table = as_arrow(frame)
-    ids = tuple(name for name in model.ids if name in table.column_names)
-    scoring = plan_scoring(model, ids, False, reasons, threshold, novelty)
-    scoring.check(table.column_names)
-    batches = table.combine_chunks().to_batches()
-    if not batches:
-        raise TableError("The table has no rows to score.")
-    scored, suspicion = scoring.score(batches[0])
-    result = with_ranks(scored, rank(suspicion, np.sort(suspicion)))
-    return like_input(pa.Table.from_batches([result]), frame)
+    folder = None if output == STANDARD else os.path.dirname(os.path.realpath(output))
+    with writing(TEMPORARY):
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # a full disk was told of before
+            file.close()

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.testing import assert_allclose
 
-STRETCHES = {  # in the order in which they are read
+FILES = {  # of a folder, in the order in which they are read: first row, number of rows
     "a/1.parquet": (0, 50),
     "a/2.parquet": (50, 0),
     "b.parquet": (50, 101),
@@ -15,7 +15,7 @@ IGNORED = ("_SUCCESS", ".b.parquet", "_temporary/c.parquet", "c/.crc/d.parquet",
 
 def make_folder(table, folder, **options):
     """Write the rows of a table into files of a new folder, and others that are none of it."""
-    for name, (start, rows) in STRETCHES.items():
+    for name, (start, rows) in FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table.slice(start, rows), path, **options)
@@ -30,7 +30,7 @@ def files_in(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def joined(folder, names=tuple(STRETCHES)):
+def joined(folder, names=tuple(FILES)):
     """Return the scores in files of a folder, one after the other."""
     return pa.concat_tables(pq.ParquetFile(folder / name).read() for name in names)
 

@@ -48,7 +48,7 @@ def test_novel_rows_are_alerts_and_come_first(model, odd, tmp_path):
     novelty = table["novelty"].to_numpy()
     assert novelty[is_phone].min() == novelty.max() < 1.0
     assert novelty.min() >= 0.0
-    known = model.detector.novelty(model.prepare(odd))
+    known = model.assess(odd).novelty
     np.testing.assert_allclose(novelty, 1 - known.p_values)
 
 
@@ -101,7 +101,7 @@ def test_explanations_name_novel_rows_first(model, odd):
     found = explain_top(model, odd.to_batches(), 5)
     assert all(item.novel.startswith("novel: ") and item.outlier for item in found)
     assert all(item.outside.startswith("amount ") for item in found)
-    assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.codes != 1) + 1))
+    assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.detector.oob_.codes != 1) + 1))
     plain = explain_top(model, odd.to_batches(), 5, novelty=False)
     assert all(item.novel is item.outside is item.novelty is None for item in plain)
 

@@ -14,7 +14,7 @@ from payments import FEW, make_frauds, small_model
 
 from boreod import BORE, ModelFileError, load_model, save_model
 from boreod.table_model import TableModel, describe, fit_table, score_frame
-from boreod.table_model.plain_columns import PlainColumns
+from boreod.table_model.model import PlainColumns
 from boreod.tables import TableError
 
 
@@ -34,7 +34,7 @@ def test_through_a_file(fitted, saved, new, tmp_path):
     loaded = TableModel.load(saved)
     assert_array_equal(loaded.log_odds(new), fitted.log_odds(new))
     assert (loaded.label, loaded.ids, loaded.source) == ("fraud", ("id",), "payments.parquet")
-    assert_array_equal(loaded.codes, fitted.codes)
+    assert_array_equal(loaded.detector.oob_.codes, fitted.detector.oob_.codes)
     assert_array_equal(loaded.curve.auc, fitted.curve.auc)
     assert loaded.curve.cheapest() == fitted.curve.cheapest()
     assert loaded.threshold() == fitted.threshold() == loaded.threshold("alerts:12")
@@ -83,7 +83,7 @@ def test_fit_takes_frames_and_words():
         random_state=0, n_estimators=20, costs="complexity:shared",
     )  # fmt: skip
     assert_array_equal(model.log_odds(table), small_model().log_odds(table))
-    assert (model.codes == -1).sum() == table["fraud"].null_count > 0
+    assert (model.detector.oob_.codes == -1).sum() == table["fraud"].null_count > 0
 
 
 def test_unseen_levels_and_missing_values(model, new):
@@ -122,11 +122,18 @@ def test_only_one_class():
         fit_table(table, label="fraud")
 
 
+def test_a_curve_is_traced_for_those_who_ask():
+    assert small_model().curve is None
+    assert small_model(budget=12).curve is not None
+    curve = small_model(curve=True).curve
+    assert len(curve.budgets) == len(curve.auc) > 1
+
+
 def test_too_few_rows_for_a_curve():
     table = pa.table({"a": np.arange(30.0) ** 2, "fraud": np.arange(30) == 29})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = fit_table(table, label="fraud", representation=FEW, random_state=0)
+        model = fit_table(table, label="fraud", representation=FEW, random_state=0, curve=True)
     assert model.curve is None
 
 

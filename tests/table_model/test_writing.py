@@ -1,8 +1,10 @@
 """Files of scores: the same whatever the format, the batches and the way."""
 
+import io
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,11 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from payments import SUFFIXES, write
 from scipy.stats import rankdata
 
-from boreod.table_model import TableModel, score_batches, score_table
-from boreod.table_model import spool as spool_module
+from boreod.table_model import TableModel, map_in_arrow, score_table
+from boreod.table_model import scoring as scoring_module
 from boreod.table_model import writing as writing_module
-from boreod.table_model.row_counts import count_batches
-from boreod.table_model.spool import Spool
+from boreod.table_model.writing import count_batches
 from boreod.tables import TableError, open_table, read_table
 
 
@@ -36,7 +37,8 @@ def test_every_format_in(suffix, model, new, tmp_path):
     assert_allclose(table["probability"].to_numpy(), 1 / (1 + np.exp(-odds)), rtol=1e-12)
     assert table["id"].to_pylist() == new["id"].to_pylist()
     assert_array_equal(table["rank"].to_numpy(), rankdata(-odds, "min"))
-    decisions = model.detector.predict(model.prepare(new)) == 1
+    named = pd.DataFrame(model.prepare(new), columns=model.preparation.names_)
+    decisions = model.detector.predict(named) == 1
     assert_array_equal(table["outlier"].to_numpy(), decisions)
     assert (summary.rows, summary.written, summary.outliers) == (210, 210, decisions.sum())
     assert sorted(os.listdir(tmp_path)) == sorted([source.name, "scored.parquet"])
@@ -155,7 +157,7 @@ def test_columns_called_like_results(model, new, tmp_path):
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
-@pytest.mark.parametrize("place", ["score", "spool", "write"])
+@pytest.mark.parametrize("place", ["score", "temporary file", "write"])
 def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_bytes(b"before")
     calls = []
@@ -166,34 +168,44 @@ def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, m
             raise failure
         return original(*_, **__)
 
-    owner, method = {
-        "score": (TableModel, "assess"),
-        "spool": (Spool, "write"),
-        "write": (writing_module, "with_ranks"),
+    class Failing(io.BytesIO):
+        def write(self, content):
+            return fail_later(self, content)
+
+    original = {
+        "score": TableModel.assess,
+        "temporary file": io.BytesIO.write,
+        "write": scoring_module.ranked_schema,
     }[place]
-    original = getattr(owner, method)
-    monkeypatch.setattr(owner, method, fail_later)
-    with pytest.raises((KeyboardInterrupt, OSError)):
+    owner, method, changed = {
+        "score": (TableModel, "assess", fail_later),
+        "temporary file": (writing_module.tempfile, "TemporaryFile", lambda **_: Failing()),
+        "write": (scoring_module, "ranked_schema", fail_later),
+    }[place]
+    monkeypatch.setattr(owner, method, changed)
+    with pytest.raises((KeyboardInterrupt, TableError, OSError)) as caught:
         score_table(model, path, tmp_path / "a.csv", batch_rows=50)
-    assert len(calls) == 3
+    assert len(calls) >= 3
+    assert isinstance(caught.value, KeyboardInterrupt) == (failure is KeyboardInterrupt)
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "new.parquet"]
     assert (tmp_path / "a.csv").read_bytes() == b"before"
 
 
-def test_a_full_disk_of_the_spool(model, path, tmp_path, monkeypatch):
+def test_a_full_disk_of_the_temporary_file(model, path, tmp_path, monkeypatch):
     class Full:
         def __init__(self, **_):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(spool_module.tempfile, "TemporaryFile", Full)
+    monkeypatch.setattr(writing_module.tempfile, "TemporaryFile", Full)
     with pytest.raises(TableError, match=r"temporary file of scores .*the disk is full"):
         score_table(model, path, tmp_path / "a.csv")
     assert os.listdir(tmp_path) == ["new.parquet"]
 
 
 def test_batches_for_python(model, new, path):
+    score = map_in_arrow(model, reasons=1, threshold=0.1)
     with open_table(path, batch_rows=64) as reader:
-        batches = list(score_batches(model, reader, reasons=1, threshold=0.1))
+        batches = list(score(reader))
     table = pa.Table.from_batches(batches)
     assert table.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert len(batches) == 4

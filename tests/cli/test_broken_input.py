@@ -21,11 +21,11 @@ TYPED = [case for case in BROKEN if set(case[2]) <= set(OPTIONS)]
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("desk")
-    small_model().save(folder / "fraud.boreod")
-    write(make_frauds(20, seed=1), folder / "new.csv")
-    return folder
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("broken")
+    small_model().save(path / "fraud.boreod")
+    write(make_frauds(20, seed=1), path / "new.csv")
+    return path
 
 
 def assert_refused(*arguments):
@@ -46,15 +46,15 @@ def assert_refused(*arguments):
     TYPED,
     ids=[f"{name}-{' '.join(words)[:30]}" for name, _, _, words in TYPED],
 )
-def test_broken_tables(name, content, options, words, desk, tmp_path):
+def test_broken_tables(name, content, options, words, folder, tmp_path):
     table = tmp_path / name
     table.write_bytes(content)
     given = [word for key, value in options.items() for word in (OPTIONS[key], value)]
     command = ["fit", table, "--label", "no such label", "-o", tmp_path / "a.boreod"]
     sentence = assert_refused(*command, *given)
     assert all(word in sentence for word in words)
-    assert_refused("score", desk / "fraud.boreod", table, "-o", tmp_path / "a.csv", *given)
-    assert_refused("explain", desk / "fraud.boreod", table, *given)
+    assert_refused("score", folder / "fraud.boreod", table, "-o", tmp_path / "a.csv", *given)
+    assert_refused("explain", folder / "fraud.boreod", table, *given)
     assert os.listdir(tmp_path) == [name]
 
 
@@ -75,10 +75,10 @@ def replaced(table, name, values):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("name", BAD_COLUMNS)
-def test_tables_that_do_not_fit_the_model(name, suffix, desk, tmp_path):
+def test_tables_that_do_not_fit_the_model(name, suffix, folder, tmp_path):
     change, words = BAD_COLUMNS[name]
     table = write(change(make_frauds(20, seed=1)), tmp_path / f"new.{suffix}")
-    sentence = assert_refused("score", desk / "fraud.boreod", table, "-o", tmp_path / "a.csv")
+    sentence = assert_refused("score", folder / "fraud.boreod", table, "-o", tmp_path / "a.csv")
     assert words in sentence
     assert os.listdir(tmp_path) == [table.name]
 
@@ -115,15 +115,15 @@ def forgeries(path):
     yield manifest, {**arrays, "oob.labels": -arrays["oob.labels"]}
 
 
-def test_damaged_model_files(desk, tmp_path):
+def test_damaged_model_files(folder, tmp_path):
     path = tmp_path / "a.boreod"
-    arguments = ["score", path, desk / "new.csv", "-o", tmp_path / "a.csv"]
+    arguments = ["score", path, folder / "new.csv", "-o", tmp_path / "a.csv"]
     count = 0
-    for kind, content in mutations((desk / "fraud.boreod").read_bytes()):
+    for kind, content in mutations((folder / "fraud.boreod").read_bytes()):
         path.write_bytes(content)
         count += 1
         assert "cannot be used" in assert_refused(*arguments), kind
-    for manifest, arrays in forgeries(desk / "fraud.boreod"):
+    for manifest, arrays in forgeries(folder / "fraud.boreod"):
         content = save(arrays)
         manifest["sha256"] = hashlib.sha256(content).hexdigest()
         write_archive(path, json.dumps(manifest).encode(), content)
@@ -132,4 +132,4 @@ def test_damaged_model_files(desk, tmp_path):
     assert count >= 35
     assert os.listdir(tmp_path) == ["a.boreod"]
     assert_refused("info", path)
-    assert_refused("explain", path, desk / "new.csv")
+    assert_refused("explain", path, folder / "new.csv")

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -11,53 +10,43 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from payments import make_frauds, small_model, write
-from table_model.folder_desk import STRETCHES, assert_same_scores, files_in, joined, make_folder
-from typer.testing import CliRunner
+from table_model.payment_folders import FILES, assert_same_scores, files_in, joined, make_folder
 
-from boreod.cli import app
-
-PROGRAM = [sys.executable, "-c", "from boreod.cli import main; main()"]
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result
+from cli.runner import run, start
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def folder(tmp_path_factory):
     """A folder of tables, a model, and the scores as one table."""
-    folder = tmp_path_factory.mktemp("desk")
-    make_folder(make_frauds(210, seed=1), folder / "new")
-    small_model().save(folder / "fraud.boreod")
-    run("score", folder / "fraud.boreod", folder / "new", "-o", folder / "one.parquet")
-    return folder
+    path = tmp_path_factory.mktemp("folders")
+    make_folder(make_frauds(210, seed=1), path / "new")
+    small_model().save(path / "fraud.boreod")
+    run("score", path / "fraud.boreod", path / "new", "-o", path / "one.parquet")
+    return path
 
 
 @pytest.fixture(scope="module")
-def expected(desk):
-    return pq.read_table(desk / "one.parquet")
+def expected(folder):
+    return pq.read_table(folder / "one.parquet")
 
 
-def test_a_folder_into_a_folder(desk, expected, tmp_path, monkeypatch):
+def test_a_folder_into_a_folder(folder, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("score", desk / "fraud.boreod", desk / "new", "-o", "out/")
+    result = run("score", folder / "fraud.boreod", folder / "new", "-o", "out/")
     assert "Scores: out/ (210 rows in 4 files)" in result.stdout
     assert_same_scores(joined(tmp_path / "out"), expected)
     facts = json.loads(
-        run("score", desk / "fraud.boreod", desk / "new", "-o", "on", "--json").stdout
+        run("score", folder / "fraud.boreod", folder / "new", "-o", "on", "--json").stdout
     )
     assert (facts["rows"], facts["files"], facts["output"]) == (210, 4, "on")
-    assert files_in(tmp_path / "on") == sorted(STRETCHES)
+    assert files_in(tmp_path / "on") == sorted(FILES)
 
 
-def test_addresses(desk, expected, tmp_path):
-    source = (desk / "new").as_uri()
-    run("score", desk / "fraud.boreod", source, "-o", tmp_path / "out", "--quiet")
+def test_addresses(folder, expected, tmp_path):
+    source = (folder / "new").as_uri()
+    run("score", folder / "fraud.boreod", source, "-o", tmp_path / "out", "--quiet")
     assert_same_scores(joined(tmp_path / "out"), expected)
-    run("score", desk / "fraud.boreod", source, "-o", tmp_path / "one.parquet", "--quiet")
+    run("score", folder / "fraud.boreod", source, "-o", tmp_path / "one.parquet", "--quiet")
     assert_same_scores(pq.read_table(tmp_path / "one.parquet"), expected)
     write(make_frauds(), tmp_path / "payments.parquet")
     table = (tmp_path / "payments.parquet").as_uri()
@@ -83,43 +72,32 @@ def test_addresses(desk, expected, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_is_refused(options, code, words, desk, tmp_path, monkeypatch):
+def test_what_is_refused(options, code, words, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.txt").write_text("mine")
-    result = run("score", desk / "fraud.boreod", desk / "new", *options, code=code)
+    result = run("score", folder / "fraud.boreod", folder / "new", *options, code=code)
     assert words in result.stderr
     assert files_in(tmp_path) == ["full/a.txt"]
     if code == 1:
         assert result.stderr.count("\n") == 1
 
 
-def test_without_dask(desk, tmp_path, monkeypatch):
+def test_without_dask(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    command = ["score", desk / "fraud.boreod", desk / "new", "--engine", "dask"]
+    command = ["score", folder / "fraud.boreod", folder / "new", "--engine", "dask"]
     result = run(*command, "-o", tmp_path / "out", code=1)
     assert result.stderr.endswith("pip install boreod[dask]\n")
     assert not os.listdir(tmp_path)
 
 
-def test_text_needs_a_file_for_its_scores(desk, tmp_path):
+def test_text_needs_a_file_for_its_scores(folder, tmp_path):
     text = write(make_frauds(20, seed=1), tmp_path / "new.csv")
-    result = run("score", desk / "fraud.boreod", text, "-o", tmp_path / "out", code=1)
+    result = run("score", folder / "fraud.boreod", text, "-o", tmp_path / "out", code=1)
     assert "name a file for the scores" in result.stderr
-    result = run("score", desk / "fraud.boreod", "foo://a/b", "-o", tmp_path / "a.csv", code=1)
+    result = run("score", folder / "fraud.boreod", "foo://a/b", "-o", tmp_path / "a.csv", code=1)
     assert "cannot be reached" in result.stderr
     assert os.listdir(tmp_path) == ["new.csv"]
-
-
-def program(folder, *arguments):
-    return subprocess.Popen(
-        [*PROGRAM, *map(str, arguments)],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
 
 
 def many_rows(path, copies):
@@ -128,13 +106,13 @@ def many_rows(path, copies):
     pq.write_table(pa.concat_tables([table] * copies), path, row_group_size=20_000)
 
 
-def wait_for_pieces(folder):
-    """Return when the first piece of scores is there."""
+def wait_for_scores(folder):
+    """Return when the first chunk of scores is there."""
     for _ in range(1200):
         if list(folder.glob(".*.part/*.scores")):
             return
         time.sleep(0.05)
-    raise AssertionError("no piece was scored")
+    raise AssertionError("no chunk was scored")
 
 
 @pytest.mark.parametrize(
@@ -146,13 +124,16 @@ def wait_for_pieces(folder):
     ],
     ids=str,
 )
-def test_signals_leave_nothing(engine, number, desk, tmp_path):
+def test_signals_leave_nothing(engine, number, folder, tmp_path):
     """Ctrl-C goes to all processes of a terminal, a service stops only the first."""
     if "dask" in engine:
         pytest.importorskip("distributed")
     many_rows(tmp_path / "new.parquet", 500)
-    running = program(tmp_path, "score", desk / "fraud.boreod", "new.parquet", "-o", "out", *engine)
-    wait_for_pieces(tmp_path)
+    running = start(
+        tmp_path, "score", folder / "fraud.boreod", "new.parquet", "-o", "out", *engine,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    wait_for_scores(tmp_path)
     send = os.killpg if number == signal.SIGINT else os.kill
     send(running.pid, number)
     output, errors = running.communicate(timeout=60)
@@ -162,10 +143,10 @@ def test_signals_leave_nothing(engine, number, desk, tmp_path):
     assert os.listdir(tmp_path) == ["new.parquet"]
 
 
-def test_on_a_cluster(desk, expected, tmp_path):
+def test_on_a_cluster(folder, expected, tmp_path):
     pytest.importorskip("distributed")
-    command = ["score", desk / "fraud.boreod", desk / "new", "--engine", "dask", "--workers", 2]
-    running = program(tmp_path, *command, "-o", "out/")
+    command = ["score", folder / "fraud.boreod", folder / "new", "--engine", "dask", "--workers", 2]
+    running = start(tmp_path, *command, "-o", "out/", text=True, start_new_session=True)
     output, errors = running.communicate(timeout=120)
     assert running.returncode == 0, errors
     assert errors == ""
@@ -181,12 +162,12 @@ def cluster():
         yield cluster
 
 
-def test_on_a_running_cluster(cluster, desk, expected, tmp_path):
+def test_on_a_running_cluster(cluster, folder, expected, tmp_path):
     address = cluster.scheduler_address
     command = [
         "score",
-        desk / "fraud.boreod",
-        desk / "new",
+        folder / "fraud.boreod",
+        folder / "new",
         "--engine=dask",
         "--scheduler",
         address,

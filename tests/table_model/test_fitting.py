@@ -14,7 +14,7 @@ from payments import FEW, make_frauds, write
 
 from boreod import BORE
 from boreod.table_model import fit_table
-from boreod.table_model.sampling import read_reference
+from boreod.table_model.fitting import read_training_rows
 from boreod.tables import TableError, open_table
 
 OPTIONS = {
@@ -94,8 +94,8 @@ def test_labels_in_words(tmp_path):
 
 def test_no_such_label_column(frauds, tmp_path):
     folder = as_folder(frauds, tmp_path / "frauds")
-    for source in (folder, frauds):
-        with pytest.raises(TableError, match="There is no column 'frau' of labels"):
+    for source, words in ((folder, "has no column 'frau'"), (frauds, "no column 'frau' of labels")):
+        with pytest.raises(TableError, match=f"{words}. Did you mean 'fraud'"):
             fit_table(source, **{**OPTIONS, "label": "frau"})
 
 
@@ -105,11 +105,11 @@ def test_a_table_that_grows_meanwhile(frauds, tmp_path, monkeypatch):
 
     def open_and_add(*args, **options):
         opened.append(args)
-        if len(opened) == 3:  # labels have been read
+        if len(opened) == 2:  # labels have been read
             pq.write_table(frauds.slice(0, 20), folder / "part-9.parquet")
         return open_table(*args, **options)
 
-    monkeypatch.setattr("boreod.table_model.sampling.open_table", open_and_add)
+    monkeypatch.setattr("boreod.table_model.fitting.open_table", open_and_add)
     with pytest.raises(TableError, match="had 600 rows when its labels were read and has 620 now"):
         fit_table(folder, **OPTIONS)
 
@@ -127,10 +127,10 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
     detector = BORE(reference_size=2000, random_state=0)
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    found = read_reference(str(folder), detector, "fraud", None, {"batch_rows": 5000})
+    found = read_training_rows(folder, detector, "fraud", None, {"batch_rows": 5000})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.table.num_rows == len(found.codes) == len(found.rows) == 2000
+    assert found.table.num_rows == len(found.codes) == len(found.positions) == 2000
     assert found.shares.n_rows == rows * parts
     assert peak < 10_000_000
     assert pa.total_allocated_bytes() - before < 2_000_000

@@ -1,0 +1,126 @@
+"""`boreod fit` as a user types it: to Python and back, from text, and nothing done twice."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose
+from payments import make_frauds, write
+
+import boreod
+from boreod.table_model import TableModel, fit_table
+from boreod.tables import TableReader
+from cli.runner import run
+
+
+def test_from_the_command_line_to_python(fitted, folder):
+    facts, path = fitted
+    new = pq.read_table(folder / "new.parquet")
+    run("score", path, folder / "new.parquet", "-o", folder / "scored.parquet", "--quiet")
+    detector = boreod.load_model(path)
+    model = TableModel.load(path)
+    rows = pd.DataFrame(model.preparation.transform(new), columns=model.preparation.names_)
+    found = pq.read_table(folder / "scored.parquet")["probability"].to_numpy()
+    assert_allclose(found, detector.predict_proba(rows)[:, 1], rtol=1e-12, atol=1e-12)
+    assert facts["cost"] <= 15e-6
+    assert [c["name"] for c in facts["columns"]] == detector.selection_.columns
+    assert facts["bytes"] == path.stat().st_size
+    assert facts["training"]["auc"] > 0.6
+    assert facts["source"] == "payments.parquet"
+    assert facts["threshold"] == detector.threshold_
+    assert facts["training_rows_above"] == 30
+
+
+def test_the_same_fit_in_python(fitted, folder):
+    table = make_frauds()
+    again = fit_table(
+        folder / "payments.parquet", label="fraud", ids=["id"], random_state=0, n_jobs=1
+    )
+    assert again.source == "payments.parquet"
+    model = TableModel.load(fitted[1])
+    assert again.preparation.to_dict() == model.preparation.to_dict()
+    run("fit", folder / "payments.parquet", "--label=fraud", "--id=id", "-o", folder / "all.boreod")
+    assert_allclose(
+        TableModel.load(folder / "all.boreod").log_odds(table),
+        again.log_odds(table),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+
+
+def test_fit_to_and_from_text(folder, tmp_path):
+    """Semicolons, decimal commas, words as labels, another encoding, names with commas."""
+    lines = ["id;amount, net;kind;state"]
+    random = np.random.default_rng(0)
+    for number in range(80):
+        fraud = number % 8 == 0
+        amount = f"{random.normal(9 * fraud, 1):.4f}".replace(".", ",")
+        state = "" if number % 9 == 1 else "böse" if fraud else "gut"
+        lines.append(f"{number:03};{amount};{'ab'[number % 2]};{state}")
+    (tmp_path / "t.csv").write_bytes("\n".join([*lines, ""]).encode("cp1252"))
+    reading = ["--encoding", "cp1252", "--decimal", ",", "--separator", ";"]
+    result = run(
+        "fit", tmp_path / "t.csv", "--label", "state", "--outlier-label", "böse", "--id", "id",
+        "--keep", "amount, net", "--keep", "kind", *reading, "-o", tmp_path / "m.boreod",
+    )  # fmt: skip
+    assert "80 rows, 9 outliers, 62 inliers, 9 unlabelled" in result.stdout
+    assert "amount, net" in result.stdout
+    assert "boreod score" in result.stdout
+    assert "Note: " in result.stderr
+    run("score", tmp_path / "m.boreod", tmp_path / "t.csv", *reading, "-o", tmp_path / "s.csv")
+    first = (tmp_path / "s.csv").read_text().splitlines()[1]
+    assert first.startswith('"000",0.')
+
+
+@pytest.mark.parametrize(("sample", "opened"), [([], 1), (["--reference-size", "100"], 2)])
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_table_is_opened_once(sample, opened, suffix, tmp_path, monkeypatch):
+    path = write(make_frauds(), tmp_path / f"payments.{suffix}")
+    paths = []
+    start = TableReader.__init__
+
+    def count(self, path, *arguments):
+        paths.append(path)
+        start(self, path, *arguments)
+
+    monkeypatch.setattr(TableReader, "__init__", count)
+    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,abroad"]
+    run("fit", path, *columns, *sample, "-o", tmp_path / "m.boreod")
+    assert paths == [str(path)] * opened
+
+
+def fit_few(folder, tmp_path, monkeypatch, *options):
+    """Fit three columns with an empty cache and without a way to load a model."""
+    monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delattr(TableModel, "load")
+    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour"]
+    table, output = folder / "payments.parquet", tmp_path / "m.boreod"
+    result = run("fit", table, *columns, *options, "-o", output)
+    monkeypatch.undo()
+    return result.stdout, sorted((tmp_path / "cache").rglob("*")), run("info", output).stdout
+
+
+def test_nobody_asked_for_prices(folder, tmp_path, monkeypatch):
+    shown, cache, told = fit_few(folder, tmp_path, monkeypatch)
+    assert cache == []
+    for text in (shown, told):
+        assert "Out of bag: AUC" in text
+        assert "Threshold: 0.5;" in text
+        assert "Novel: rows farther than" in text
+        assert "Costs:" not in text
+        assert "--budget" not in text
+    facts = json.loads(run("info", tmp_path / "m.boreod", "--json").stdout)
+    assert (facts["prices"], facts["budget_curve"], facts["cheapest_budget"]) == (None, None, None)
+    assert {column["cost"] for column in facts["columns"]} == {None}
+
+
+def test_a_curve_without_a_budget(folder, tmp_path, monkeypatch):
+    shown, cache, told = fit_few(folder, tmp_path, monkeypatch, "--curve")
+    assert [path.parent.name for path in cache if path.is_file()] == ["prices"]
+    for text in (shown, told):
+        assert "Costs: measured:shared; prices of" in text
+        assert re.search(r"AUC is within 0.01 of the best from \S+s on \(--budget\)", text)
+        assert "\nBudget:" not in text

@@ -1,0 +1,137 @@
+"""Good model files and tables, made once a run, and large tables.
+
+``python -m fuzz.corpus NAME FOLDER MEGABYTES`` writes a large table.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from payments import make_frauds, small_model, write
+from tables.test_reader import make_table
+
+from boreod import BORE, OutlierRepresentation, save_model
+
+SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
+ROWS, LATER = 150, 40  # of the tables to fit and to score
+
+REPRESENTATIONS = {
+    "raw": {"scores": []},
+    "knn": {"scores": ["knn_10"], "passthrough": False},
+    "reverse": {"scores": ["odin", "inflo"], "ks": [5, 10]},
+    "geometry": {"scores": ["cof", "ldof", "abod"], "ks": [5, 10]},
+    "samples": {"scores": ["knn", "lof"], "ks": [5], "views": ["full", "sample:64", "cosine"]},
+    "everything": {"scores": "all", "ks": [5]},
+}
+OPTIONS = {
+    "raw": {"aggregation": "log-odds"},
+    "samples": {"scaling": "rank"},
+    "everything": {"budget": 60, "calibration": "oob"},
+}
+SEARCHES = {"reverse": "brute", "geometry": "tree", "samples": "tree", "knn": "brute"}
+
+
+def make_good_files(folder: Path) -> None:
+    """Write models of tables, models of rows, and tables in all formats."""
+    folder.mkdir(parents=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in REPRESENTATIONS:
+            small_model(n_jobs=1, **_options(name)).save(folder / f"table-{name}.boreod")
+            given = {
+                "costs": "complexity:shared",
+                "n_estimators": 20,
+                "random_state": 0,
+                "n_jobs": 1,
+            }
+            model = BORE(**given, **_options(name)).fit(*labelled_rows())
+            save_model(model, folder / f"rows-{name}.boreod")
+    first, later = make_frauds(ROWS), make_frauds(LATER, seed=1)
+    for suffix in SUFFIXES:
+        write(first, folder / f"fit.{suffix}")
+        write(later, folder / f"score.{suffix}")
+        write(make_table(50), folder / f"other.{suffix}")
+    rows = labelled_rows()[0][:LATER]
+    lines = [",".join(f"x{number}" for number in range(rows.shape[1]))]
+    lines += [",".join(map(repr, row)) for row in rows.tolist()]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+
+
+def labelled_rows() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of four columns, of which the first 30 are outliers, and their labels."""
+    random = np.random.default_rng(0)
+    labels = np.repeat([1, 0], [30, 270])
+    rows = random.normal(size=(300, 4))
+    rows[labels == 1] += random.normal(0, 2.0, size=(30, 4))
+    rows[100:110] = rows[200:210]  # copies
+    rows[:, 3] *= 1e6
+    return rows, labels
+
+
+def _options(name: str) -> dict:
+    search = SEARCHES.get(name, "auto")
+    representation = OutlierRepresentation(**REPRESENTATIONS[name], neighbors=search)
+    return {"representation": representation, **OPTIONS.get(name, {})}
+
+
+REPEATED_ROWS = 5000  # rows that are repeated
+
+
+def write_big_table(name: str, folder: Path, size: int) -> None:
+    """Write a table of about ``size`` bytes, unless it packs well."""
+    part = make_frauds(REPEATED_ROWS, seed=5)
+    if name.endswith(".csv"):
+        header, _, lines = _as_csv(part).partition(b"\n")
+        (folder / name).write_bytes(header + b"\n" + _lines(name, lines, size))
+    elif name.endswith(".jsonl"):
+        line = b'{"id":"a","amount":1.5,"hour":3.0,"abroad":true,"country":"DE","currency":"EUR",'
+        line += b'"voucher":5.0,"note":"' + b"n" * 200 + b'"}\n'
+        (folder / name).write_bytes(line * (size // len(line)))
+    else:
+        _write_parquet(name, folder / name, part, size)
+
+
+def _lines(name: str, lines: bytes, size: int) -> bytes:
+    lines = lines.replace(b'"EUR"', b'"' + b"E" * 150 + b'"')  # no model asks for it
+    many = lines * max(1, size // len(lines))
+    if name == "late_word.csv":  # the last row cannot be read
+        return many + lines.partition(b"\n")[0].replace(b",", b",many") + b"\n"
+    if name == "long_cells.csv":
+        longer = lines.replace(b"E" * 150, b"E" * 6000)[:size]
+        return longer.rpartition(b"\n")[0] + b"\n"
+    if name == "one_line.csv":
+        return b"7" * size
+    if name == "quote.csv":  # a cell that is never closed
+        return lines + b'"' + many
+    return many
+
+
+def _write_parquet(name: str, path: Path, part: pa.Table, size: int) -> None:
+    """Write one group of rows, with a column that no model asks for."""
+    random = np.random.default_rng(0)
+    rows = size // 250
+    table = part.take(random.integers(REPEATED_ROWS, size=rows))
+    notes = [random.bytes(110).hex() for _ in range(rows)]
+    if name == "packed.parquet":  # a few bytes that become very many
+        notes = ["n" * 3000] * rows
+        table = part.take(np.zeros(rows, np.int64))
+    elif name == "categories.parquet":  # a level of its own in every row
+        table = table.set_column(table.column_names.index("country"), "country", pa.array(notes))
+    elif name == "ids.parquet":  # what is carried through is large
+        table = table.set_column(table.column_names.index("id"), "id", pa.array(notes))
+    parts = pa.array(notes, pa.large_string())
+    pq.write_table(table.append_column("note", parts), path, row_group_size=rows)
+
+
+def _as_csv(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+if __name__ == "__main__":
+    write_big_table(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]) * 2**20)
