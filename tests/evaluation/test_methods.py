@@ -33,13 +33,13 @@ def test_labels_of_judged_rows_do_not_matter(name, monkeypatch):
         pytest.skip(f"{' and '.join(METHODS[name].needs)} is not installed")
     seen = []
     monkeypatch.setattr(
-        "boreod.evaluation.judging.judge", lambda scores, outliers: seen.append(scores) or {}
+        "boreod.evaluation.splits.judge", lambda scores, outliers: seen.append(scores) or {}
     )
     from boreod.evaluation import split_rows
 
     test = split_rows(WINE.y, 0, "transductive").test
     monkeypatch.setattr(
-        "boreod.evaluation.judging.split_rows",
+        "boreod.evaluation.splits.split_rows",
         lambda codes, *rest, original=split_rows: original(WINE.y, *rest),
     )
     swapped = WINE.y.copy()
@@ -67,3 +67,16 @@ def test_unknown_and_missing_methods(monkeypatch):
     monkeypatch.setattr("boreod.evaluation.methods.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install boreod\[peers\]"):
         find_methods(["xgboost"])
+
+
+def test_classifiers_of_other_libraries_learn_from_labelled_rows():
+    from sklearn.ensemble import RandomForestClassifier
+
+    from boreod.evaluation.methods import _on_labelled_rows
+
+    make = _on_labelled_rows("sklearn.ensemble", "RandomForestClassifier", "random_state", n_jobs=1)
+    partly = np.where(np.arange(len(WINE.y)) % 3, WINE.y, -1)
+    labelled = partly >= 0
+    expected = RandomForestClassifier(random_state=3).fit(WINE.X[labelled], partly[labelled])
+    ours = make(None, 3).fit(WINE.X, partly).decision_function(WINE.X)
+    np.testing.assert_array_equal(ours, expected.predict_proba(WINE.X)[:, 1])

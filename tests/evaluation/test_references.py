@@ -6,8 +6,8 @@ import pytest
 from boreod import BORE
 from boreod.documents import to_markdown
 from boreod.evaluation import MEASURES, Comparison, Journal, compare_methods, judge, split_rows
+from boreod.evaluation.comparison import ALL_ROWS, read_sizes
 from boreod.evaluation.presentation import present
-from boreod.evaluation.references import ALL_ROWS, read_sizes
 
 LABELS = np.repeat([0, 1], [140, 20])
 ROWS = np.random.default_rng(0).normal(LABELS[:, None], size=(160, 4))  # hard to tell apart

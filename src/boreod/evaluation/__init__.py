@@ -1,14 +1,10 @@
 """Methods x data sets x splits: tidy results that survive an interruption."""
 
 from boreod.evaluation.comparison import Comparison, compare_methods
-from boreod.evaluation.journal import Journal
-from boreod.evaluation.judging import MEASURES, RATES, judge, run_method
-from boreod.evaluation.labelled_rows import LabelledRows
-from boreod.evaluation.losses import Loss, error_of_mean
-from boreod.evaluation.methods import METHODS, PAPER, TODAY, Method, find_methods
-from boreod.evaluation.runner import run_tasks
-from boreod.evaluation.splits import PROTOCOLS, split_rows
-from boreod.evaluation.summary import Cell, Summary
+from boreod.evaluation.methods import METHODS, PAPER, TODAY, LabelledRows, Method, find_methods
+from boreod.evaluation.runs import Journal, run_tasks
+from boreod.evaluation.splits import MEASURES, PROTOCOLS, RATES, judge, run_method, split_rows
+from boreod.evaluation.summary import Cell, Loss, Summary, error_of_mean
 
 __all__ = [
     "MEASURES",

@@ -1,23 +1,26 @@
-"""The paper's comparison on an own table: which method, budget and reference, with error bars."""
+"""The paper's comparison on an own table: which method, budget and reference, with error bars.
+
+Whatever is compared runs on the same splits.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from boreod.datasets.loading import rows_digest
 from boreod.detector import BORE
-from boreod.evaluation.budgets import EVERYTHING, read_seconds, try_budgets
-from boreod.evaluation.journal import Journal
-from boreod.evaluation.judging import MEASURES, run_method
-from boreod.evaluation.losses import Loss, find_losses
 from boreod.evaluation.methods import METHODS, find_methods
-from boreod.evaluation.references import ALL_ROWS, read_sizes, try_references
-from boreod.evaluation.splits import split_rows
-from boreod.evaluation.summary import Run, Summary
-from boreod.evaluation.trials import Trials
-from boreod.validation import read_labels, read_rows
+from boreod.evaluation.runs import Journal, Work, run_tasks
+from boreod.evaluation.splits import MEASURES, judge, run_method, split_rows
+from boreod.evaluation.summary import TABLE, Loss, Run, Summary, find_losses
+from boreod.text import shorten
+from boreod.validation import OUTLIER, is_number, read_labels, read_rows
 
+EVERYTHING, ALL_ROWS = "all columns", "all rows"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
 JUDGED_BY = "average_precision"  # what counts for those who look at the top of a list
 
@@ -174,6 +177,139 @@ def compare_methods(
     split_rows(codes, 0, protocol, seed)  # says at once if it cannot be done
     sizes = read_sizes(reference_sizes, codes, repetitions, protocol, seed)
     kept = journal or Journal(None)
-    trials = Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
+    trials = _Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
     runs = trials.run(run_method, {name: name for name in chosen}, "methods")
-    return Comparison(runs, try_budgets(trials, times), try_references(trials, sizes))
+    return Comparison(runs, _try_budgets(trials, times), _try_references(trials, sizes))
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """All that runs on one table have in common."""
+
+    rows: NDArray
+    codes: NDArray
+    repetitions: int
+    protocol: str
+    seed: int
+    journal: Journal
+    n_jobs: int | None
+    verbose: bool
+
+    def run(self, work: Work, variants: dict[str, Any], label: str) -> list[Run]:
+        """Return one result for every variant and split, in this order.
+
+        ``work`` gets rows, codes, a variant, the number of a split, protocol and seed. Variants go
+        by their names in the journal: what has the same name is run once, whoever asks for it.
+        """
+        digest = rows_digest(self.rows, self.codes)[:16]
+        plan = [(name, number) for name in variants for number in range(self.repetitions)]
+        tasks = {
+            f"{digest}/{name}/{self.protocol}/{number}/{self.seed}": (
+                self.rows, self.codes, variants[name], number, self.protocol, self.seed,
+            )
+            for name, number in plan
+        }  # fmt: skip
+        results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
+        fact = {"dataset": TABLE, "protocol": self.protocol}
+        return [
+            {**fact, "method": name, "repetition": number, **result}
+            for (name, number), result in zip(plan, results, strict=True)
+        ]
+
+
+def _try_budgets(trials: _Trials, budgets: list[str]) -> list[Run]:
+    """Return results of BORE with all columns and within every budget; nothing without budgets."""
+    variants = {" ".join(budgets): budgets} if budgets else {}  # one fit serves all
+    single = []
+    for run in trials.run(_run_budgets, variants, "budgets"):
+        facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
+        found = {name: run[name] for name in (EVERYTHING, *budgets) if name in run}
+        if "error" in run:
+            found = {EVERYTHING: {"error": run["error"]}}
+        single += [{**facts, "method": name, **result} for name, result in found.items()]
+    return single
+
+
+def _run_budgets(
+    rows: NDArray, codes: NDArray, budgets: list[str], repetition: int, protocol: str, seed: int
+) -> dict[str, Any]:
+    """Return measures, cost and number of columns by budget; none for one below any column."""
+    split = split_rows(codes, repetition, protocol, seed)
+    outliers = codes[split.test] == OUTLIER
+    model = BORE(n_jobs=1, random_state=seed + repetition).fit(rows[split.fitted], split.labels)
+    models = {EVERYTHING: model}
+    prices = model.costs_
+    assert prices is not None  # of a model that was fitted here
+    cheapest = float(prices.alone.min())
+    for budget in budgets:
+        if read_seconds(budget) >= cheapest:
+            models[budget] = model.within(budget)
+    return {
+        budget: {
+            **judge(fitted.decision_function(rows[split.test]), outliers),
+            "columns": len(fitted.columns_),
+            "cost": prices.total(fitted.columns_),
+        }
+        for budget, fitted in models.items()
+    }
+
+
+def read_seconds(budget: str) -> float:
+    """Return a budget in seconds, or say that it is no time.
+
+    Examples
+    --------
+    >>> read_seconds("20us")
+    2e-05
+    """
+    from boreod.selection import SECONDS, read_budget
+
+    value, unit = read_budget(budget)
+    if unit != SECONDS:
+        raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
+    return value
+
+
+def _try_references(trials: _Trials, sizes: list[int]) -> list[Run]:
+    """Return results of BORE with all rows and with every size; nothing without sizes."""
+    # All rows have the name of the method in the journal: what it has found is not run again.
+    variants = {"bore": None, **{f"reference {size}": size for size in sizes}}
+    runs = trials.run(_run_reference, variants if sizes else {}, "reference samples")
+    names = {key: ALL_ROWS if size is None else str(size) for key, size in variants.items()}
+    return [{**run, "method": names[run["method"]]} for run in runs]
+
+
+def _run_reference(
+    rows: NDArray, codes: NDArray, size: int | None, repetition: int, protocol: str, seed: int
+) -> dict[str, Any]:
+    return run_method(rows, codes, "bore", repetition, protocol, seed, reference_size=size)
+
+
+def read_sizes(
+    sizes: Sequence[int] | None, codes: NDArray, repetitions: int, protocol: str, seed: int
+) -> list[int]:
+    """Return sizes of reference samples, or say which there can be.
+
+    Examples
+    --------
+    >>> read_sizes([20, 40], np.repeat([0, 1], [90, 10]), 3, "unseen", seed=0)
+    [20, 40]
+    """
+    wanted = [] if sizes is None else sizes
+    if np.ndim(wanted) != 1:
+        raise ValueError(
+            f"`reference_sizes` must be a list of numbers of rows; got {shorten(sizes)}."
+        )
+    if not len(wanted):
+        return []
+    splits = [split_rows(codes, number, protocol, seed) for number in range(repetitions)]
+    lowest = 1 + max(int((split.labels == OUTLIER).sum()) for split in splits)
+    highest = min(len(split.fitted) for split in splits) - 1
+    for size in wanted:
+        if not is_number(size, Integral) or not lowest <= size <= highest:
+            raise ValueError(
+                f"`reference_sizes` must be whole numbers from {lowest}, more than the labelled "
+                f"outliers of a split, which all stay, to {highest}, fewer than the rows it "
+                f"learns from; got {shorten(size)}."
+            )
+    return [int(size) for size in wanted]

@@ -5,14 +5,16 @@ from pathlib import Path
 import numpy as np
 
 from boreod.documents import Block, Figure, Paragraph, Section, Table
-from boreod.evaluation.budgets import EVERYTHING, read_seconds
-from boreod.evaluation.comparison import Comparison, is_oracle
-from boreod.evaluation.judging import MEASURES
-from boreod.evaluation.losses import Loss
+from boreod.evaluation.comparison import (
+    ALL_ROWS,
+    EVERYTHING,
+    Comparison,
+    is_oracle,
+    read_seconds,
+)
 from boreod.evaluation.methods import METHODS
-from boreod.evaluation.references import ALL_ROWS
-from boreod.evaluation.summary import Run, Summary
-from boreod.evaluation.trials import TABLE
+from boreod.evaluation.splits import MEASURES
+from boreod.evaluation.summary import TABLE, Loss, Run, Summary
 
 MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
 
