@@ -35,6 +35,7 @@ MAX_SUBMITTED_PER_THREAD = 4  # batches that the scheduler knows of
 MAX_ROUNDS = 3
 MAX_SCATTER_ATTEMPTS = 5
 PAUSE = 1.0  # seconds after which the scheduler knows that a worker is gone
+Sent = dict[int, tuple[weakref.ref[Any], Any]]  # by id, the object and its future
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 # Ctrl-C reaches all processes of a terminal; this one tells its workers when to stop
 IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
@@ -51,14 +52,14 @@ def dask(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngi
         None takes the client that Dask uses by default, or, if there is none, starts a cluster of
         processes on this machine and closes it in the end.
     n_workers
-        Start such a cluster in any case, with so many processes; None for one for each core.
+        Start such a cluster in any case, with so many processes; otherwise it has one a core.
     """
     with ExitStack() as stack:
         connected = _connect(client, n_workers, stack)
         stack.enter_context(connected.as_current())
         # batches of many columns are large, and so are models: nothing to be warned of
         stack.enter_context(import_dask("dask").config.set({LARGE_GRAPH: "1 PB"}))
-        sent = dict[int, tuple[weakref.ref[Any], Any]]()
+        sent: Sent = {}
         stack.callback(sent.clear)  # the workers drop everything
         stack.enter_context(use_engine(lambda _, verbose: DaskEngine(connected, sent, verbose)))
         yield DaskEngine(connected, sent)
@@ -67,21 +68,11 @@ def dask(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngi
 class DaskEngine(Engine):
     """Tasks on the workers of a cluster; made by :func:`dask`.
 
-    Parameters
-    ----------
-    client
-        A ``distributed.Client``.
-    sent
-        Shared objects that the workers hold: by their id, the object and its future. An object is
-        remembered until it dies here; then the workers drop it too, and so they hold the graph of
-        one view and not those of all that came before.
-    verbose
-        Show a progress bar when the work is long.
+    A shared object is remembered, with its future, until it dies here; then the workers drop it
+    too, and so they hold the graph of one view and not those of all that came before.
     """
 
-    def __init__(
-        self, client: Any, sent: dict[int, tuple[weakref.ref[Any], Any]], verbose: bool = False
-    ) -> None:
+    def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:
         self.client, self.verbose = client, verbose
         self._sent, self._counted_at, self._n_threads = sent, -float("inf"), 1
 
@@ -226,11 +217,6 @@ class Message:
 
     Dask reads arrays where they lie in a message, which is at any byte. Kernels would be compiled
     again for such arrays and run slower on them.
-
-    Parameters
-    ----------
-    content
-        What is sent.
 
     Examples
     --------

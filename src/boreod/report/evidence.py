@@ -24,31 +24,15 @@ COMPARED = 2000  # rows, at least, to find that out
 
 @dataclass(frozen=True)
 class Evidence:
-    """A detector and the rows that it is judged by.
-
-    Attributes
-    ----------
-    model
-        Fitted.
-    rows, codes
-        The table, and its labels: 1 outlier, 0 inlier, -1 unlabelled.
-    names
-        Of the columns of ``rows``: from the model's to those that readers know.
-    ids
-        One text a row, None for row numbers.
-    probabilities
-        Of every row; NaN for training rows that every bag holds.
-    doubt
-        Why the probabilities are predictions and not out-of-bag; empty if they are.
-    """
+    """A detector and the rows that it is judged by."""
 
     model: BORE
     rows: NDArray = field(repr=False)
-    codes: NDArray = field(repr=False)
-    names: dict[str, str]
-    ids: Sequence[str] | None = field(repr=False)
-    probabilities: NDArray = field(repr=False)
-    doubt: str
+    codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
+    names: dict[str, str]  # of the columns of rows: from the model's to those that readers know
+    ids: Sequence[str] | None = field(repr=False)  # one text a row, None for row numbers
+    probabilities: NDArray = field(repr=False)  # NaN for training rows that every bag holds
+    doubt: str  # why these are predictions and not out-of-bag; empty if they are out-of-bag
 
     @property
     def engine(self) -> Engine:
