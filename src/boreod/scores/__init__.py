@@ -5,12 +5,11 @@ from boreod.scores.base import Described, Score
 from boreod.scores.cof import COF
 from boreod.scores.inflo import INFLO
 from boreod.scores.kdeos import KDEOS
-from boreod.scores.knn import KNN, KNNWeight
+from boreod.scores.knn import KNN, ODIN, KNNWeight
 from boreod.scores.ldf import LDF
 from boreod.scores.ldof import LDOF
 from boreod.scores.lof import LOF, SimplifiedLOF
 from boreod.scores.loop import LoOP
-from boreod.scores.odin import ODIN
 
 SCORES: dict[str, type[Score]] = {
     score.name: score

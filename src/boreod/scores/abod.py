@@ -49,8 +49,9 @@ def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
             own = inverse[place]
             if own > 0.0 and weight_before > 0.0:
                 _multiply(directions[row], place, product)
-                if weight == 0.0:  # the first pair
-                    mean = _largest_value(product[:place], inverse[:place], own)
+                if weight == 0.0:  # the first pairs: v of the one of largest weight
+                    nearest = np.argmax(inverse[:place])
+                    mean = product[nearest] * (inverse[nearest] * own) ** 2
                 first, second = _deviate(
                     product[:place], inverse[:place], own, mean, weighted[:place]
                 )
@@ -124,14 +125,6 @@ def _deviate(
         weighted[other] = w * deviation
         product[other] = weighted[other] * deviation
     return sum_in_lanes(weighted), sum_in_lanes(product)
-
-
-@compiled
-def _largest_value(product: NDArray, inverse: NDArray, own: float) -> float:
-    """Return v of the pair of largest weight."""
-    other = np.argmax(inverse)
-    w = inverse[other] * own
-    return product[other] * (w * w)
 
 
 @compiled

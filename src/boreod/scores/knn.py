@@ -1,16 +1,21 @@
-"""kNN and kNN-weight: how far away is the k-th neighbor, how far away are all k together?
+"""kNN, kNN-weight and ODIN: what the neighbor graph says without any comparison.
 
     knn_k(p)  = kd_k(p), the distance of p to its k-th nearest neighbor
     knnw_k(p) = sum of d(p, o) over the k nearest neighbors o
+    odin_k(p) = - |RNN_k(p)| / k,    RNN_k(p) = { o : d(p, o) <= kd_k(o) }
+
+The in-degree in the neighbor graph is low for outliers, so it is negated.
 
 Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets.
 SIGMOD 2000.
 Angiulli, Pizzuti: Outlier mining in large high-dimensional data sets. TKDE 17(2), 2005.
+Hautamäki, Kärkkäinen, Fränti: Outlier detection using k-nearest neighbour graph. ICPR 2004.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import compiled
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
@@ -42,3 +47,31 @@ class KNNWeight(Score):
         """Return prefix sums of the sorted distances."""
         sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
         return np.ascontiguousarray(sums[:, [k - 1 for k in ks]])
+
+
+class ODIN(Score):
+    """Negated in-degree in the neighbor graph, divided by k."""
+
+    name = "odin"
+    title = "ODIN"
+    citation = "Hautamäki, Kärkkäinen, Fränti, ICPR 2004"
+    formula = "- number of rows that have p among their k neighbors / k"
+    reads = "reverse"
+
+    def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Count reverse neighbors."""
+        reverse = block.reverse
+        counts = _count(reverse.offsets, reverse.indices, reverse.distances, block.radii(ks))
+        return -counts / np.array(ks)
+
+
+@compiled
+def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
+    m = offsets.shape[0] - 1
+    counts = np.zeros((m, radii.shape[1]))
+    for row in range(m):
+        for entry in range(offsets[row], offsets[row + 1]):
+            source = indices[entry]
+            for column in range(radii.shape[1]):
+                counts[row, column] += distances[entry] <= radii[source, column]
+    return counts
