@@ -52,7 +52,7 @@ def measure(name: str) -> None:
 
 def compare_searches() -> None:
     """Search http with its copies, and with as many distinct rows in the same places."""
-    from boreod.neighbors import TrainingGraph
+    from boreod.neighbors import NeighborGraph, TrainingGraph
     from boreod.parallel import Threads
 
     rows, _ = load("http")
@@ -61,7 +61,8 @@ def compare_searches() -> None:
     seconds = []
     for table in (rows[:5000], moved, rows):
         started = time.perf_counter()
-        TrainingGraph.build(table, (100,), 0, "euclidean", "auto", Threads(-1))
+        graph = NeighborGraph.build(table, (100,), 0, "euclidean", "auto")
+        TrainingGraph.build(graph, Threads(-1))
         seconds.append(time.perf_counter() - started)
     print(f"neighbor search of http: distinct rows {seconds[1]:.1f} s, copies {seconds[2]:.1f} s")
     ratio = seconds[2] / seconds[1]

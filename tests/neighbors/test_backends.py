@@ -7,22 +7,23 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.preprocessing import StandardScaler
 
 import boreod.neighbors.backends as module
-from boreod.neighbors import BACKENDS, ForeignNeighbors, check_backend, make_backend
+from boreod.neighbors import BACKENDS, ForeignNeighbors, make_backend, read_neighbors
 
 
 @pytest.mark.parametrize("wanted", ["auto", *BACKENDS, KNeighborsTransformer()])
 def test_allowed(wanted):
-    check_backend(wanted)
+    how = read_neighbors(wanted)
+    assert how == wanted or how == ForeignNeighbors(wanted)
 
 
 @pytest.mark.parametrize(
     "wanted",
-    ["ball", None, 3, KNeighborsTransformer, KMeans(), StandardScaler(), ForeignNeighbors],
+    ["ball", None, 3, KNeighborsTransformer, KMeans(), StandardScaler(), ForeignNeighbors(3)],
     ids=str,
 )
 def test_not_allowed(wanted):
     with pytest.raises(ValueError, match=r"`neighbors` must be 'auto', one of .*'tree'.*; got "):
-        check_backend(wanted)
+        read_neighbors(wanted)
     with pytest.raises(ValueError, match="`neighbors` must be"):
         make_backend(wanted, np.ones((5, 2)), 0, 2)
 

@@ -13,7 +13,14 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from boreod import OutlierRepresentation
-from boreod.neighbors import ForeignNeighbors, Recall, RecallError, TrainingGraph, make_backend
+from boreod.neighbors import (
+    ForeignNeighbors,
+    NeighborGraph,
+    Recall,
+    RecallError,
+    TrainingGraph,
+    make_backend,
+)
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.foreign import measure_recall, most_isolated
 from boreod.neighbors.metrics import METRICS, embed
@@ -124,13 +131,15 @@ def test_short_lists_begin_long_ones(points):
 
 
 def test_wrong_search_is_refused_with_its_figures(points):
-    settings = (points, (5, K), K, "euclidean")
+    def build(search):
+        graph = NeighborGraph.build(points, (5, K), K, "euclidean", search)
+        return TrainingGraph.build(graph, Threads(1)).graph
+
     with pytest.raises(RecallError, match=r"Wrong\(\) found 0\.\d+ of ") as said:
-        TrainingGraph.build(*settings, Wrong(), Threads(1))
+        build(Wrong())
     for part in ("both must be at least 0.99.", f"the {K} nearest", "min_recall", "'auto'"):
         assert part in str(said.value)
-    accepted = TrainingGraph.build(*settings, ForeignNeighbors(Wrong(), 0.05), Threads(1))
-    recall = accepted.graph.recall
+    recall = build(ForeignNeighbors(Wrong(), 0.05)).recall
     assert 0.05 <= recall.random < 0.5
 
 
@@ -186,8 +195,6 @@ def test_survives_pickling(points):
 def test_settings_that_cannot_be():
     with pytest.raises(ValueError, match="`min_recall` must be a number from 0 to 1; got 'high'"):
         ForeignNeighbors(Wrong(), min_recall="high")
-    with pytest.raises(ValueError, match=r"must have `fit`, `transform`.*got 3"):
-        ForeignNeighbors(3)
 
 
 def test_what_is_no_graph_is_refused(points):

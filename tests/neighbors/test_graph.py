@@ -5,13 +5,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from boreod.neighbors import KnownRows, TrainingGraph
+from boreod.neighbors import KnownRows, NeighborGraph, TrainingGraph
 from boreod.parallel import Threads
 
 
 def graph_of(points, k, reverse_k=0, backend="brute", threads=1):
     ks = tuple(sorted({1, k, *([reverse_k] if reverse_k else [])}))
-    return TrainingGraph.build(points, ks, reverse_k, "euclidean", backend, Threads(threads))
+    graph = NeighborGraph.build(points, ks, reverse_k, "euclidean", backend)
+    return TrainingGraph.build(graph, Threads(threads))
 
 
 def test_no_row_is_its_own_neighbor(grid):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from boreod.neighbors import BACKENDS, METRICS, TrainingGraph
+from boreod.neighbors import BACKENDS, METRICS, NeighborGraph, TrainingGraph
 from boreod.neighbors.backends import choose_backend
 from boreod.neighbors.metrics import embed
 from boreod.parallel import Threads
@@ -95,7 +95,7 @@ def test_guess_that_fails_is_repaired():
 
 def test_cosine_of_zero_rows():
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 0.0], [3.0, 0.0]])
-    graph = TrainingGraph.build(points, (4,), 0, "cosine", "brute", Threads(1))
+    graph = TrainingGraph.build(NeighborGraph.build(points, (4,), 0, "cosine", "brute"), Threads(1))
     distances, indices = graph.distances, graph.indices
     assert_array_equal(indices[0], [3, 1, 2, 4])
     assert_allclose(distances[0], [0, 1, 1, 1])

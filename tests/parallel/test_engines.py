@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from boreod import OutlierRepresentation
-from boreod.neighbors import TrainingGraph
+from boreod.neighbors import NeighborGraph, TrainingGraph
 from boreod.parallel import Engine, Threads, current_engine, one_blas_thread, use_engine
 
 
@@ -94,7 +94,9 @@ def test_all_that_runs_on_blocks_survives_pickling(points, backend, request):
 
 
 def test_a_graph_of_training_rows_is_a_smaller_message(rows):
-    graph = TrainingGraph.build(rows, (5, 10), 10, "euclidean", "brute", Threads(1))
+    graph = TrainingGraph.build(
+        NeighborGraph.build(rows, (5, 10), 10, "euclidean", "brute"), Threads(1)
+    )
     message = pickle.dumps(graph.without_search())
     assert len(message) < len(pickle.dumps(graph))
     block, again = (g.block(slice(20, 40)) for g in (graph, pickle.loads(message)))

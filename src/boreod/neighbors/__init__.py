@@ -1,6 +1,6 @@
 """Neighbor search and the neighbor graph: the ground on which every score stands."""
 
-from boreod.neighbors.backends import BACKENDS, check_backend, make_backend
+from boreod.neighbors.backends import BACKENDS, make_backend, read_neighbors
 from boreod.neighbors.block import Block, Ks, Reverse
 from boreod.neighbors.foreign import ForeignNeighbors, Recall, RecallError
 from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, TrainingGraph, blocks
@@ -21,7 +21,7 @@ __all__ = [
     "Reverse",
     "TrainingGraph",
     "blocks",
-    "check_backend",
     "distinct_rows",
     "make_backend",
+    "read_neighbors",
 ]

@@ -9,7 +9,6 @@ columns alone does not tell which is faster; timing both on some rows does.
 """
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,48 +29,28 @@ Backend = BruteForce | KDTree | ForeignSearch
 BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
 
 
-def check_backend(wanted: object) -> None:
-    """Raise for what does not say how to search.
-
-    Parameters
-    ----------
-    wanted
-        ``"auto"``, a name of :data:`BACKENDS`, an object like scikit-learn's
-        ``KNeighborsTransformer``, or such an object in a :class:`ForeignNeighbors`.
-    """
+def read_neighbors(wanted: object) -> str | ForeignNeighbors:
+    """Check how to search: "auto", a name of BACKENDS, or a search of another library."""
     if isinstance(wanted, str):
-        known = wanted in ("auto", *BACKENDS)
+        if wanted in ("auto", *BACKENDS):
+            return wanted
     else:
-        known = isinstance(wanted, ForeignNeighbors) or is_foreign_search(wanted)
-    if not known:
-        raise ValueError(
-            f"`neighbors` must be 'auto', one of {list(BACKENDS)}, a ForeignNeighbors, or an "
-            "object like scikit-learn's KNeighborsTransformer (`fit`, and `kneighbors` or "
-            f"`transform` with a parameter `n_neighbors`); got {shorten(wanted)}."
-        )
+        foreign = wanted if isinstance(wanted, ForeignNeighbors) else ForeignNeighbors(wanted)
+        if is_foreign_search(foreign.search):
+            return foreign
+    raise ValueError(
+        f"`neighbors` must be 'auto', one of {list(BACKENDS)}, or an object like scikit-learn's "
+        "KNeighborsTransformer (`fit`, `transform` and a parameter `n_neighbors`), alone or in a "
+        f"ForeignNeighbors; got {shorten(wanted)}."
+    )
 
 
-def make_backend(wanted: Any, points: NDArray, metric: int, k: int) -> Backend:
-    """Build the search that is asked for.
-
-    Parameters
-    ----------
-    wanted
-        As :func:`check_backend` allows.
-    points
-        Reference rows as :func:`boreod.neighbors.metrics.embed` returns them.
-    metric
-        Code of the metric.
-    k
-        Length of the lists.
-    """
-    check_backend(wanted)
-    if isinstance(wanted, str):
-        if wanted == "auto":
-            return choose_backend(points, metric, k)
-        return BACKENDS[wanted](points, metric)
-    foreign = wanted if isinstance(wanted, ForeignNeighbors) else ForeignNeighbors(wanted)
-    return ForeignSearch(points, metric, foreign, k)
+def make_backend(wanted: object, points: NDArray, metric: int, k: int) -> Backend:
+    """Build the search that is asked for, over embedded rows, for lists of length ``k``."""
+    how = read_neighbors(wanted)
+    if isinstance(how, ForeignNeighbors):
+        return ForeignSearch(points, metric, how, k)
+    return choose_backend(points, metric, k) if how == "auto" else BACKENDS[how](points, metric)
 
 
 def choose_backend(points: NDArray, metric: int, k: int) -> Backend:

@@ -17,7 +17,6 @@ from boreod.neighbors.metrics import (
     distances_to_tile,
     finish,
     group_by_row,
-    last_of,
     length,
     reduced_distance,
     sort_pairs,
@@ -165,7 +164,7 @@ def _search_again(
             if count == kept.shape[0]:
                 bring_first(kept, kept_index, k, count)
                 count = k
-                limit, limit_index = last_of(kept, kept_index, k)
+                limit, limit_index = kept[k - 1], kept_index[k - 1]
                 if not comes_before(distance, index, limit, limit_index):
                     continue
             kept[count], kept_index[count] = distance, index

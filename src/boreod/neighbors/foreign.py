@@ -73,33 +73,17 @@ class ForeignNeighbors:
         least = self.min_recall
         if not isinstance(least, Real) or isinstance(least, bool) or not 0 <= least <= 1:
             raise ValueError(f"`min_recall` must be a number from 0 to 1; got {shorten(least)}.")
-        if not is_foreign_search(self.search):
-            raise ValueError(
-                "A neighbor search must have `fit`, `transform` and a parameter `n_neighbors`, as "
-                f"KNeighborsTransformer has; got {shorten(self.search)}."
-            )
 
 
-def is_foreign_search(search: object) -> bool:
+def is_foreign_search(search: Any) -> bool:
     """Tell whether an object can be asked for neighbors."""
-    can = all(callable(getattr(search, name, None)) for name in ("fit", "transform", "get_params"))
-    return can and not isinstance(search, type) and "n_neighbors" in search.get_params()  # type: ignore[attr-defined]
+    methods = ("fit", "transform", "get_params")
+    can = not isinstance(search, type) and all(hasattr(search, name) for name in methods)
+    return can and "n_neighbors" in search.get_params()
 
 
 class ForeignSearch:
-    """Neighbors among the candidates of another library.
-
-    Parameters
-    ----------
-    points
-        Reference rows as :func:`boreod.neighbors.metrics.embed` returns them.
-    metric
-        Code of the metric.
-    settings
-        The search and how good it must be.
-    k
-        Length of the lists.
-    """
+    """Neighbors among the candidates of another library, for lists of length ``k``."""
 
     name = "foreign"
 

@@ -66,16 +66,16 @@ class NeighborGraph:
         reverse_k: int,
         metric: str,
         neighbors: Any,
-        radii: dict[Ks, NDArray],
+        radii: dict[Ks, NDArray] | None = None,
     ) -> "NeighborGraph":
-        """Return a graph of the rows of one view, whose k-distances are known or will be.
+        """Return a graph of the rows of one view, whose k-distances are known or will be told.
 
         ``neighbors`` tells how to search, see :func:`boreod.neighbors.backends.make_backend`.
         """
         code = METRICS[metric]
         reference = embed(points, code)
         backend = make_backend(neighbors, reference, code, ks[-1])
-        return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii)
+        return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii or {})
 
     @property
     def k(self) -> int:
@@ -159,18 +159,9 @@ class TrainingGraph:
     inverse: tuple[NDArray, NDArray, NDArray] | None = None
 
     @classmethod
-    def build(
-        cls,
-        points: NDArray,
-        ks: Ks,
-        reverse_k: int,
-        metric: str,
-        neighbors: Any,
-        engine: Engine,
-    ) -> "TrainingGraph":
-        """Search the neighbors of all reference rows, block by block."""
-        graph = NeighborGraph.build(points, ks, reverse_k, metric, neighbors, {})
-        n, k = len(points), ks[-1]
+    def build(cls, graph: NeighborGraph, engine: Engine) -> "TrainingGraph":
+        """Search the neighbors of all reference rows, block by block; tell the graph the radii."""
+        n, k, reverse_k = len(graph.reference), graph.k, graph.reverse_k
         distinct, place = _near_rows_together(*distinct_rows(graph.reference), graph.backend)
         distances, indices = unset((n, k)), unset((n, k), np.int32)
         ties: list[bool] = []
@@ -188,7 +179,8 @@ class TrainingGraph:
             [(graph.backend, graph.reference, distinct)],  # as one: they share the rows
         )
         copy_lists(distances, indices, distinct[place])
-        graph.known_radii[ks] = np.ascontiguousarray(distances[:, [k - 1 for k in ks]])
+        radii = distances[:, [k - 1 for k in graph.ks]]
+        graph.known_radii[graph.ks] = np.ascontiguousarray(radii)
         result = cls(graph, distances, indices, distinct, place)
         if isinstance(graph.backend, ForeignSearch):
             graph.recall = graph.backend.check_recall(k, graph.radii((k,))[:, 0])
@@ -282,10 +274,8 @@ def leave_out(
         place = 0
         for entry in range(distances.shape[1]):
             if place < k and (own[row] == UNKNOWN or indices[row, entry] != own[row]):
-                kept[row, place], kept_index[row, place] = (
-                    distances[row, entry],
-                    indices[row, entry],
-                )
+                kept[row, place] = distances[row, entry]
+                kept_index[row, place] = indices[row, entry]
                 place += 1
     return kept, kept_index
 

@@ -110,7 +110,10 @@ def comes_before(distance: float, index: int, other_distance: float, other_index
 
 @compiled
 def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None:
-    """Move the first ``k`` of ``size`` pairs to the front, in any order (Hoare's selection)."""
+    """Move the first ``k`` of ``size`` pairs to the front, the last of them to the end of these.
+
+    The others are in any order (Hoare's selection).
+    """
     low, high = 0, size - 1
     while low < high:
         middle = (low + high) // 2
@@ -170,16 +173,6 @@ def replace_last(distances: NDArray, indices: NDArray, distance: float, index: i
         distances[place], indices[place] = distances[child], indices[child]
         place = child
     distances[place], indices[place] = distance, index
-
-
-@compiled
-def last_of(distances: NDArray, indices: NDArray, size: int) -> tuple[float, int]:
-    """Return the pair that comes last among the first ``size``."""
-    last = 0
-    for position in range(1, size):
-        if comes_before(distances[last], indices[last], distances[position], indices[position]):
-            last = position
-    return distances[last], indices[last]
 
 
 @compiled

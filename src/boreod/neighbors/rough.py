@@ -40,18 +40,9 @@ def find_candidates(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Meet the table cell by cell: a cell is read from memory once for the whole block.
 
-    Parameters
-    ----------
-    columns, cells
-        The table in float32, centered and scaled to [-1, 1], one column after the other, and its
-        cells of up to TILE rows.
-    center, scale
-        What was subtracted from it, then what it was divided by.
-    rows, k, metric
-        Rows to search for, number of neighbors, code of the metric.
-    radii, farthest
-        Lengths around the reference rows, in the order of the cells, and the largest one in every
-        cell.
+    The table is in float32, centered and divided by ``scale``, one column after the other, in cells
+    of up to TILE rows. ``radii`` are lengths around its rows, and ``farthest`` the largest of them
+    in every cell.
 
     Returns
     -------
@@ -172,10 +163,7 @@ def _tighten(
     if count < k:
         return count, True, np.float32(np.inf), np.inf
     bring_first(kept, candidates, k, count)
-    farthest = kept[0]
-    for place in range(1, k):
-        farthest = max(farthest, kept[place])
-    safe = (length(np.float64(farthest), metric) + error) * growth * growth + error
+    safe = (length(np.float64(kept[k - 1]), metric) + error) * growth * growth + error
     limit = np.float32((safe if metric == MANHATTAN else safe * safe) * ROUNDED)
     complete_to = np.inf  # too far for float32: it excludes nothing
     if limit < np.inf:

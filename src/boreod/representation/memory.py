@@ -37,21 +37,7 @@ class NotEnoughMemoryError(MemoryError):
 def check_fit(
     n_rows: int, n_columns: int, views: Views, backend: object, n_threads: int, n_bags: int
 ) -> None:
-    """Raise if a fit will not fit into memory, and say what would.
-
-    Parameters
-    ----------
-    n_rows, n_columns
-        Of the table.
-    views
-        Neighbor spaces with the scores planned in them.
-    backend
-        The search that was asked for.
-    n_threads
-        Number of threads.
-    n_bags
-        Number of bags, 0 if nothing is learned.
-    """
+    """Raise if a fit will not fit into memory, and say what would; see count_fit_memory."""
     available = available_memory()
     needed = count_fit_memory(n_rows, n_columns, views, backend, n_threads, n_bags)
     if needed <= available:
@@ -66,15 +52,7 @@ def check_fit(
 
 
 def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
-    """Raise if a table that is elsewhere cannot even be brought here.
-
-    Parameters
-    ----------
-    n_rows, n_bytes
-        Rows, and bytes of their values, known or seen so far.
-    available
-        Bytes that may be taken.
-    """
+    """Raise if a table that is elsewhere cannot be brought here: rows and bytes seen so far."""
     needed = COPIES * n_bytes
     if needed > available:
         # the fit itself needs memory, too
@@ -97,10 +75,8 @@ def count_fit_memory(
 ) -> int:
     """Return the bytes that a fit takes at the moment when most are held.
 
-    Parameters
-    ----------
-    n_rows, n_columns, views, backend, n_threads, n_bags
-        As in :func:`check_fit`.
+    ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
+    was asked for, and ``n_bags`` is 0 if nothing is learned.
     """
     n_scores = _count_scores(views)
     held, lists = 16 * n_rows, 0  # hashes of the rows; more follows with every view
@@ -145,15 +121,7 @@ def _bytes_of_lists(plan: list[PlannedScore]) -> int:
 
 
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
-    """Return the bytes that this process may still take.
-
-    Parameters
-    ----------
-    cgroups
-        Where the control groups are mounted.
-    own
-        The file that names those of this process.
-    """
+    """Return the bytes that this process may still take; ``own`` names its control groups."""
     import psutil  # type: ignore[import-untyped]
 
     return min([int(psutil.virtual_memory().available), *_left_in_cgroups(cgroups, own)])

@@ -107,9 +107,10 @@ class ScoredView:
         fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
         ks, reverse_k = _depths(fitted)
         ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
-        training = TrainingGraph.build(points, ks, reverse_k, space.metric, neighbors, engine)
-        view = cls(space, training.graph, fitted, known)
-        view.isolation = training.graph.radii((view.near,))[:, 0]
+        graph = NeighborGraph.build(points, ks, reverse_k, space.metric, neighbors)
+        training = TrainingGraph.build(graph, engine)
+        view = cls(space, graph, fitted, known)
+        view.isolation = graph.radii((view.near,))[:, 0]
         return view, view._score_reference(training.without_search(), engine)
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.neighbors import KnownRows, Recall, check_backend
+from boreod.neighbors import KnownRows, Recall, read_neighbors
 from boreod.parallel import Engine, Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import check_fit
@@ -110,7 +110,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         y
             Ignored.
         """
-        self._fit(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray:
@@ -123,7 +123,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         y
             Ignored.
         """
-        return self._fit(X)
+        with plain_interrupts(), all_or_nothing(self):
+            points = read_rows(self, X, fitting=True)
+            return self.fit_compute(points, _check_feature_names_in(self))
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of rows, old or new.
@@ -188,11 +190,6 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.fitted_columns_.recall
 
-    def _fit(self, X: ArrayLike) -> NDArray:
-        with plain_interrupts(), all_or_nothing(self):
-            points = read_rows(self, X, fitting=True)
-            return self.fit_compute(points, _check_feature_names_in(self))
-
     def fit_compute(self, points: NDArray, names: Sequence[str], n_bags: int = 0) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
@@ -207,7 +204,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
-        check_backend(self.neighbors)
+        read_neighbors(self.neighbors)
         if not isinstance(self.passthrough, bool | np.bool_):
             raise ValueError(f"`passthrough` must be True or False; got {self.passthrough!r}.")
         engine = current_engine(self.n_jobs, self.verbose)
