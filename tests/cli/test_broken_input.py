@@ -107,8 +107,8 @@ def forgeries(path):
     steps = {**manifest["extra"]["preparation"], "steps": [{"task": "text"}]}
     yield {**manifest, "extra": {**manifest["extra"], "preparation": steps}}, arrays
     yield {**manifest, "extra": {**manifest["extra"], "budget_curve": {"auc": []}}}, arrays
-    yield {**manifest, "training": {**manifest["training"], "rows": 2**40}}, arrays
-    yield {**manifest, "training": {**manifest["training"], "judged": 7}}, arrays
+    yield {**manifest, "rows": 2**40, "shares": {**manifest["shares"], "n_rows": 2**40}}, arrays
+    yield {**manifest, "shares": {**manifest["shares"], "n_rows": 7}}, arrays
     for name in ("oob.probabilities", "oob.labels", "reference", "base"):
         yield manifest, {**arrays, name: arrays[name][:-1]}
     yield manifest, {**arrays, "oob.probabilities": arrays["oob.probabilities"] + 1.0}

@@ -23,7 +23,7 @@ def test_a_sample_is_remembered(tmp_path):
     model = BORE(few, reference_size=300, n_estimators=20, random_state=0).fit(X, y)
     save_model(model, tmp_path / "sample.boreod")
     loaded = load_model(tmp_path / "sample.boreod")
-    said = loaded.stored_.training
+    said = loaded.oob_.summarize()
     assert (said.rows, said.table_rows, said.outliers) == (300, 1200, 24)
     assert loaded.reference_size == 300
     for threshold in ("alerts:30", "precision:0.5", "fpr:0.05"):

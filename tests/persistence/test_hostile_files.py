@@ -131,7 +131,7 @@ def test_wrong_values(parts, tmp_path):
     manifest, content = parts
     arrays = load(content)
     for name, values in arrays.items():
-        wrongs = {"float64": (np.nan, np.inf, -np.inf), "int32": (-1, 10**6), "int8": (-1, 1, 9)}
+        wrongs = {"float64": (np.nan, np.inf, -np.inf), "int32": (-1, 10**6), "int8": (-2, 2, 9)}
         for wrong in wrongs[values.dtype.name]:
             described = name.rpartition(".")[2].startswith(("describe", "log_", "bandwidth"))
             if described and wrong in (np.inf, -np.inf):
@@ -176,7 +176,7 @@ def test_huge_declared_sizes_in_the_manifest(huge, parts, tmp_path):
         lambda m: m["representation"]["views"][0].update(rows=huge),
         lambda m: m["representation"]["views"][0]["scores"][0].update(ks=[4, huge]),
         lambda m: m["representation"]["views"][0].update(columns=[huge]),
-        lambda m: m["training"].update(rows=huge, inliers=huge - 30),
+        lambda m: (m.update(rows=huge), m["shares"].update(n_rows=huge)),
     ):
         manifest = json.loads(json.dumps(parts[0]))
         change(manifest)

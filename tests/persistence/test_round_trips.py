@@ -228,7 +228,7 @@ def test_a_loaded_model_can_be_fitted_again(data, tmp_path):
     loaded = load_model(tmp_path / "a.boreod").fit(X[:240], y[:240])
     assert loaded.within("40us").oob_proba_.shape == (240,)
     again = reloaded(loaded, tmp_path)
-    assert again.stored_.training.rows == 240
+    assert again.oob_.summarize().rows == 240
     assert again.stored_.extra == {}
     assert_array_equal(again.predict_proba(new), loaded.predict_proba(new))
 
@@ -240,11 +240,11 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     save_model(model, tmp_path / "a.boreod", extra=extra)
     loaded = load_model(tmp_path / "a.boreod")
     save_model(loaded, tmp_path / "b.boreod")
-    for stored in (loaded.stored_, load_model(tmp_path / "b.boreod").stored_):
+    for again in (loaded, load_model(tmp_path / "b.boreod")):
+        stored, facts = again.stored_, again.oob_.summarize()
         assert stored.extra == extra
         assert stored.format == 4
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
-        facts = stored.training
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
         assert facts.judged == 270
         assert 0.5 < facts.auc <= 1.0

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.bags import Bags, Shares
 from boreod.ensemble.logistic import fit_logistic
-from boreod.validation import OUTLIER, is_number
+from boreod.metrics import auc, average_precision
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
 TINY_PENALTY = 1e-9
 ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>'"
@@ -83,6 +84,34 @@ def warn_without_score(log_odds: NDArray) -> None:
 
 
 @dataclass(frozen=True)
+class TrainingSummary:
+    """What a model was trained on.
+
+    Attributes
+    ----------
+    rows, outliers, inliers, unlabelled
+        Numbers of training rows.
+    table_rows, inlier_share, unlabelled_share
+        Rows of the table that they were drawn from, and which part of it they are.
+    judged
+        Number of labelled rows with an out-of-bag probability.
+    auc, average_precision
+        Of these; None if they are of one class.
+    """
+
+    rows: int
+    outliers: int
+    inliers: int
+    unlabelled: int
+    table_rows: int
+    inlier_share: float
+    unlabelled_share: float
+    judged: int
+    auc: float | None
+    average_precision: float | None
+
+
+@dataclass(frozen=True)
 class OutOfBag:
     """What the bags that did not hold a training row say about it.
 
@@ -104,6 +133,23 @@ class OutOfBag:
         """Return who is an outlier among the labelled rows with a probability, and these."""
         rows = np.isfinite(self.probabilities) & (self.codes >= 0)
         return self.codes[rows] == OUTLIER, self.probabilities[rows]
+
+    def summarize(self) -> TrainingSummary:
+        """Return what the rows are, and how well their probabilities rank them."""
+        y_true, y_score = self.judged()
+        both = 0 < y_true.sum() < len(y_true)
+        return TrainingSummary(
+            rows=len(self.codes),
+            outliers=int((self.codes == OUTLIER).sum()),
+            inliers=int((self.codes == INLIER).sum()),
+            unlabelled=int((self.codes == UNLABELLED).sum()),
+            table_rows=self.shares.n_rows,
+            inlier_share=self.shares.inliers,
+            unlabelled_share=self.shares.unlabelled,
+            judged=len(y_true),
+            auc=float(auc(y_true, y_score)) if both else None,
+            average_precision=average_precision(y_true, y_score) if both else None,
+        )
 
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the probability that a threshold stands for, see :func:`choose_threshold`."""

@@ -20,7 +20,6 @@ from boreod.persistence.manifest import (
     StoredScore,
     StoredSelection,
     StoredView,
-    TrainingSummary,
     make_score,
 )
 from boreod.representation.plan import PlannedScore
@@ -62,7 +61,9 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
     _require(bags.number >= 1 and bags.slope > 0.0 and bags.penalty > 0.0, "bags")
     _require(bags.aggregation in ("mean", "log-odds"), "bags.aggregation")
     _check_classes(manifest)
-    _check_training(manifest.training)
+    shares = manifest.shares
+    _require(shares.n_rows >= manifest.rows >= 2, "rows")
+    _require(0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0, "shares")
     _check_views(manifest)
     _check_columns(manifest)
     _check_prices(manifest)
@@ -83,18 +84,6 @@ def _check_classes(manifest: Manifest) -> None:
     kind, values = manifest.classes.kind, manifest.classes.values
     _require(kind in CLASS_KINDS and len(values) == 2 and values[0] != values[1], "classes")
     _require(all(CLASS_KINDS[kind](label) for label in values), "classes")
-
-
-def _check_training(summary: TrainingSummary) -> None:
-    labelled = summary.outliers + summary.inliers
-    right = summary.outliers >= 1 and summary.inliers >= 1 and summary.unlabelled >= 0
-    _require(right and labelled + summary.unlabelled == summary.rows, "training.rows")
-    _require(0 <= summary.judged <= labelled, "training.judged")
-    shares = (summary.inlier_share, summary.unlabelled_share)
-    _require(summary.table_rows >= summary.rows, "training.table_rows")
-    _require(all(0.0 < share <= 1.0 for share in shares), "training")
-    for quality in (summary.auc, summary.average_precision):
-        _require(quality is None or 0.0 <= quality <= 1.0, "training")
 
 
 def _check_views(manifest: Manifest) -> None:
@@ -161,7 +150,7 @@ def _check_costs(manifest: Manifest, stored: StoredCosts, where: str) -> Costs:
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise ModelFileError(f"manifest.{where} is no list of prices ({reason})") from None
-    known, rows = {*manifest.columns, *raw_names(manifest)}, manifest.training.rows
+    known, rows = {*manifest.columns, *raw_names(manifest)}, manifest.rows
     for name in costs.names:
         _require(name in known or _may_be_score(name, rows), where)
     return costs
@@ -195,7 +184,7 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     columns, bags = len(manifest.columns), manifest.bags.number
     if manifest.representation.views:
         shapes["reference"] = (rows, features)
-        shapes[ISOLATION] = (manifest.training.rows,)
+        shapes[ISOLATION] = (manifest.rows,)
     shapes |= {"seen.low": (features,), "seen.high": (features,)}
     if manifest.input_scaling:
         shapes |= {"input.low": (features,), "input.factor": (features,)}
@@ -205,9 +194,9 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
         shapes |= {"scaler.low": (columns,), "scaler.factor": (columns,)}
     shapes |= {"bags.coefficients": (bags, columns), "bags.intercepts": (bags,)}
     shapes |= {"bags.gradients": (bags,), "base": (columns,)}
-    shapes[PROBABILITIES] = (manifest.training.rows,)
+    shapes[PROBABILITIES] = (manifest.rows,)
     tensors = {name: (FLOAT, list(shape)) for name, shape in shapes.items()}
-    tensors[LABELS] = (LABEL, [manifest.training.rows])
+    tensors[LABELS] = (LABEL, [manifest.rows])
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
     return tensors
@@ -276,7 +265,7 @@ def unpack(content: bytes, manifest: Manifest) -> Arrays:
 def check_values(arrays: Arrays, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite."""
     rows = manifest.representation.reference_rows
-    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest.training)
+    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS])
     for name, values in arrays.items():
         if name in (PROBABILITIES, LABELS):
             continue
@@ -285,7 +274,8 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
             right = _ascends(values, strictly=True) and values[0] >= 0 and values[-1] < rows
         else:
             low, high = values.min(), values.max()  # NaN if there is any
-            right = _RANGES.get(last, _is_finite)(low, high)
+            least, most = _RANGES.get(last, _FINITE)
+            right = least <= low and high <= most
             if last in ("radii", "quantiles"):
                 right = right and _ascends(values)
             if last == "summary" and len(values) == 1:  # a spread, by which scores are divided
@@ -293,7 +283,7 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
         if not right:
             raise _wrong_numbers(name)
     low, high = arrays["seen.low"], arrays["seen.high"]
-    if not (low <= high).all() or not _is_small(low.min(), high.max()):
+    if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
         raise _wrong_numbers("seen.high")
     _check_reach(arrays, manifest)
 
@@ -308,16 +298,13 @@ def _check_reach(arrays: Arrays, manifest: Manifest) -> None:
         raise _wrong_numbers("bags.coefficients")
 
 
-def _check_training_rows(probabilities: NDArray, labels: NDArray, summary: TrainingSummary) -> None:
-    """Labels must be counted as in the manifest, and only labelled rows may lack a score."""
-    counts = [int((labels == label).sum()) for label in (1, 0, -1)]
-    if counts != [summary.outliers, summary.inliers, summary.unlabelled]:
+def _check_training_rows(probabilities: NDArray, labels: NDArray) -> None:
+    """Both classes must be there, and only labelled rows may lack a probability."""
+    if not {0, 1} <= set(np.unique(labels).tolist()) <= {-1, 0, 1}:
         raise _wrong_numbers(LABELS)
     missing = np.isnan(probabilities)
-    present = probabilities[~missing]
-    right = bool(((present >= 0.0) & (present <= 1.0)).all())
-    judged = int((~missing & (labels >= 0)).sum())
-    if not right or judged != summary.judged or len(present) - judged != summary.unlabelled:
+    inside = (probabilities >= 0.0) & (probabilities <= 1.0)
+    if not (inside | missing).all() or (missing & (labels < 0)).any():
         raise _wrong_numbers(PROBABILITIES)
 
 
@@ -330,36 +317,15 @@ def _ascends(values: NDArray, strictly: bool = False) -> bool:
     return bool((before < after).all() if strictly else (before <= after).all())
 
 
-def _is_finite(low: float, high: float) -> bool:
-    return bool(np.isfinite(low) and np.isfinite(high))
-
-
-def _is_not_negative(low: float, high: float) -> bool:
-    return bool(low >= 0.0 and np.isfinite(high))
-
-
-def _is_small(low: float, high: float) -> bool:
-    return bool(low >= -LARGEST and high <= LARGEST)
-
-
-def _is_bounded(low: float, high: float) -> bool:
-    return bool(low >= -1e300 and high <= 1e300)
-
-
-def _is_no_nan(low: float, high: float) -> bool:
-    return bool(low <= high)
-
-
-_RANGES: dict[str, Callable[[float, float], bool]] = {
-    **dict.fromkeys(("reference", "coefficients", "intercepts", "base"), _is_small),
+_FINITE = (-np.finfo(np.float64).max, np.finfo(np.float64).max)
+_NOT_NEGATIVE = (0.0, _FINITE[1])
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("reference", "coefficients", "intercepts", "base"), (-LARGEST, LARGEST)),
     # scores may be larger than rows; differences of these stay finite
-    **dict.fromkeys(("low", "quantiles"), _is_bounded),
-    "factor": _is_not_negative,
-    "radii": _is_not_negative,
-    "isolation": _is_not_negative,
-    "gradients": _is_not_negative,
+    **dict.fromkeys(("low", "quantiles"), (-1e300, 1e300)),
+    **dict.fromkeys(("factor", "radii", "isolation", "gradients"), _NOT_NEGATIVE),
     # descriptions: the density of a clump of copies is infinite
-    **dict.fromkeys(DESCRIPTIONS, _is_no_nan),
-    "bandwidth": _is_not_negative,
-    "log_kernel_density": _is_finite,  # also of copies, whose bandwidth is 0
+    **dict.fromkeys(DESCRIPTIONS, (-np.inf, np.inf)),
+    "bandwidth": _NOT_NEGATIVE,
+    "log_kernel_density": _FINITE,  # also of copies, whose bandwidth is 0
 }

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector import BORE
-from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction, OutOfBag
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
@@ -32,7 +31,6 @@ from boreod.persistence.manifest import (
     Manifest,
     StoredCosts,
     StoredView,
-    TrainingSummary,
     decode_parameters,
     read_manifest,
 )
@@ -82,21 +80,18 @@ class Stored:
         Number of the file format.
     versions
         Of the packages that wrote the file.
-    training
-        What the model was trained on.
     extra
         The free section, as given to ``save_model``.
     """
 
     format: int
     versions: dict[str, str]
-    training: TrainingSummary
     extra: dict[str, Any] = field(repr=False)
 
 
 def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     """Return a fitted detector without the bags and columns of its training rows."""
-    summary, bags = manifest.training, manifest.bags
+    bags = manifest.bags
     codes = arrays[LABELS].astype(np.int64)
     seen = SeenRows(
         manifest.feature_names,
@@ -121,16 +116,15 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,
     )
-    shares = Shares(summary.table_rows, summary.inlier_share, summary.unlabelled_share)
     costs = None if manifest.costs is None else _costs(manifest.costs)
     return BORE.from_parts(
         decode_parameters(BORE, manifest.parameters),
         fitted,
-        OutOfBag(arrays[PROBABILITIES], codes, shares),
+        OutOfBag(arrays[PROBABILITIES], codes, manifest.shares),
         manifest.threshold,
         costs,
         _selection(manifest, costs),
-        Stored(manifest.format, manifest.versions, summary, manifest.extra),
+        Stored(manifest.format, manifest.versions, manifest.extra),
         named=manifest.named,
     )
 

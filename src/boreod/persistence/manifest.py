@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from boreod.ensemble.bags import Shares
 from boreod.files import __version__
 from boreod.files import typed_json as read
 from boreod.persistence.archive import ModelFileError
@@ -96,39 +97,12 @@ class StoredSelection:
 
 
 @dataclass(frozen=True)
-class TrainingSummary:
-    """What a model was trained on.
-
-    Attributes
-    ----------
-    rows, outliers, inliers, unlabelled
-        Numbers of training rows.
-    table_rows, inlier_share, unlabelled_share
-        Rows of the table that they were drawn from, and which part of it they are.
-    judged
-        Number of labelled rows with an out-of-bag probability.
-    auc, average_precision
-        Of these; None if they are of one class.
-    """
-
-    rows: int
-    outliers: int
-    inliers: int
-    unlabelled: int
-    table_rows: int
-    inlier_share: float
-    unlabelled_share: float
-    judged: int
-    auc: float | None
-    average_precision: float | None
-
-
-@dataclass(frozen=True)
 class Manifest:
     """Everything but the arrays.
 
     ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
-    rank scaling keeps; ``costs`` is None if no price was asked for, ``sha256`` that of the arrays.
+    rank scaling keeps; ``costs`` is None if no price was asked for; ``rows`` are those of the
+    training, ``shares`` which part of a table they are; ``sha256`` is that of the arrays.
     """
 
     format: int
@@ -146,7 +120,8 @@ class Manifest:
     threshold: float
     costs: StoredCosts | None
     selection: StoredSelection | None
-    training: TrainingSummary
+    rows: int
+    shares: Shares
     sha256: str
     extra: dict[str, Any]
 

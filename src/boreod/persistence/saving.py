@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import BORE
-from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import LogisticHead
 from boreod.files import __version__
-from boreod.metrics import auc, average_precision
 from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
 from boreod.persistence.checks import (
@@ -39,7 +37,6 @@ from boreod.persistence.manifest import (
     StoredScore,
     StoredSelection,
     StoredView,
-    TrainingSummary,
     encode,
     encode_parameters,
     is_registered,
@@ -49,7 +46,6 @@ from boreod.representation.scaling import MinMax, Rank
 from boreod.representation.scored_view import ScoredView
 from boreod.selection import Costs
 from boreod.text import shorten
-from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MOST_PRICES = 5000  # columns; a manifest must stay small
 
@@ -155,7 +151,8 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         threshold=float(model.threshold_),
         costs=costs,
         selection=_describe_selection(model, costs),
-        training=summarize_training(model.oob_),
+        rows=len(model.oob_.codes),
+        shares=model.oob_.shares,
         sha256=hashlib.sha256(content).hexdigest(),
         extra=extra,
     )
@@ -270,25 +267,6 @@ def _describe_selection(model: BORE, costs: StoredCosts | None) -> StoredSelecti
         float(choice.cost),
         float(choice.budget),
         None if then == costs else then,
-    )
-
-
-def summarize_training(oob: OutOfBag) -> TrainingSummary:
-    """Return what a model was trained on, and how good it is out of bag."""
-    y_true, y_score = oob.judged()
-    both = 0 < y_true.sum() < len(y_true)
-    codes = oob.codes
-    return TrainingSummary(
-        rows=len(codes),
-        outliers=int((codes == OUTLIER).sum()),
-        inliers=int((codes == INLIER).sum()),
-        unlabelled=int((codes == UNLABELLED).sum()),
-        table_rows=oob.shares.n_rows,
-        inlier_share=oob.shares.inliers,
-        unlabelled_share=oob.shares.unlabelled,
-        judged=len(y_true),
-        auc=float(auc(y_true, y_score)) if both else None,
-        average_precision=float(average_precision(y_true, y_score)) if both else None,
     )
 
 

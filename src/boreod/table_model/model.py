@@ -15,7 +15,7 @@ from boreod.ensemble.fitted import Assessment
 from boreod.parallel import current_engine
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.manifest import FORMAT
-from boreod.persistence.saving import package_versions, summarize_training
+from boreod.persistence.saving import package_versions
 from boreod.selection import SECONDS, BudgetCurve, read_budget
 from boreod.tables import ColumnSummary, Preparation, TableError
 from boreod.tables.arrow import column_of
@@ -262,7 +262,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "source": model.source,
         "label": model.label,
         "ids": list(model.ids),
-        "training": asdict(summarize_training(detector.oob_)),
+        "training": asdict(detector.oob_.summarize()),
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(detector),
