@@ -45,7 +45,7 @@ def test_bins_without_outliers_are_hollow_on_a_log_scale(rare):
     outliers, probabilities = rare
     outliers = outliers & (probabilities > np.quantile(probabilities, 0.25))
     drawn = CalibrationDisplay.from_predictions(outliers, probabilities)
-    empty = drawn.bins.n_outliers == 0
+    empty = drawn.n_outliers == 0
     assert empty.sum() >= 2
     white = (drawn.points_.get_facecolor()[:, :3] == 1).all(axis=1)
     assert (white == empty).all()
@@ -60,8 +60,8 @@ def test_equal_probabilities_share_a_bin():
     probabilities = np.repeat([0.0, 0.4, 1.0], [80, 10, 10])
     outliers = np.arange(100) >= 93
     drawn = CalibrationDisplay.from_predictions(outliers, probabilities)
-    assert drawn.bins.n_rows.tolist() == [80, 10, 10]
-    assert drawn.bins.probabilities == pytest.approx([0.0, 0.4, 1.0])
+    assert drawn.n_rows.tolist() == [80, 10, 10]
+    assert drawn.probabilities == pytest.approx([0.0, 0.4, 1.0])
     drawn.figure_.draw_without_rendering()
 
 
@@ -83,8 +83,8 @@ def test_from_estimator(rare):
     y = outliers.astype(int)
     y[:100] = -1
     drawn = CalibrationDisplay.from_estimator(model, probabilities, y, n_bins=5)
-    assert drawn.bins.n_rows.tolist() == [380] * 5
-    assert drawn.bins.n_outliers.sum() == outliers[100:].sum()
+    assert drawn.n_rows.tolist() == [380] * 5
+    assert drawn.n_outliers.sum() == outliers[100:].sum()
 
 
 @pytest.mark.parametrize(

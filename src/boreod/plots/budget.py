@@ -8,20 +8,21 @@ from numpy.typing import NDArray
 
 from boreod.plots.checks import read_numbers
 from boreod.plots.style import (
+    BAND,
     GRAY,
     INK,
     MARKERS,
     SMALL,
+    Display,
     add_legend,
     check_number_of_curves,
     curve_style,
-    new_axes,
     tidy,
 )
 from boreod.text import shorten
 
 
-class BudgetDisplay:
+class BudgetDisplay(Display):
     """Curves of quality over cost.
 
     Parameters
@@ -40,8 +41,6 @@ class BudgetDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     line_, lines_
         The first line, and all of them by name.
     bands_, labels_
@@ -84,8 +83,6 @@ class BudgetDisplay:
             A cost to mark, in the unit of the curve; None for none.
         mark
             What to write there.
-        ax
-            Axes to draw on, None for new ones.
         """
         in_time = curve.unit == "s"
         scale = 1e6 if in_time else 1.0
@@ -109,8 +106,6 @@ class BudgetDisplay:
             Has ``budget_curve``, and ``cost_`` if it keeps to a budget.
         budgets, how
             As for the model's ``budget_curve``.
-        ax
-            Axes to draw on, None for new ones.
         """
         curve, cost = model.budget_curve(budgets, **how), getattr(model, "cost_", None)
         if cost is None or model.costs_.unit != curve.unit:  # other units have no place here
@@ -118,31 +113,20 @@ class BudgetDisplay:
         shown = f"{cost * 1e6:.3g} µs" if curve.unit == "s" else f"{cost:.3g} units"
         return cls.from_budget_curve(curve, cost, f"this model: {shown}", ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw and return the display.
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import LogFormatter
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones.
-        """
-        ax = new_axes() if ax is None else ax
-        self.ax_, self.figure_ = ax, ax.figure
         self.lines_, self.bands_, self.mark_ = {}, {}, None
         if (self.costs > 0.0).all():  # columns may be free, and 0 has no place on a log scale
-            _write_plain_numbers(ax)
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter(LogFormatter())  # 20 instead of a power of ten
+            ax.xaxis.set_minor_formatter(LogFormatter())  # between powers if the axis is short
         for place, (name, (quality, spread)) in enumerate(self.curves.items()):
             style = curve_style(place) | {"marker": MARKERS[place], "markersize": 4.5}
             self.lines_[name] = ax.plot(self.costs, quality, label=name, **style)[0]
             if spread is not None:
-                self.bands_[name] = ax.fill_between(
-                    self.costs,
-                    quality - spread,
-                    quality + spread,
-                    color=style["color"],
-                    alpha=0.15,
-                    linewidth=0,
-                )
+                low, high, color = quality - spread, quality + spread, style["color"]
+                self.bands_[name] = ax.fill_between(self.costs, low, high, color=color, **BAND)
         self.line_ = next(iter(self.lines_.values()))
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         tidy(ax)
@@ -152,7 +136,6 @@ class BudgetDisplay:
         names = sorted(self.curves, key=lambda name: -self.curves[name][0].mean())
         legend = add_legend(ax, [self.lines_[name] for name in names], names)
         self.labels_ = dict(zip(names, legend.get_texts(), strict=True))
-        return self
 
     def _read(self, name: str, pair: Any) -> tuple[NDArray, NDArray | None]:
         mean, spread = pair if isinstance(pair, tuple) else (pair, None)
@@ -171,12 +154,3 @@ class BudgetDisplay:
         above.tick_params(which="both", length=0, labelsize=SMALL, labelcolor=INK)
         above.tick_params(which="minor", labeltop=False)
         above.spines["top"].set_visible(False)
-
-
-def _write_plain_numbers(ax: Any) -> None:
-    """Write 20 instead of a power of ten, also between powers if the axis is short."""
-    from matplotlib.ticker import LogFormatter
-
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(LogFormatter())
-    ax.xaxis.set_minor_formatter(LogFormatter())

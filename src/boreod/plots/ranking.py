@@ -1,6 +1,5 @@
 """Curves of rankings: how many outliers are found for how many false alarms, or alarms at all."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,11 +10,12 @@ from numpy.typing import NDArray
 from boreod.metrics import auc, average_precision, roc_rates
 from boreod.plots.checks import read_judged, read_numbers, read_outliers
 from boreod.plots.style import (
+    BAND,
     GRAY,
+    Display,
     add_legend,
     check_number_of_curves,
     curve_style,
-    new_axes,
     tidy,
 )
 
@@ -47,7 +47,7 @@ class Curve:
     band: tuple[NDArray, NDArray, NDArray] | None = None
 
 
-class RankingDisplay(ABC):
+class RankingDisplay(Display):
     """Curves of rankings of the same rows, in the unit square.
 
     Parameters
@@ -61,8 +61,6 @@ class RankingDisplay(ABC):
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     line_, lines_
         The highlighted (else the first) line, and all of them by name.
     bands_
@@ -79,6 +77,7 @@ class RankingDisplay(ABC):
     reference_label = ""  # of the base rate, where that is the quality of a ranking by chance
     max_inside: int  # curves whose legend has its place inside the axes
     _judge: Callable[[NDArray, NDArray], Any]
+    _sum_up: Callable[[NDArray, NDArray], tuple[float, NDArray]]  # area, and height over the grid
 
     def __init__(
         self,
@@ -91,6 +90,8 @@ class RankingDisplay(ABC):
             known = ", ".join(repr(name) for name in curves)
             raise ValueError(f"`highlight` must be one of {known} or None; got {highlight!r}.")
         self.curves, self.base_rate, self.highlight = dict(curves), base_rate, highlight
+        self._is_beside = len(curves) > self.max_inside  # of the legend
+        self._size = (SIDE + 0.7 + BESIDE * self._is_beside, SIDE + 0.6)
 
     @classmethod
     def from_predictions(
@@ -121,14 +122,11 @@ class RankingDisplay(ABC):
             are drawn for the highlighted ranking, or for all if none is.
         random_state
             Seed of the bootstrap.
-        ax
-            Axes to draw on, None for new ones.
         """
         flags = read_outliers(outliers)
         if interval is not None and not 0.0 < interval < 1.0:
             raise ValueError(f"`interval` must be above 0 and below 1; got {interval!r}.")
         rankings = scores if isinstance(scores, Mapping) else {name: scores}
-        check_number_of_curves(len(rankings))
         curves = {}
         for key, values in rankings.items():
             numbers = read_numbers(values, len(flags), f"Scores of {str(key)!r}")
@@ -137,9 +135,7 @@ class RankingDisplay(ABC):
         return cls(curves, float(flags.mean()), highlight).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
-    ) -> Self:
+    def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
         """Draw the curve of a fitted detector.
 
         Parameters
@@ -150,27 +146,22 @@ class RankingDisplay(ABC):
             Rows.
         y
             Their labels; unlabelled rows (-1) are not judged.
-        name
-            None for the class of the model.
         options
-            As for :meth:`from_predictions`.
+            As for :meth:`from_predictions`; the default name is the class of the model.
         """
-        _refuse_inverted_scores(model)
+        from sklearn.base import OutlierMixin
+
+        name = type(model).__name__
+        # PyOD's detectors may be outlier detectors too, but score the other way round.
+        if isinstance(model, OutlierMixin) and not hasattr(model, "decision_scores_"):
+            raise ValueError(
+                f"Scores must be high for outliers, and those of {name} are low for them. "
+                f"Use `from_predictions(outliers, -model.decision_function(X), name={name!r})`."
+            )
         flags, scores = read_judged(model, model.decision_function, X, y)
-        name = type(model).__name__ if name is None else name
-        return cls.from_predictions(flags, scores, name=name, **options)
+        return cls.from_predictions(flags, scores, **({"name": name} | options))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw and return the display.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones.
-        """
-        beside = len(self.curves) > self.max_inside
-        ax = new_axes(SIDE + 0.7 + BESIDE * beside, SIDE + 0.6) if ax is None else ax
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         self.lines_: dict[str, Any] = {}
         self.bands_: dict[str, Any] = {}
         chance = [self.base_rate] * 2 if self.reference_label else [0.0, 1.0]
@@ -181,17 +172,14 @@ class RankingDisplay(ABC):
             line.set(solid_joinstyle="miter", dash_joinstyle="miter", label=name)
             self.lines_[name] = line
             if curve.band is not None and self.highlight in {None, name}:
-                self.bands_[name] = ax.fill_between(
-                    *curve.band, color=style["color"], alpha=0.15, linewidth=0
-                )
+                self.bands_[name] = ax.fill_between(*curve.band, color=style["color"], **BAND)
         self.line_ = self.lines_[self.highlight or next(iter(self.lines_))]
         ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
         ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
         tidy(ax)
-        self._name_curves({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {})
-        return self
+        self._name_curves()
 
-    def _name_curves(self, place: dict[str, Any]) -> None:
+    def _name_curves(self) -> None:
         """Write an ordered legend, numbers before names so that they align."""
         names = sorted(self.curves, key=lambda name: -self.curves[name].quality)
         lines, labels = [self.lines_[name] for name in names], []
@@ -202,7 +190,8 @@ class RankingDisplay(ABC):
         if self.reference_label:
             lines.append(self.reference_)
             labels.append(self.reference_label.format(self.base_rate))
-        legend = add_legend(self.ax_, lines, labels, title=self.measure, **place)
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._is_beside else {}
+        legend = add_legend(self.ax_, lines, labels, title=self.measure, **beside)
         self.labels_ = dict(zip(names, legend.get_texts(), strict=False))
         if self.highlight is not None:
             self.labels_[self.highlight].set_fontweight("bold")
@@ -225,14 +214,9 @@ class RankingDisplay(ABC):
         return Curve(x, y, quality, (low, high), (GRID, band[0], band[1]))
 
     @staticmethod
-    @abstractmethod
-    def _points(false: NDArray, true: NDArray, base_rate: float, /) -> tuple[NDArray, NDArray]:
+    def _points(false: NDArray, true: NDArray, _base_rate: float, /) -> tuple[NDArray, NDArray]:
         """Return the curve with these false- and true-positive rates."""
-
-    @staticmethod
-    @abstractmethod
-    def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
-        """Return the area under a curve, and its height over the grid."""
+        return false, true
 
 
 class RocDisplay(RankingDisplay):
@@ -254,10 +238,6 @@ class RocDisplay(RankingDisplay):
     axis_labels = ("false-positive rate", "true-positive rate")
     max_inside = 8  # below the diagonal is always a place
     _judge = staticmethod(auc)
-
-    @staticmethod
-    def _points(false: NDArray, true: NDArray, _base_rate: float, /) -> tuple[NDArray, NDArray]:
-        return false, true
 
     @staticmethod
     def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
@@ -320,18 +300,3 @@ def _resampled_rates(
             found = np.cumsum(times[order])[last_of_tie]
             curves.append(np.append(0.0, found / len(rows)))
         yield curves[0], curves[1]
-
-
-def _refuse_inverted_scores(model: Any) -> None:
-    """Raise for scikit-learn's own outlier detectors, whose scores are low for outliers.
-
-    PyOD's detectors may call themselves outlier detectors too, but score the other way round.
-    """
-    from sklearn.base import OutlierMixin
-
-    if isinstance(model, OutlierMixin) and not hasattr(model, "decision_scores_"):
-        name = type(model).__name__
-        raise ValueError(
-            f"Scores must be high for outliers, and those of {name} are low for them. "
-            f"Use `from_predictions(outliers, -model.decision_function(X), name={name!r})`."
-        )

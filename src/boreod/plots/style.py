@@ -1,12 +1,13 @@
-"""One look for all pictures: colors, lines and markers in a fixed order, and quiet axes.
+"""What all displays share: axes, and colors, lines and markers in a fixed order.
 
 Curves differ in line style and marker as well as in color, so a picture survives a printer without
 colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from boreod.files import whole_file
 
@@ -35,11 +36,29 @@ MAX_CURVES = len(COLORS)
 INK, GRAY, FAINT = "0.15", "0.55", "0.9"  # text, lines of reference, grid
 TEXT, SMALL = 9.5, 8.5  # points, at the width of a report's column
 WIDTH, HIGHLIGHTED = 1.5, 2.8
+BAND = {"alpha": 0.15, "linewidth": 0}
 
 
-def new_axes(width: float = 6.4, height: float = 4.0) -> Any:
-    """Return axes of a new figure, sized in inches."""
-    return new_panels(1, 1, (width, height))[1][0]
+class Display(ABC):
+    """What was computed, and how to draw it; where it was drawn is in ``ax_`` and ``figure_``."""
+
+    _size = (6.4, 4.0)  # of new axes, in inches
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw and return the display.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, None for new ones; so in all methods that draw.
+        """
+        self.ax_ = new_panels(1, 1, self._size)[1][0] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None: ...
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.plots.checks import read_outliers, read_table
-from boreod.plots.style import COLORS, TEXT, add_legend, new_axes, tidy
+from boreod.plots.style import COLORS, TEXT, Display, add_legend, tidy
 from boreod.text import count_of
 
 COLOR_MAP = "cividis"  # its lightness grows with the value, also in black and white
@@ -16,7 +16,7 @@ PERPLEXITY = 30.0  # for tables with many rows; a third of the rows for others
 LIGHT, DARK = COLORS[5], COLORS[6]
 
 
-class SensitivityDisplay:
+class SensitivityDisplay(Display):
     """How quality depends on two parameters: cells in colors, with their numbers in percent.
 
     Numbers stand in the cells, so there is no color bar.
@@ -37,8 +37,6 @@ class SensitivityDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     image_
         The colored cells.
     texts_
@@ -78,18 +76,9 @@ class SensitivityDisplay:
             raise ValueError(f"`limits` must be a lower and a higher value; got {limits!r}.")
         self.values, self.rows, self.columns, self.limits = table, rows, columns, limits
         self.row_label, self.column_label, self.title = row_label, column_label, title
+        self._size = (1.3 + 0.55 * len(columns), 1.1 + 0.36 * len(rows))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw and return the display.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones.
-        """
-        if ax is None:
-            ax = new_axes(1.3 + 0.55 * len(self.columns), 1.1 + 0.36 * len(self.rows))
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         high = float(self.values.max())
         low, high = self.limits or (min(float(self.values.min()), high - MIN_RANGE), high)
         self.image_ = ax.imshow(self.values, cmap=COLOR_MAP, vmin=low, vmax=high, aspect="auto")
@@ -105,7 +94,6 @@ class SensitivityDisplay:
             text = ax.text(column, row, f"{100.0 * self.values[row, column]:.1f}", fontsize=TEXT)
             text.set(ha="center", va="center", color=_readable_on(colors[row, column, :3]))
             self.texts_.append(text)
-        return self
 
 
 def _readable_on(color: NDArray) -> str:
@@ -115,7 +103,7 @@ def _readable_on(color: NDArray) -> str:
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
 
 
-class EmbeddingDisplay:
+class EmbeddingDisplay(Display):
     """Points in the plane: inliers as hollow circles, outliers as dark triangles above them.
 
     Parameters
@@ -129,8 +117,6 @@ class EmbeddingDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     inliers_, outliers_
         The drawn points.
     legend_
@@ -145,6 +131,8 @@ class EmbeddingDisplay:
                 f"`outliers`; got the shape {self.points.shape}."
             )
         self.title = title
+        width, height = np.ptp(self.points, axis=0)
+        self._size = (4.4, 0.7 + 4.2 * float(np.clip(height / max(width, 1e-300), 0.4, 1.2)))
 
     @classmethod
     def from_table(
@@ -168,24 +156,22 @@ class EmbeddingDisplay:
             Above the points.
         random_state
             Seed of the embedding.
-        ax
-            Axes to draw on, None for new ones.
         """
-        points = _embed(read_table(table, "`table`"), random_state)
+        from sklearn.manifold import TSNE
+        from sklearn.preprocessing import StandardScaler
+
+        rows = read_table(table, "`table`")
+        if rows.shape[0] < 3 or rows.shape[1] < 2 or not np.ptp(rows, axis=0).any():
+            raise ValueError(
+                "An embedding needs at least 3 rows and 2 columns, one of which varies; got "
+                f"{rows.shape[0]} rows and {rows.shape[1]} columns."
+            )
+        perplexity = min(PERPLEXITY, (len(rows) - 1) / 3.0)
+        embedding = TSNE(2, perplexity=perplexity, random_state=random_state)
+        points = embedding.fit_transform(StandardScaler().fit_transform(rows))
         return cls(points, outliers, title).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw and return the display.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones.
-        """
-        if ax is None:
-            width, height = np.ptp(self.points, axis=0)
-            ax = new_axes(4.4, 0.7 + 4.2 * float(np.clip(height / max(width, 1e-300), 0.4, 1.2)))
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         area = float(np.clip(6000.0 / len(self.points), 14.0, 42.0))  # smaller in a crowd
         inside, outside = self.points[~self.outliers], self.points[self.outliers]
         self.inliers_ = ax.scatter(
@@ -206,18 +192,3 @@ class EmbeddingDisplay:
             ncols=2,
             handlelength=1.5,
         )
-        return self
-
-
-def _embed(table: NDArray, random_state: int | None) -> NDArray:
-    from sklearn.manifold import TSNE
-    from sklearn.preprocessing import StandardScaler
-
-    if table.shape[0] < 3 or table.shape[1] < 2 or not np.ptp(table, axis=0).any():
-        raise ValueError(
-            "An embedding needs at least 3 rows and 2 columns, one of which varies; got "
-            f"{table.shape[0]} rows and {table.shape[1]} columns."
-        )
-    scaled = StandardScaler().fit_transform(table)
-    perplexity = min(PERPLEXITY, (len(table) - 1) / 3.0)
-    return TSNE(2, perplexity=perplexity, random_state=random_state).fit_transform(scaled)
