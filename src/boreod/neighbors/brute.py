@@ -29,15 +29,7 @@ NO_RADII = np.empty(0)
 
 
 class BruteForce:
-    """All distances, the nearest kept.
-
-    Parameters
-    ----------
-    points
-        Reference rows as :func:`boreod.neighbors.metrics.embed` returns them.
-    metric
-        Code of the metric.
-    """
+    """All distances to reference rows that the metric has embedded, the nearest kept."""
 
     name = "brute"
 

@@ -234,9 +234,7 @@ def _near_rows_together(distinct: NDArray, place: NDArray, backend: Any) -> tupl
     order = getattr(backend, "order", None)
     if order is None or len(order) < LARGE_TABLE:
         return distinct, place
-    rank = unset(len(order), np.int64)
-    rank[order] = np.arange(len(rank))
-    by_rank = np.argsort(rank[distinct])
+    by_rank = np.argsort(np.argsort(order)[distinct])
     return distinct[by_rank], np.argsort(by_rank)[place]
 
 

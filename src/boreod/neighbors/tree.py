@@ -28,15 +28,7 @@ Tree = tuple[NDArray, NDArray, NDArray, NDArray]  # rows in order, order, spans 
 
 
 class KDTree:
-    """A balanced tree of boxes; the children of node ``i`` are ``2 i + 1`` and ``2 i + 2``.
-
-    Parameters
-    ----------
-    points
-        Reference rows as :func:`boreod.neighbors.metrics.embed` returns them.
-    metric
-        Code of the metric.
-    """
+    """A balanced tree of boxes; the children of node ``i`` are ``2 i + 1`` and ``2 i + 2``."""
 
     name = "tree"
 

@@ -55,8 +55,8 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
     detectors: list[tuple[str, Any]] = []
     for item in scores:
         label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
-        if label is not None:
-            _check_label(label)
+        if label is not None and (not isinstance(label, str) or not label or "@" in label):
+            raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
         if isinstance(what, str):
             requests.append(_read_name(what, label))
         elif what in SCORES.values():
@@ -73,11 +73,6 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
             )
     _check_distinct(requests, detectors)
     return requests, detectors
-
-
-def _check_label(label: Any) -> None:
-    if not isinstance(label, str) or not label or "@" in label:
-        raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
 
 
 def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -> None:
