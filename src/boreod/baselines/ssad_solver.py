@@ -147,10 +147,10 @@ def solve(problem: Problem) -> Solution:
     outputs = problem.outputs(weights)
     rho, gamma = _find_multipliers(problem, weights, outputs)
     signs, labelled = problem.signs, problem.codes != UNLABELLED
-    square = float((signs * weights) @ outputs)
+    half = 0.5 * float((signs * weights) @ outputs)
     losses = np.maximum(0.0, signs * rho + gamma * labelled - signs * outputs)
-    primal = 0.5 * square - rho - problem.kappa * gamma + float(problem.caps @ losses)
-    return Solution(weights, outputs, rho, gamma, primal, -0.5 * square)
+    primal = half - rho - problem.kappa * gamma + float(problem.caps @ losses)
+    return Solution(weights, outputs, rho, gamma, primal, -half)
 
 
 def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -> NDArray:
@@ -193,11 +193,8 @@ def _descend(
     problem: Problem, weights: NDArray, outputs: NDArray, tolerance: float, limit: int
 ) -> bool:
     """Move weights and outputs, in place; return whether the optimum is reached."""
-    surplus = problem.surplus(weights)
-    taken = descend(
-        problem.kernel, problem.codes, problem.caps, weights, outputs, surplus, tolerance, limit
-    )
-    return taken < limit
+    task = problem.kernel, problem.codes, problem.caps
+    return descend(*task, weights, outputs, problem.surplus(weights), tolerance, limit) < limit
 
 
 def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> NDArray:
