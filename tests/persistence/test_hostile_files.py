@@ -136,10 +136,19 @@ def test_wrong_values(parts, tmp_path):
             described = name.rpartition(".")[2].startswith(("describe", "log_", "bandwidth"))
             if described and wrong in (np.inf, -np.inf):
                 continue  # the density of copies is infinite
+            if name == "oob.probabilities" and np.isnan(wrong):
+                continue  # a labelled row may be in every bag
             changed = values.copy()
             changed.flat[-1] = wrong
             other = save({**arrays, name: changed})
             assert name in assert_refused(forge(tmp_path / "a", manifest, other))
+
+
+def test_unlabelled_rows_have_a_probability(parts, tmp_path):
+    manifest, content = parts
+    arrays = load(content)
+    arrays["oob.labels"][0], arrays["oob.probabilities"][0] = -1, np.nan
+    assert "oob.probabilities" in assert_refused(forge(tmp_path / "a", manifest, save(arrays)))
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308])
