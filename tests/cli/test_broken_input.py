@@ -112,7 +112,7 @@ def forgeries(path):
     for name in ("oob.probabilities", "oob.labels", "reference", "base"):
         yield manifest, {**arrays, name: arrays[name][:-1]}
     yield manifest, {**arrays, "oob.probabilities": arrays["oob.probabilities"] + 1.0}
-    yield manifest, {**arrays, "oob.labels": -arrays["oob.labels"]}
+    yield manifest, {**arrays, "oob.labels": 2 * arrays["oob.labels"]}
 
 
 def test_damaged_model_files(folder, tmp_path):
