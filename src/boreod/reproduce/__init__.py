@@ -1,6 +1,7 @@
 """Every table and figure of the paper: run parts of its evaluation, write what they found."""
 
 from collections.abc import Callable
+from itertools import product
 
 from boreod.documents import Paragraph, Section, to_markdown, to_page
 from boreod.files import __version__, write_text
@@ -24,16 +25,10 @@ TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
 
 def reproduce(parts: list[str], settings: Settings) -> list[Section]:
-    """Run parts, write each, and a report if there are several.
-
-    Parameters
-    ----------
-    parts
-        Names in ``PARTS``.
-    settings
-        What to run and where to put it.
-    """
-    settings.fetch(max(settings.count, count_draws(settings) if "budget" in parts else 0))
+    """Run parts, write each, and a report if there are several."""
+    count = max(settings.count, count_draws(settings) if "budget" in parts else 0)
+    for name, repetition in product(settings.datasets, range(count)):
+        settings.identify(name, repetition)  # before processes ask for all data at once
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))

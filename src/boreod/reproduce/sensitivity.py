@@ -1,5 +1,7 @@
 """Figure 3: how much the parameters of BORE and of SSAD matter."""
 
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,8 @@ from boreod.validation import OUTLIER
 SHOWN = ("ionosphere",)
 BAGS, SHARES = (1, 2, 5, 10, 20, 50, 100), (0.1, 0.3, 0.5, 0.7, 0.9)
 QUICK_BAGS, QUICK_SHARES = (1, 5, 50), (0.3, 0.7)
-PARAMETERS = {"bore": ("share", "bags"), "ssad": ("kappa", "sigma")}
-LABELS = {"bore": ("share of outliers in a bag", "number of bags"), "ssad": ("kappa", "sigma")}
-Axes = tuple[list[float], list[float]]  # values of the two parameters of a method
+LABELS = {"share": "share of outliers in a bag", "bags": "number of bags"}
+Axes = dict[str, list[float]]  # values of the two parameters of a method
 
 
 def reproduce_sensitivity(settings: Settings) -> Section:
@@ -29,8 +30,8 @@ def reproduce_sensitivity(settings: Settings) -> Section:
     shares, bags = (QUICK_SHARES, QUICK_BAGS) if settings.quick else (SHARES, BAGS)
     step = 3 if settings.quick else 1
     axes: dict[str, Axes] = {
-        "bore": ([float(share) for share in shares], [float(number) for number in bags]),
-        "ssad": (KAPPAS[::step].tolist(), SIGMAS[::step].tolist()),
+        "bore": {"share": list(shares), "bags": [float(number) for number in bags]},
+        "ssad": {"kappa": KAPPAS[::step].tolist(), "sigma": SIGMAS[::step].tolist()},
     }
     blocks: list[Block] = []
     rows: list[dict[str, Any]] = []
@@ -54,61 +55,45 @@ def reproduce_sensitivity(settings: Settings) -> Section:
 
 def _mean_grid(settings: Settings, name: str, method: str, axes: Axes) -> NDArray:
     """Return the mean AUC, one row a value of the first parameter."""
-    plan = [(name, repetition, method, *axes) for repetition in range(settings.count)]
+    plan = [(name, repetition, method, *axes.values()) for repetition in range(settings.count)]
     results = settings.run(_judge_grid, plan, f"sensitivity of {method.upper()}")
-    return np.mean([result["auc"] for result in results], axis=0).reshape(*map(len, axes))
+    return np.mean([result["auc"] for result in results], axis=0).reshape(*map(len, axes.values()))
 
 
 def _judge_grid(
-    name: str,
-    repetition: int,
-    seed: int,
-    data: Path | None,
-    method: str,
-    first: list[float],
-    second: list[float],
+    name: str, repetition: int, seed: int, data: Path | None, method: str, *axes: list[float]
 ) -> dict[str, Any]:
     """Return the test AUC of every setting."""
     rows, codes = load_repetition(name, repetition, data)
     split = split_rows(codes, repetition, "transductive", seed)
-    make = _make_bore if method == "bore" else _make_ssad
+    fixed: dict[str, Any] = {"n_jobs": 1, "random_state": seed + repetition}
     areas = []
-    for a in first:
-        for b in second:
-            model = make(a, b, seed + repetition).fit(rows[split.fitted], split.labels)
-            scores = model.decision_function(rows[split.test])
-            areas.append(float(auc(codes[split.test] == OUTLIER, scores)))
+    for a, b in product(*axes):
+        model: BORE | LabelledRows
+        if method == "bore":
+            model = BORE(share=a, n_estimators=int(b), costs="complexity:additive", **fixed)
+        else:
+            model = LabelledRows(partial(SSAD, kappa=a, sigma=b, **fixed))
+        scores = model.fit(rows[split.fitted], split.labels).decision_function(rows[split.test])
+        areas.append(float(auc(codes[split.test] == OUTLIER, scores)))
     return {"auc": areas}
-
-
-def _make_bore(share: float, bags: float, seed: int) -> BORE:
-    costs = "complexity:additive"
-    return BORE(share=share, n_estimators=int(bags), costs=costs, n_jobs=1, random_state=seed)
-
-
-def _make_ssad(kappa: float, sigma: float, seed: int) -> LabelledRows:
-    return LabelledRows(lambda: SSAD(kappa=kappa, sigma=sigma, n_jobs=1, random_state=seed))
 
 
 def _draw(grids: dict[str, NDArray], axes: dict[str, Axes]) -> Any:
     limits = (min(map(np.min, grids.values())), max(map(np.max, grids.values())))
     figure, panels = new_panels(2, columns=2, size=(4.8, 3.6))
     for (method, grid), ax in zip(grids.items(), panels, strict=True):
-        rows, columns = ([f"{value:.3g}" for value in values] for values in axes[method])
+        rows, columns = ([f"{value:.3g}" for value in axis] for axis in axes[method].values())
+        first, second = (LABELS.get(parameter, parameter) for parameter in axes[method])
         title = method.upper()
-        SensitivityDisplay(grid, rows, columns, *LABELS[method], title, limits).plot(ax)
+        SensitivityDisplay(grid, rows, columns, first, second, title, limits).plot(ax)
     return figure
 
 
 def _tidy(name: str, method: str, grid: NDArray, axes: Axes) -> list[dict[str, Any]]:
-    first, second = PARAMETERS[method]
+    text = "{}={{:.6g}} {}={{:.6g}}".format(*axes)
+    facts = {"dataset": name, "method": method}
     return [
-        {
-            "dataset": name,
-            "method": method,
-            "parameters": f"{first}={a:.6g} {second}={b:.6g}",
-            "auc": round(float(grid[i, j]), 6),
-        }
-        for i, a in enumerate(axes[0])
-        for j, b in enumerate(axes[1])
+        facts | {"parameters": text.format(*setting), "auc": round(float(area), 6)}
+        for setting, area in zip(product(*axes.values()), grid.flat, strict=True)
     ]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod import datasets
+from boreod.datasets.entries import find
 from boreod.datasets.loading import rows_digest
 from boreod.evaluation import Journal, run_method, run_tasks
 from boreod.files import write_text
@@ -26,33 +27,13 @@ FEATURE_BAGGING = {"letter": (25, 10), "higgs": (20, 50)}
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run and where to put it.
+    """What to run and where to put it."""
 
-    Attributes
-    ----------
-    folder
-        Of tables, pictures, report and finished runs.
-    datasets
-        Names of data sets.
-    repetitions
-        Number of samples or splits, None for 10, or 1 if quick.
-    quick
-        Leave out what takes long: other protocols, other methods, fine grids.
-    data
-        Folder of .npz files, None for the one that BOREOD_DATA names.
-    n_jobs
-        Number of processes, -1 for all cores.
-    seed
-        Of splits and methods.
-    verbose
-        Whether to show progress bars.
-    """
-
-    folder: Path
+    folder: Path  # of tables, pictures, report and finished runs
     datasets: tuple[str, ...] = SETS
-    repetitions: int | None = None
-    quick: bool = False
-    data: Path | None = None
+    repetitions: int | None = None  # samples or splits; None for 10, or 1 if quick
+    quick: bool = False  # without what takes long: other protocols, other methods, fine grids
+    data: Path | None = None  # folder of .npz files, None for the one that BOREOD_DATA names
     n_jobs: int = -1
     seed: int = 0
     verbose: bool = True
@@ -84,7 +65,7 @@ class Settings:
         folder of data. The label tells these runs from others in the journal.
         """
         tasks = {
-            f"{label}/{self._identify(name, repetition)}/{options}": (
+            f"{label}/{self.identify(name, repetition)}/{options}": (
                 name, repetition, self.seed, self.data, *options,
             )
             for name, repetition, *options in plan
@@ -97,13 +78,7 @@ class Settings:
             )
         return results
 
-    def fetch(self, repetitions: int) -> None:
-        """Make sure that all data are there, before processes ask for them all at once."""
-        for name in self.datasets:
-            for repetition in range(repetitions):
-                self._identify(name, repetition)
-
-    def _identify(self, name: str, repetition: int) -> str:
+    def identify(self, name: str, repetition: int) -> str:
         """Return what tells a split of a data set from all others, the rows themselves included."""
         digest = _digest(name, _version(name, repetition), self.data, self.verbose)
         return f"{name}/{repetition}/{self.seed}/{digest}"
@@ -116,7 +91,7 @@ def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDAr
 
 
 def _version(name: str, repetition: int) -> int:
-    versions = next(info.versions for info in datasets.catalogue() if info.name == name)
+    versions = find(name).versions
     return versions[repetition % len(versions)]
 
 

@@ -18,6 +18,7 @@ from boreod.reproduce.setup import (
 
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
+BESIDE = [text for measure in PRINTED for text in (MEASURES[measure], "paper")]
 # At least 20 outliers are in the test part, and the rows are the paper's: not so for higgs.
 JUDGED = ("cardio", "ionosphere", "letter", "pageblocks", "spambase", "waveform", "wilt")
 NEAR = {"bore": 0.015, "ssad": 0.04}  # in AUC, below the paper's: about the spread over splits
@@ -117,9 +118,6 @@ def _all_sets(summary: Summary, paper: Figures) -> Section:
 
 
 def _one_set(summary: Summary, paper: Figures, name: str) -> Section:
-    header = ["method"]
-    for measure in PRINTED:
-        header += [MEASURES[measure], "paper"]
     rows, bold = [], set()
     for number, method in enumerate(summary.methods):
         row = [_title(method)]
@@ -129,7 +127,7 @@ def _one_set(summary: Summary, paper: Figures, name: str) -> Section:
             row += [str(summary.cell(name, method, measure) or "-")]
             row += [_percent(paper.get((name, method, measure)))]
         rows.append(row)
-    return Section(name, [Table(header, rows, frozenset(bold))])
+    return Section(name, [Table(["method", *BESIDE], rows, frozenset(bold))])
 
 
 def _title(method: str) -> str:
@@ -225,12 +223,11 @@ def judge_reproduction(summary: Summary, paper: Figures) -> list[Paragraph | Tab
     if names:
         rows = []
         for method in NEAR:
-            cells = [(name, summary.cell(name, method, "auc")) for name in names]
             rows.append([METHODS[method].title])
-            rows[-1] += [
-                f"{100 * (cell.mean - paper[name, method, 'auc']):+.1f}" if cell else "-"
-                for name, cell in cells
-            ]
+            for name in names:
+                cell = summary.cell(name, method, "auc")
+                far = 100 * (cell.mean - paper[name, method, "auc"]) if cell else None
+                rows[-1].append("-" if far is None else f"{far:+.1f}")
         caption = "AUC, ours minus the paper's, on the sets with enough outliers to tell"
         blocks.append(Table(["method", *names], rows, caption=caption))
         blocks += [_count_near(summary, paper, method, names) for method in NEAR]
@@ -259,12 +256,11 @@ def _by_measure(summary: Summary, paper: Figures, groups: dict[str, list[str]]) 
             row += [_percent(float(np.mean(own)) if own else None)]
             row += [_percent(float(np.mean([paper[name, "bore", measure] for name in known])))]
         rows.append(row)
-    header = ["BORE on"] + [text for m in PRINTED for text in (MEASURES[m], "paper")]
     caption = (
         "Means over sets. On the others a test part has 3 to 10 outliers (higgs 100, but of our "
         "own draw), and single splits lie 10 and more points apart"
     )
-    return Table(header, rows, caption=caption)
+    return Table(["BORE on", *BESIDE], rows, caption=caption)
 
 
 def _count_near(summary: Summary, paper: Figures, method: str, names: list[str]) -> Paragraph:
