@@ -105,3 +105,12 @@ def test_the_score_in_the_guide_is_the_real_one():
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_files_that_are_named_exist(path):
+    """Paths in backticks begin at the root of the repository or of the package."""
+    packages = "|".join(p.name for p in (ROOT / "src/boreod").iterdir() if p.is_dir())
+    found = re.findall(rf"`((?:src|tests|docs|benchmarks|{packages})/[\w/.-]+)`", path.read_text())
+    missing = [f for f in found if not ((ROOT / f).exists() or (ROOT / "src/boreod" / f).exists())]
+    assert missing == []
