@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,7 @@ class DownloadError(OSError):
 def fetch(original: Original, folder: Path, *, verbose: bool = True) -> Path:
     """Return the path of an original in a folder, downloading it if it is not there.
 
-    A file that is there but has another checksum is replaced.
-
-    Parameters
-    ----------
-    original
-        The file of the catalogue.
-    folder
-        The cache; it is created if needed.
-    verbose
-        Whether a progress bar may appear on a terminal.
+    A file that is there but has another checksum is replaced; a missing folder is made.
     """
     target, part = folder / original.filename, folder / f"{original.filename}.part"
     if target.is_file() and digest_of(target) == original.sha256:
@@ -84,10 +74,10 @@ def _complete(part: Path, original: Original, url: str, verbose: bool) -> None:
             part.open("ab" if held else "wb") as file,
             Progress(f"Downloading {original.filename}", steps, verbose) as progress,
         ):
-            for block in _blocks(response, original.size - held):
-                file.write(block)
+            came = held
+            while came <= original.size and (block := _read_block(response)):
+                came += file.write(block)
                 progress.advance()
-    came = part.stat().st_size
     if came < min(promised, original.size):
         raise DownloadError(
             f"{url} must send {original.size} bytes; the connection ended after {came}. "
@@ -115,17 +105,11 @@ def _open(url: str, part: Path, held: int) -> Any:
         ) from error
 
 
-def _blocks(response: Any, limit: int) -> Iterator[bytes]:
-    """Yield what a server sends until it ends, breaks off or exceeds the limit."""
-    came = 0
-    while came <= limit:
-        try:
-            block = response.read(BLOCK)
-        except HTTPException as error:
-            block = getattr(error, "partial", b"")
-        except OSError:
-            block = b""
-        if not block:
-            return
-        came += len(block)
-        yield block
+def _read_block(response: Any) -> bytes:
+    """Return what a server sends next, nothing if it has ended or breaks off."""
+    try:
+        return bytes(response.read(BLOCK))
+    except HTTPException as error:
+        return getattr(error, "partial", b"")
+    except OSError:
+        return b""

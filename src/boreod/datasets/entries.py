@@ -132,37 +132,30 @@ def find(name: Any) -> DatasetInfo:
 def _entries() -> dict[str, DatasetInfo]:
     """Join both tables; built-in sets have no files."""
     entries, originals = {}, _read("originals.csv")
-    for row in _read("sets.csv"):
-        name, origin = row["name"], row["origin"]
+    for name, group, n, d, outliers, terms, origin, note, features in _read("sets.csv"):
         own = tuple(
-            Original(
-                int(file["version"]),
-                f"{origin}/{file['path']}",
-                int(file["size"]),
-                file["sha256"],
-                file["rows_sha256"],
-            )
-            for file in originals
-            if file["name"] == name
+            Original(int(version), f"{origin}/{path}", int(size), *checksums)
+            for of, version, path, size, *checksums in originals
+            if of == name
         )
         first = [original for original in own if original.version == 1]
         entries[name] = DatasetInfo(
-            name=name,
-            group=row["group"],
-            n=int(row["n"]),
-            d=int(row["d"]),
-            outliers=int(row["outliers"]),
-            license=row["license"],
+            name,
+            group,
+            int(n),
+            int(d),
+            int(outliers),
+            terms,
             source=" ".join(original.source for original in first) or origin,
             checksum=" ".join(original.sha256 for original in first),
             versions=tuple(sorted({original.version for original in own})) or (1,),
-            note=row["note"],
-            feature_names=tuple(row["features"].split(" | ")),
+            note=note,
+            feature_names=tuple(features.split(" | ")),
             originals=own,
         )
     return entries
 
 
-def _read(table: str) -> list[dict[str, str]]:
+def _read(table: str) -> list[list[str]]:
     text = files("boreod.datasets").joinpath(table).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.reader(text.splitlines()))[1:]

@@ -8,6 +8,7 @@ import csv
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -22,11 +23,7 @@ from boreod.files import cache_folder
 from boreod.validation import is_number
 
 ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
-BUILTIN = {  # name: function of scikit-learn, its class that becomes rare, how many rows of it stay
-    "digits": ("load_digits", 4, 30),
-    "wdbc": ("load_breast_cancer", 0, 30),
-    "wine": ("load_wine", 2, 10),
-}
+BUILTIN = {"digits": 4, "wdbc": 0, "wine": 2}  # the class that becomes rare
 REMEDY = "Replace the file, or remove it to use the original."
 Columns = dict[str, Sequence[str]]  # by name, cells that are still text
 Folder = str | os.PathLike[str]
@@ -91,12 +88,11 @@ def load(
             f"{version!r}. Leave it out for the first."
         )
     if info.group == "builtin":
-        points, labels = _make_builtin(info.name)
-    elif (path := _find_npz(info, version, _data_folder(data))) is not None:
+        points, labels = _make_builtin(info)
+    elif path := _find_npz(info, version, _data_folder(data)):
         points, labels = _read_npz(path, info)
     else:
-        files = info.files(version)
-        paths = [fetch(file, cache_folder(), verbose=verbose) for file in files]
+        paths = [fetch(file, cache_folder(), verbose=verbose) for file in info.files(version)]
         points, labels = read_originals(info, version, paths)
     return Dataset(points, labels, list(info.feature_names), info)
 
@@ -114,22 +110,15 @@ def available(data: Folder | None = None) -> dict[str, list[int]]:
     >>> available()["wine"]
     [1]
     """
-    folder, cache, found = _data_folder(data), cache_folder(), {}
-
-    def is_cached(info: DatasetInfo, version: int) -> bool:
-        # Built-in sets have no files. Checksums are checked when loading.
-        paths = [(cache / file.filename, file.size) for file in info.files(version)]
-        return all(path.is_file() and path.stat().st_size == size for path, size in paths)
-
+    folder, cache, found = _data_folder(data), cache_folder(), defaultdict(list)
     for info in catalogue():
-        versions = [
-            version
-            for version in info.versions
-            if _find_npz(info, version, folder) is not None or is_cached(info, version)
-        ]
-        if versions:
-            found[info.name] = versions
-    return found
+        for version in info.versions:
+            # Built-in sets have no files. Checksums are checked when loading.
+            paths = [(cache / file.filename, file.size) for file in info.files(version)]
+            cached = all(path.is_file() and path.stat().st_size == size for path, size in paths)
+            if cached or _find_npz(info, version, folder):
+                found[info.name].append(version)
+    return dict(found)
 
 
 def rows_digest(points: NDArray, labels: NDArray) -> str:
@@ -221,14 +210,14 @@ def _numbers(columns: Iterable[Sequence[str]]) -> NDArray:
     return np.column_stack([[float(cell) for cell in cells] for cells in columns])
 
 
-def _make_builtin(name: str) -> tuple[NDArray, NDArray]:
+def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
     """Return rows and labels: inliers first, both in scikit-learn's order."""
     from sklearn import datasets
 
-    function, rare, kept = BUILTIN[name]
-    points, classes = getattr(datasets, function)(return_X_y=True)
-    inliers = np.flatnonzero(classes != rare)
-    outliers = np.flatnonzero(classes == rare)[:kept]
+    function = getattr(datasets, info.source.removeprefix("sklearn.datasets."))
+    points, classes = function(return_X_y=True)
+    inliers = np.flatnonzero(classes != BUILTIN[info.name])
+    outliers = np.flatnonzero(classes == BUILTIN[info.name])[: info.outliers]
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [len(inliers), len(outliers)])
     return points[np.concatenate([inliers, outliers])].astype(np.float64), labels
 
