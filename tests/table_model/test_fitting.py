@@ -127,10 +127,12 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
     detector = BORE(reference_size=2000, random_state=0)
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    found = read_training_rows(folder, detector, "fraud", None, {"batch_rows": 5000})
+    table, codes, positions, shares = read_training_rows(
+        folder, detector, "fraud", None, {"batch_rows": 5000}
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.table.num_rows == len(found.codes) == len(found.positions) == 2000
-    assert found.shares.n_rows == rows * parts
+    assert table.num_rows == len(codes) == len(positions) == 2000
+    assert shares.n_rows == rows * parts
     assert peak < 10_000_000
     assert pa.total_allocated_bytes() - before < 2_000_000

@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json, stop_with_journal
-from boreod.cli.options import column_roles, reading_options, split_names
+from boreod.cli.options import reading_options, split_names
 
 if TYPE_CHECKING:
     from boreod.evaluation import Comparison
@@ -67,8 +67,9 @@ def evaluate(
     sizes = _read_numbers(reference_sizes)
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
     rows = read_table(table, **reading)
-    roles = column_roles(ids, drop, keep, rows.column_names)
-    preparation = Preparation().fit(rows, label=label, **roles)
+    preparation = Preparation().fit(
+        rows, label=label, ids=ids or (), drop=drop or (), keep=keep or None
+    )
     codes = read_label_column(rows[label], outlier_label, name=label)
     if not quiet:
         typer.echo("\n".join([preparation.describe(), *preparation.notes_, ""]), err=True)

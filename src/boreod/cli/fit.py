@@ -16,7 +16,7 @@ from boreod.cli.info import (
     print_preparation,
     print_training,
 )
-from boreod.cli.options import column_roles, read_amount, reading_options
+from boreod.cli.options import read_amount, reading_options
 
 MAX_PRICE_BYTES = 2**24  # of a file; a price takes some dozens
 
@@ -78,17 +78,24 @@ def fit(
 
     Example: boreod fit payments.csv --label fraud --id id --budget 200us -o fraud.boreod
     """
-    from boreod import BORE
-    from boreod.table_model.fitting import fit_rows, name_source, read_training_rows
+    from boreod.table_model import fit_table
+    from boreod.table_model.fitting import name_source
     from boreod.tables.writer import check_target
 
-    name = name_source(table)
     if output is None:
         if table == "-":
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
-        output = Path(name.partition(".")[0] + ".boreod")
+        output = Path(name_source(table).partition(".")[0] + ".boreod")
     check_target(output, [] if table == "-" else [table])
-    detector = BORE(
+    model = fit_table(
+        table,
+        label=label,
+        outlier_label=outlier_label,
+        ids=ids or (),
+        drop=drop or (),
+        keep=keep or None,
+        curve=curve,
+        reading=reading_options(separator, no_header, encoding, decimal, format, text, label),
         neighbors=neighbors,
         reference_size=reference_size,
         budget=read_amount(budget),
@@ -98,10 +105,6 @@ def fit(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
-    rows = read_training_rows(table, detector, label, outlier_label, reading)
-    roles = column_roles(ids, drop, keep, rows.table.column_names)
-    model = fit_rows(detector, rows, name=name, curve=curve, **roles)
     model.save(output)
     facts = describe_file(model, output)
     if json:

@@ -60,7 +60,7 @@ def reading_options(
     label: str | None = None,
 ) -> dict[str, Any]:
     """Return the options of ``boreod.tables.open_table``; labels are read as text."""
-    names = [*([] if label is None else [label]), *(all_names(text) or ())]
+    names = [*([] if label is None else [label]), *all_names(text)]
     return {
         "separator": separator,
         "header": False if no_header else None,
@@ -84,33 +84,15 @@ def split_names(text: str | None) -> list[str] | None:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def all_names(values: list[str] | None, known: list[str] | None = None) -> list[str] | None:
+def all_names(values: list[str] | None) -> list[str]:
     """Return the names of an option that may be repeated and may hold names with commas between.
-
-    A name that is one of the ``known`` columns may have a comma in it.
 
     Examples
     --------
-    >>> all_names(["a,b", "c"]), all_names(["a,b"], ["a,b", "c"])
-    (['a', 'b', 'c'], ['a,b'])
+    >>> all_names(["a,b", "c"])
+    ['a', 'b', 'c']
     """
-    if not values:
-        return None
-    names: list[str] = []
-    for value in values:
-        names += [value] if known and value in known else split_names(value) or []
-    return names
-
-
-def column_roles(
-    ids: list[str] | None, drop: list[str] | None, keep: list[str] | None, known: list[str]
-) -> dict[str, Any]:
-    """Return what the columns of a table are for, as ``Preparation.fit`` takes it."""
-    return {
-        "ids": all_names(ids, known) or (),
-        "drop": all_names(drop, known) or (),
-        "keep": all_names(keep, known),
-    }
+    return [name for value in values or () for name in split_names(value) or ()]
 
 
 def read_amount(text: str | None) -> Any:

@@ -89,7 +89,7 @@ def score(
             loaded,
             table,
             output,
-            carry=() if no_ids else None if ids is None else tuple(all_names(ids) or ()),
+            carry=() if no_ids else None if ids is None else tuple(all_names(ids)),
             all_columns=all_columns,
             reasons=reasons,
             top=top,

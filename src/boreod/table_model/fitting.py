@@ -6,7 +6,6 @@ the rows that are wanted; then these. They are the same as if the table had been
 
 import os
 import warnings
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -58,10 +57,8 @@ def fit_table(
         The value of outliers, if the labels are other words.
     ids
         Columns that name a row, which are not learned from.
-    drop
-        Columns to leave out.
-    keep
-        The only columns to learn from.
+    drop, keep
+        Columns to leave out; the only columns to learn from.
     name
         Of the table, to be remembered; None for the file name.
     curve
@@ -84,70 +81,14 @@ def fit_table(
     ['amount', 'knn_5']
     """
     detector = BORE(**parameters)
-    rows = read_training_rows(source, detector, label, outlier_label, reading)
-    if name is None and isinstance(source, str | PathLike):
-        name = name_source(os.fspath(source))
-    return fit_rows(detector, rows, ids=ids, drop=drop, keep=keep, name=name, curve=curve)
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """Rows to learn from; ``positions`` in the whole table are None if it is all of it."""
-
-    table: Any
-    codes: NDArray
-    shares: Shares
-    positions: NDArray | None
-    label: str
-    outlier_label: Any
-
-
-def read_training_rows(
-    source: Any, detector: BORE, label: str, outlier_label: Any, reading: dict[str, Any] | None
-) -> TrainingRows:
-    """Return the rows that a detector wants to learn from, by its ``reference_size``.
-
-    A file is opened once; twice if only a sample is wanted.
-    """
-    if isinstance(source, str | PathLike):
-        path, options = os.fspath(source), reading or {}
-        again = is_address(path) or os.path.isfile(path) or os.path.isdir(path)
-        if detector.reference_size is not None and again:  # a pipe cannot be read twice
-            codes = _read_codes(path, label, outlier_label, options, detector.verbose)
-            positions, shares = detector.draw_reference(codes)
-            table = _read_rows(path, positions, len(codes), options, detector.verbose)
-            codes = codes if positions is None else codes[positions]
-            return TrainingRows(table, codes, shares, positions, label, outlier_label)
-        table = _read_rows(path, None, None, options, detector.verbose)
-    else:
-        table = as_arrow(source)
-    if label not in table.column_names:
-        close = suggest(label, table.column_names)
-        raise TableError(f"There is no column {shorten(label)} of labels. {close}")
-    codes = read_label_column(table[label], outlier_label, name=label)
-    positions, shares = detector.draw_reference(codes)
-    if positions is not None:
-        table, codes = table.take(pa.array(positions)), codes[positions]
-    return TrainingRows(table, codes, shares, positions, label, outlier_label)
-
-
-def fit_rows(
-    detector: BORE,
-    rows: TrainingRows,
-    *,
-    ids: Names = (),
-    drop: Names = (),
-    keep: Names | None = None,
-    name: str | None = None,
-    curve: bool = False,
-) -> TableModel:
-    """Learn a preparation of the columns, fit a detector, and return both."""
-    codes = rows.codes
-    preparation = Preparation().fit(rows.table, label=rows.label, ids=ids, drop=drop, keep=keep)
-    _check_labels(codes, rows.label)
-    matrix = preparation.transform(rows.table)
+    table, codes, positions, shares = read_training_rows(
+        source, detector, label, outlier_label, reading
+    )
+    preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
+    _check_labels(codes, label)
+    matrix = preparation.transform(table)
     _warn_of_copies(matrix)
-    detector.fit_sample(matrix, codes, rows.shares, rows.positions, preparation.names_)
+    detector.fit_sample(matrix, codes, shares, positions, preparation.names_)
     traced = None
     # prices are taken when they are read first, and known ones are saved with the model
     if (curve or detector.budget is not None) and detector.costs_ is not None:
@@ -155,10 +96,36 @@ def fit_rows(
         if 0 < outliers.sum() < len(outliers):
             traced = detector.budget_curve()
     detector.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
-    outlier_label = rows.outlier_label
+    if name is None and isinstance(source, str | PathLike):
+        name = name_source(os.fspath(source))
     if isinstance(outlier_label, np.generic):
         outlier_label = outlier_label.item()
     return TableModel(detector, preparation, name, traced, outlier_label)
+
+
+def read_training_rows(
+    source: Any, detector: BORE, label: str, outlier_label: Any, reading: dict[str, Any] | None
+) -> tuple[Any, NDArray, NDArray | None, Shares]:
+    """Return the rows that a detector wants, their codes, positions (None for all), and shares.
+
+    A file is opened once; twice if ``reference_size`` asks for a sample.
+    """
+    path = os.fspath(source) if isinstance(source, str | PathLike) else None
+    options, verbose = reading or {}, detector.verbose
+    again = path is not None and (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
+    if path is not None and again and detector.reference_size is not None:
+        codes = _read_codes(path, label, outlier_label, options, verbose)
+        positions, shares = detector.draw_reference(codes)
+        table = _read_rows(path, positions, len(codes), options, verbose)
+    else:  # a pipe cannot be read twice
+        table = as_arrow(source) if path is None else _read_rows(path, None, None, options, verbose)
+        if label not in table.column_names:
+            close = suggest(label, table.column_names)
+            raise TableError(f"There is no column {shorten(label)} of labels. {close}")
+        codes = read_label_column(table[label], outlier_label, name=label)
+        positions, shares = detector.draw_reference(codes)
+        table = table if positions is None else table.take(pa.array(positions))
+    return table, codes if positions is None else codes[positions], positions, shares
 
 
 def name_source(path: str) -> str:
@@ -248,7 +215,7 @@ def _check_labels(codes: NDArray, label: str) -> None:
             f"More rows are labelled outliers ({n_outliers}) than inliers ({n_inliers}). If that "
             "is the wrong way round, name the other value: `outlier_label` (--outlier-label).",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
@@ -259,5 +226,5 @@ def _warn_of_copies(rows: NDArray) -> None:
             f"{copies} of {len(rows)} rows are copies of others. Out-of-bag figures look better "
             "than they are, because a row may be judged by a copy of itself.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

@@ -93,7 +93,8 @@ class Preparation:
         label
             The column of labels, which is not learned from.
         ids
-            Columns that name a row, which are not learned from either.
+            Columns that name a row, which are not learned from either. Here and in the others
+            names may have commas between them.
         drop
             Columns to leave out.
         keep
@@ -106,7 +107,7 @@ class Preparation:
         if not table.num_rows:
             raise TableError("The table has no rows to learn from.")
         check_names(table.column_names, "the table")
-        ids = _as_tuple(ids)
+        ids = _as_tuple(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
         steps, summary, notes = _learn(table, roles, self.max_levels)
         if not steps:
@@ -236,8 +237,8 @@ def _read_roles(
     asked = {
         "label": () if label is None else (label,),
         "ids": ids,
-        "drop": _as_tuple(drop),
-        "keep": () if keep is None else _as_tuple(keep),
+        "drop": _as_tuple(drop, known),
+        "keep": () if keep is None else _as_tuple(keep, known),
     }
     role_of: dict[str, str] = {}
     for role, names in asked.items():
@@ -273,8 +274,13 @@ def _check_role(name: str, role: str, known: list[str], role_of: dict[str, str])
         )
 
 
-def _as_tuple(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+def _as_tuple(names: Names, known: list[str]) -> tuple[str, ...]:
+    """Return distinct names; commas separate them, unless a column is called so."""
+    found: list[str] = []
+    for name in [names] if isinstance(names, str) else names:
+        several = isinstance(name, str) and "," in name and name not in known
+        found += filter(None, map(str.strip, name.split(","))) if several else [name]
+    return tuple(dict.fromkeys(found))
 
 
 def _learn(
