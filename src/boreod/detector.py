@@ -1,7 +1,7 @@
 """BORE: representation, selection, scaling, balanced bags, one probability."""
 
 import copy
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -258,7 +258,8 @@ class BORE(ClassifierMixin, BaseEstimator):
             Labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
         """
         check_parameters(self)
-        return self._draw_reference(codes, _draw_seeds(self.random_state))
+        seed = _draw_seeds(self.random_state)[3]
+        return draw_reference(codes, self.reference_size, self.reference_sampling, seed)
 
     @classmethod
     def from_parts(
@@ -482,7 +483,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         codes, classes = read_labels(labels, n_rows, self.outlier_label)
         chosen = None
         if shares is None:
-            chosen, shares = self._draw_reference(codes, seeds)
+            how = self.reference_size, self.reference_sampling, seeds[3]
+            chosen, shares = draw_reference(codes, *how)
         if lazy:
             n_taken = n_rows if chosen is None else len(chosen)
             check_reading(n_taken, 8 * n_taken * rows.shape[1], available_memory())
@@ -491,9 +493,6 @@ class BORE(ClassifierMixin, BaseEstimator):
             rows = rows[chosen]
         self.reference_rows_ = taken = np.arange(n_rows) if chosen is None else chosen
         self._learn(rows, (codes[taken], classes, shares), seeds)
-
-    def _draw_reference(self, codes: NDArray, seeds: list[int]) -> tuple[NDArray | None, Shares]:
-        return draw_reference(codes, self.reference_size, self.reference_sampling, seeds[3])
 
     def _learn(
         self, rows: NDArray, labels: tuple[NDArray, NDArray, Shares], seeds: list[int]
@@ -587,8 +586,8 @@ class BORE(ClassifierMixin, BaseEstimator):
     ) -> Any:
         """Return lazily, as a Dask array, what a method says about the rows of a collection."""
         check_is_fitted(self)
-        light = self.for_workers(n_jobs=1)
-        return map_rows(_Call(method, options), X, light, width, dtype)
+        work = partial(_call, method=method, **options)
+        return map_rows(work, X, self.for_workers(n_jobs=1), width, dtype)
 
     def for_workers(self, n_jobs: int | None) -> "BORE":
         """Return the same detector without its training, for another process.
@@ -609,15 +608,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         return tags
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A method of a detector, to be called in another process."""
-
-    method: str
-    options: dict[str, Any]
-
-    def __call__(self, model: Any, block: Any) -> NDArray:
-        return getattr(model, self.method)(block, **self.options)
+def _call(model: BORE, block: Any, *, method: str, **options: Any) -> NDArray:
+    return getattr(model, method)(block, **options)
 
 
 def _draw_seeds(random_state: Any) -> list[int]:
