@@ -1,6 +1,6 @@
 """Documents: the same sections as Markdown, and as one HTML page that needs no other file.
 
-Blocks come first, then both writers, and the style of pages on screens, phones and paper.
+Blocks come first, then both writers. The style of pages is in ``page.css``.
 """
 
 import re
@@ -12,6 +12,7 @@ from pathlib import Path
 
 REFERENCES = re.compile(r'(\bid="|href="#|url\(#)')
 UNITS = re.compile(r"(?<=\d) (?=%|[nµm]?s\b)")
+STYLE = Path(__file__).with_name("page.css")
 METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 
@@ -150,7 +151,8 @@ def to_page(title: str, sections: list[Section]) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{_text(title)}</title>
-<style>{STYLE}</style>
+<style>
+{STYLE.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <header>
@@ -252,93 +254,3 @@ def _cell(table: Table, column: int, cell: str | Bars, bold: bool) -> str:
     if column == 0:
         return f'<th scope="row">{shown}</th>'
     return f"<td{_class(table, column, isinstance(cell, Bars))}>{shown}</td>"
-
-
-STYLE = """
-:root { color-scheme: light; --ink: #1a1a1a; --soft: #444; --line: #ccc; --tint: #f4f6f8;
-        --blue: #0072b2; }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-behavior: smooth; }
-body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-       color: var(--ink); background: #fff; max-width: 54rem; margin: 0 auto;
-       padding: 1rem 1.25rem 4rem; overflow-wrap: break-word; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 1rem 0 .75rem; }
-h2, h3, h4 { line-height: 1.25; margin: 2rem 0 .5rem; }
-h2 { font-size: 1.3rem; border-bottom: 1px solid var(--line); padding-bottom: .25rem;
-     margin-top: 2.75rem; }
-p { max-width: 46rem; margin: .75rem 0; }
-a { color: #005a8c; }
-nav { background: var(--tint); border-radius: .4rem; padding: .6rem 1rem; font-size: .9rem; }
-nav ol { margin: 0; padding-left: 1.6rem; columns: 17rem; column-gap: 2.5rem; }
-nav li { padding: .1rem 0; break-inside: avoid; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
-         gap: .6rem; margin: 1rem 0; padding: 0; }
-.facts div { background: var(--tint); border-radius: .4rem; padding: .6rem .8rem;
-             display: flex; flex-direction: column; }
-.facts dt { order: 2; font-size: .85rem; line-height: 1.3; }
-.facts dd { margin: 0; }
-.facts .number { font-size: 1.45rem; font-weight: 600; line-height: 1.25; }
-.facts .remark { order: 3; font-size: .8rem; line-height: 1.3; color: var(--soft); }
-.table { margin: 1.25rem 0; }
-.table .caption { margin: 0 0 .35rem; color: var(--soft); font-size: .875rem; line-height: 1.4; }
-.scroll { overflow-x: auto; max-width: 100%;  /* shadows where a table goes on */
-          background: linear-gradient(to right, #fff 40%, #fff0) 0 0 / 2rem 100% local,
-                      linear-gradient(to left, #fff 40%, #fff0) 100% 0 / 2rem 100% local,
-                      linear-gradient(to right, #0003, #0000) 0 0 / .6rem 100% scroll,
-                      linear-gradient(to left, #0003, #0000) 100% 0 / .6rem 100% scroll;
-          background-repeat: no-repeat; }
-.scroll:focus-visible { outline: 2px solid var(--blue); outline-offset: 2px; }
-table { border-collapse: collapse; font-size: .875rem; line-height: 1.4;
-        font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .65rem; text-align: right; white-space: nowrap; vertical-align: top;
-         border-bottom: 1px solid #e6e6e6; }
-thead th { border-bottom: 1px solid #777; font-weight: 600; vertical-align: bottom;
-           white-space: normal; min-width: 4.5rem; }
-th:first-child, td:first-child, th.text, td.text { text-align: left; }
-tbody th { font-weight: 400; }
-td.text { white-space: normal; min-width: 6rem; }
-td.bars { min-width: 18rem; }
-tr.marked > * { background: #e3f0f8; }
-.bar { display: inline-block; margin: 0 .35rem .2rem 0; padding: 0 .4rem; border-radius: .2rem;
-       white-space: nowrap; border: 1px solid #e3e3e3; print-color-adjust: exact;
-       -webkit-print-color-adjust: exact;
-       background: linear-gradient(to right, var(--bar) var(--size), #fff var(--size)); }
-.bar b { font-weight: 600; }
-.up { --bar: #fbd9c0; } .down { --bar: #cfe4f3; }
-figure { margin: 1rem 0; min-width: 0; }
-figure svg { display: block; max-width: 100%; height: auto; }
-figcaption { color: var(--soft); font-size: .875rem; line-height: 1.4; max-width: 38rem;
-             margin-top: .35rem; }
-.row { display: grid; gap: 0 2rem; align-items: start;
-       grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); }
-@media (max-width: 40rem) {
-  body { padding: .5rem 1rem 3rem; }
-  h1 { font-size: 1.45rem; } h2 { font-size: 1.2rem; margin-top: 2.25rem; }
-  .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  .facts div:last-child:nth-child(odd) { grid-column: 1 / -1; }
-  .stacked tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr));
-                border-bottom: 1px solid #e6e6e6; }
-  .stacked th, .stacked td { border: 0; min-width: 0; overflow-wrap: anywhere; }
-  .stacked .bars { grid-column: 1 / -1; padding-bottom: .5rem; text-align: left; }
-  .stacked table { width: 100%; }
-  th, td { padding: .3rem .5rem; }
-}
-@page { margin: 16mm 14mm; }
-@media print {
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  nav { display: none; }
-  h2, h3, h4, .caption { break-after: avoid; }
-  p { orphans: 3; widows: 3; max-width: none; }
-  figure, tr, .facts, .facts div { break-inside: avoid; }
-  thead { display: table-header-group; }
-  .scroll { overflow: visible; background: none; }
-  table { font-size: 8.5pt; } th, td { padding: .15rem .4rem; }
-  td.text, td.bars { min-width: 0; } .bar { margin-bottom: .1rem; }
-  .facts { grid-template-columns: repeat(5, 1fr); } .facts .number { font-size: 13pt; }
-  figure svg { max-height: 82mm; width: auto; }
-  section > p { break-after: avoid; } section > p + p { break-after: auto; }
-  .facts div, nav { border: 1px solid var(--line); background: none; }
-  .row { grid-template-columns: 1fr 1fr; }
-  a { color: inherit; text-decoration: none; }
-}
-"""
