@@ -35,24 +35,12 @@ TIGHT = 1e-9  # what may be missing from a constraint by rounding
 
 @dataclass(frozen=True)
 class Problem:
-    """What SSAD minimizes.
+    """What SSAD minimizes."""
 
-    Attributes
-    ----------
-    kernel
-        K of all rows.
-    codes
-        1 outlier, 0 inlier, -1 unlabelled.
-    caps
-        Upper limit c of every weight; rows with 0 take no part.
-    kappa
-        Total weight that labelled rows have at least.
-    """
-
-    kernel: NDArray
-    codes: NDArray
-    caps: NDArray
-    kappa: float
+    kernel: NDArray  # K of all rows
+    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    caps: NDArray  # upper limit c of every weight; rows with 0 take no part
+    kappa: float  # total weight that labelled rows have at least
 
     @property
     def signs(self) -> NDArray:
@@ -75,25 +63,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """The optimum.
+    """The optimum."""
 
-    Attributes
-    ----------
-    weights
-        a.
-    outputs
-        f of the rows themselves.
-    rho, gamma
-        Threshold and margin: the multipliers of the two constraints.
-    primal, dual
-        Values of both problems; equal at the optimum.
-    """
-
-    weights: NDArray
-    outputs: NDArray
-    rho: float
-    gamma: float
-    primal: float
+    weights: NDArray  # a
+    outputs: NDArray  # f of the rows themselves
+    rho: float  # threshold: the multiplier of the first constraint
+    gamma: float  # margin: that of the second
+    primal: float  # values of both problems; equal at the optimum
     dual: float
 
     @property
