@@ -151,7 +151,7 @@ def draw_bags(
     """Draw balanced bags.
 
     The smaller class decides how many rows of each class a bag holds: ``share`` of it, at least
-    one. Every outlier is in some bag whenever the bags have room for all of them.
+    one. Every outlier is in some bag whenever the bags can hold all of them.
 
     Examples
     --------

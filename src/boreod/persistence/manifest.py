@@ -66,7 +66,7 @@ class StoredClasses:
 
 @dataclass(frozen=True)
 class StoredBags:
-    """What speaks about the columns, next to the arrays of the bags."""
+    """Facts about the columns, next to the arrays of the bags."""
 
     number: int
     penalty: float

@@ -285,7 +285,7 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
 
 
 def _write(facts: Facts, costs: Costs) -> None:
-    with suppress(OSError, RuntimeError):  # no home, no permission, no room
+    with suppress(OSError, RuntimeError):  # no home, no permission, no space
         stored = {"own": costs.own, "needs": costs.needs, "base": costs.base, "unit": costs.unit}
         held = {"facts": facts, "costs": stored, "sha256": _digest(facts, stored)}
         path = _place(facts)

@@ -87,7 +87,7 @@ def pursue(
     --------
     >>> columns = np.array([[1.0, 0.9], [1.0, 0.1], [0.0, 0.0], [0.0, 0.2]])
     >>> targets = np.array([1.0, 1.0, 0.0, 0.0])
-    >>> costs = Costs({"dear": 20.0, "cheap": 1.0})
+    >>> costs = Costs({"expensive": 20.0, "cheap": 1.0})
     >>> pursue(columns, targets, costs).order
     array([1, 0])
     """
