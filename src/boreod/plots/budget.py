@@ -79,10 +79,8 @@ class BudgetDisplay(Display):
         ----------
         curve
             What a detector's ``budget_curve`` returns.
-        marked
-            A cost to mark, in the unit of the curve; None for none.
-        mark
-            What to write there.
+        marked, mark
+            As in the constructor, in the unit of the curve.
         """
         in_time = curve.unit == "s"
         scale = 1e6 if in_time else 1.0

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boreod.plots.checks import read_outliers, read_table
 from boreod.plots.style import COLORS, TEXT, Display, add_legend, tidy
@@ -88,19 +87,16 @@ class SensitivityDisplay(Display):
         tidy(ax, grid=False)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
-        colors = self.image_.cmap(self.image_.norm(self.values))
+        # Texts are black or white, whichever contrasts more by the rule for web pages (WCAG 2).
+        colors = self.image_.cmap(self.image_.norm(self.values))[..., :3]
+        linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+        luminance = linear @ [0.2126, 0.7152, 0.0722]
+        inks = np.where((luminance + 0.05) ** 2 > 1.05 * 0.05, "black", "white")
         self.texts_ = []
         for row, column in np.ndindex(*self.values.shape):
             text = ax.text(column, row, f"{100.0 * self.values[row, column]:.1f}", fontsize=TEXT)
-            text.set(ha="center", va="center", color=_readable_on(colors[row, column, :3]))
+            text.set(ha="center", va="center", color=inks[row, column])
             self.texts_.append(text)
-
-
-def _readable_on(color: NDArray) -> str:
-    """Return black or white, whichever contrasts more by the rule for web pages (WCAG 2)."""
-    linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
-    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
-    return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
 
 
 class EmbeddingDisplay(Display):
@@ -150,10 +146,8 @@ class EmbeddingDisplay(Display):
         ----------
         table
             At least three rows and two columns.
-        outliers
-            Whether each row is an outlier.
-        title
-            Above the points.
+        outliers, title
+            As in the constructor.
         random_state
             Seed of the embedding.
         """

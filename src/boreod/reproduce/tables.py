@@ -220,17 +220,24 @@ def judge_reproduction(summary: Summary, paper: Figures) -> list[Paragraph | Tab
     """Return the difference to the paper's AUC on the sets with enough test outliers."""
     names = [name for name in JUDGED if name in summary.datasets]
     blocks: list[Paragraph | Table] = []
-    if names:
-        rows = []
-        for method in NEAR:
-            rows.append([METHODS[method].title])
-            for name in names:
-                cell = summary.cell(name, method, "auc")
-                far = 100 * (cell.mean - paper[name, method, "auc"]) if cell else None
-                rows[-1].append("-" if far is None else f"{far:+.1f}")
+    rows = []
+    for method, near in NEAR.items() if names else ():
+        row, far = [METHODS[method].title], []
+        for name in names:
+            cell, printed = summary.cell(name, method, "auc"), paper[name, method, "auc"]
+            row.append(f"{100 * (cell.mean - printed):+.1f}" if cell else "-")
+            if cell is None or cell.mean < printed - near:
+                far.append(name)
+        text = (
+            f"{row[0]} comes within {100 * near:.1f} points of the paper's AUC, or above it, on "
+            f"{len(names) - len(far)} of {len(names)} of these sets"
+        )
+        reasons = " ".join(_spread(summary, paper, method, name) for name in far)
+        blocks.append(Paragraph(text + (f"; not on {', '.join(far)}. {reasons}" if far else ".")))
+        rows.append(row)
+    if rows:
         caption = "AUC, ours minus the paper's, on the sets with enough outliers to tell"
-        blocks.append(Table(["method", *names], rows, caption=caption))
-        blocks += [_count_near(summary, paper, method, names) for method in NEAR]
+        blocks.insert(0, Table(["method", *names], rows, caption=caption))
     rest = [name for name in summary.datasets if name not in names]
     blocks.append(_by_measure(summary, paper, {"these": names, "the others": rest}))
     order = summary.ranking("auc")
@@ -261,21 +268,6 @@ def _by_measure(summary: Summary, paper: Figures, groups: dict[str, list[str]]) 
         "own draw), and single splits lie 10 and more points apart"
     )
     return Table(["BORE on", *BESIDE], rows, caption=caption)
-
-
-def _count_near(summary: Summary, paper: Figures, method: str, names: list[str]) -> Paragraph:
-    """Say on how many sets a method comes close, and name those where it does not."""
-    far = []
-    for name in names:
-        cell = summary.cell(name, method, "auc")
-        if cell is None or cell.mean < paper[name, method, "auc"] - NEAR[method]:
-            far.append(name)
-    text = (
-        f"{METHODS[method].title} comes within {100 * NEAR[method]:.1f} points of the paper's AUC, "
-        f"or above it, on {len(names) - len(far)} of {len(names)} of these sets"
-    )
-    reasons = [_spread(summary, paper, method, name) for name in far]
-    return Paragraph(text + (f"; not on {', '.join(far)}. {' '.join(reasons)}" if far else "."))
 
 
 def _spread(summary: Summary, paper: Figures, method: str, name: str) -> str:
