@@ -80,25 +80,22 @@ class Settings:
 
     def identify(self, name: str, repetition: int) -> str:
         """Return what tells a split of a data set from all others, the rows themselves included."""
-        digest = _digest(name, _version(name, repetition), self.data, self.verbose)
+        digest = _digest(name, repetition, self.data, self.verbose)
         return f"{name}/{repetition}/{self.seed}/{digest}"
 
 
-def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
+def load_repetition(
+    name: str, repetition: int, data: Path | None, verbose: bool = False
+) -> tuple[NDArray, NDArray]:
     """Return rows and labels: another sample for every repetition where the set has several."""
-    found = datasets.load(name, _version(name, repetition), data, verbose=False)
+    versions = find(name).versions
+    found = datasets.load(name, versions[repetition % len(versions)], data, verbose=verbose)
     return found.X, found.y.astype(np.int64)
 
 
-def _version(name: str, repetition: int) -> int:
-    versions = find(name).versions
-    return versions[repetition % len(versions)]
-
-
 @cache
-def _digest(name: str, version: int, data: Path | None, verbose: bool) -> str:
-    found = datasets.load(name, version, data, verbose=verbose)
-    return rows_digest(found.X, found.y)[:12]
+def _digest(name: str, repetition: int, data: Path | None, verbose: bool) -> str:
+    return rows_digest(*load_repetition(name, repetition, data, verbose))[:12]
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
