@@ -133,7 +133,11 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
     if kind == ".arff":
         points, labels = labelled_rows(read_arff(paths[0]))
     elif kind == ".mat":
-        points, labels = read_mat(paths[0])
+        from scipy.io import loadmat
+
+        held = loadmat(paths[0], variable_names=["X", "y"])
+        points = held["X"].astype(np.float64, order="C")  # MATLAB stores columns
+        labels = held["y"].ravel().astype(np.int8)
     else:
         background, signal = map(read_csv, paths)
         points, labels = draw_events(background, signal, info.n, info.outliers, seed=version)
@@ -168,15 +172,6 @@ def read_csv(path: Path) -> Columns:
     with path.open(encoding="utf-8", newline="") as file:
         names, *cells = csv.reader(file)
     return dict(zip(names, zip(*cells, strict=True), strict=True))
-
-
-def read_mat(path: Path) -> tuple[NDArray, NDArray]:
-    """Read X and y of a MATLAB file."""
-    from scipy.io import loadmat
-
-    held = loadmat(path, variable_names=["X", "y"])
-    points = held["X"].astype(np.float64, order="C")  # MATLAB stores columns
-    return points, held["y"].ravel().astype(np.int8)
 
 
 def labelled_rows(columns: Columns) -> tuple[NDArray, NDArray]:
