@@ -62,15 +62,15 @@ def test_categories():
 def test_one_and_minus_one_alone_are_refused():
     with pytest.raises(TableError, match=r"1 and -1 but no 0.*--outlier-label=1"):
         read_label_column([1, -1, None, -1])
-    with pytest.raises(TableError, match=r"--outlier-label fraud, if the rarest"):
+    with pytest.raises(TableError, match=r"--outlier-label=fraud, if the rarest"):
         read_label_column(["legit", "legit", "fraud"])
 
 
 @pytest.mark.parametrize(
     ("values", "outlier", "words"),
     [
-        (["ok", "fraud"], None, ["'ok', 'fraud'", "--outlier-label ok", "'class'"]),
-        ([0, 1, 2], None, ["'0', '1', '2'", "--outlier-label 2"]),
+        (["ok", "fraud"], None, ["'ok', 'fraud'", "--outlier-label=ok", "'class'"]),
+        ([0, 1, 2], None, ["'0', '1', '2'", "--outlier-label=2"]),
         ([0.5, 1], None, ["'0.5'"]),
         (["ok", "Fraud"], "fraud", ["'fraud'", "'Fraud'"]),
         ([None, None], "fraud", ["nothing"]),

@@ -52,7 +52,6 @@ def test_columns_without_a_name_get_one(tmp_path):
     path.write_text(",a\n0,5\n1,6\n")
     with open_table(path) as reader:
         assert [column.name for column in reader.columns] == ["c0", "a"]
-        assert reader.notes == ["Column 1 has no name and is called c0."]
 
 
 @pytest.mark.parametrize("marker", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", " ", '""'])

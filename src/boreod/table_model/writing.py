@@ -125,17 +125,15 @@ def score_table(
         with Progress("writing", total, verbose) as progress:
             for batch in counted(choose_rows(read_ranked(file, suspicion), top), progress):
                 writer.write(batch)
-    return summarize(suspicion, scoring, writer.rows, reader.notes)
+    return summarize(suspicion, scoring, writer.rows)
 
 
-def summarize(
-    suspicion: NDArray, scoring: Scoring, written: int, notes: Iterable[str] = (), files: int = 1
-) -> ScoreSummary:
+def summarize(suspicion: NDArray, scoring: Scoring, written: int, files: int = 1) -> ScoreSummary:
     """Return what was written."""
     outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
     novel = int(np.count_nonzero(is_novel(suspicion))) if scoring.tells_novelty else None
-    remarks = (*notes, *scoring.notes)
-    return ScoreSummary(len(suspicion), outliers, novel, scoring.threshold, written, remarks, files)
+    notes = tuple(scoring.notes)
+    return ScoreSummary(len(suspicion), outliers, novel, scoring.threshold, written, notes, files)
 
 
 def write_scored(

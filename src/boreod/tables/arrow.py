@@ -40,13 +40,7 @@ class Column(NamedTuple):
 
 
 def option(name: str, *columns: str) -> str:
-    """Return what to type on the command line to name columns.
-
-    Examples
-    --------
-    >>> option("drop", "day", "name of payee")
-    "--drop day --drop 'name of payee'"
-    """
+    """Return what to type on the command line to name columns."""
     shown = (c if len(c) <= MAX_SHOWN else c[: MAX_SHOWN - 3] + "..." for c in columns)
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
@@ -69,13 +63,7 @@ def check_names(names: list[str], shown: str) -> None:
 
 
 def kind_of(held: Any) -> str:
-    """Return what users read for a plain type.
-
-    Examples
-    --------
-    >>> kind_of(pa.int32()), kind_of(pa.string()), kind_of(pa.date32())
-    ('number', 'text', 'date or time')
-    """
+    """Return what users read for a plain type: number, boolean, text, or date or time."""
     if pa.types.is_boolean(held):
         return "boolean"
     if pa.types.is_integer(held) or pa.types.is_floating(held):
@@ -225,18 +213,22 @@ def _to_table(frame: Any) -> Any:
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
-    if isinstance(frame, np.ndarray):
-        return _from_rows(frame)
     if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):
         raise TableError("A lazy frame has no rows yet. Pass the rows themselves: `.collect()`.")
-    library = _library(frame)
+    library, is_array = _library(frame), isinstance(frame, np.ndarray)
     is_known = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
+    if is_array:
+        is_known = frame.dtype.kind in "biufUO"
     if not is_known or len(getattr(frame, "shape", (0, 0))) != 2:
         raise TableError(
-            "A table must be a pandas, polars or Arrow table or a NumPy array of rows; got "
-            f"{type(frame).__name__}."
+            "A table must be a pandas, polars or Arrow table, or a NumPy array with rows and "
+            f"columns of numbers or words; got {type(frame).__name__}"
+            + (f" of shape {frame.shape} and {frame.dtype}." if is_array else ".")
         )
     try:
+        if is_array:
+            columns = [pa.array(column, from_pandas=True) for column in frame.T]
+            return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
         if library == "pandas":
             return pa.Table.from_pandas(frame, preserve_index=False)
         return frame.to_arrow() if library == "polars" else pa.table(frame)
@@ -246,20 +238,6 @@ def _to_table(frame: Any) -> Any:
             f"The {type(frame).__name__} cannot be read as a table of plain columns: {reason}. "
             "Give each column values of one kind and a name of its own."
         ) from None
-
-
-def _from_rows(rows: Any) -> Any:
-    if rows.ndim != 2 or rows.dtype.kind not in "biufUO":
-        raise TableError(
-            "An array must have rows and columns of numbers or words; got shape "
-            f"{rows.shape} of {rows.dtype}."
-        )
-    names = [f"c{i}" for i in range(rows.shape[1])]
-    try:
-        columns = [pa.array(rows[:, i], from_pandas=True) for i in range(rows.shape[1])]
-    except (pa.ArrowException, TypeError) as error:
-        raise TableError(f"An array must have columns of one kind each: {error}") from None
-    return pa.table(columns, names=names)
 
 
 def _library(frame: Any) -> str:

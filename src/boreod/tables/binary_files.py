@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
 from boreod.tables.cells import TYPES, Cell, find_kind, to_kind
-from boreod.tables.locations import SUFFIXES, Place, find_place, reaching, reading
-from boreod.tables.sources import Opened, Options, check_columns
+from boreod.tables.locations import SUFFIXES, Place, find_place, reading
+from boreod.tables.sources import Options, Typed, check_columns
 from boreod.text import listed, shorten
 
 ARROW = "an Arrow or Feather file"
@@ -41,7 +41,7 @@ class Footer:
     added: tuple[str, ...]  # columns that only the names of its folders have
 
 
-def open_arrow(path: str, options: Options, stack: ExitStack) -> Opened:
+def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open an Arrow file (also called Feather), of the file or of the stream kind."""
     with reading(path, ARROW):
         file = stack.enter_context(pa.OSFile(path))
@@ -57,10 +57,10 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Opened:
                 batch.validate(full=True)  # offsets of a damaged file lead anywhere
                 yield plain_batch(batch, schema)
 
-    return Opened(schema, batches(), [])
+    return schema, batches()
 
 
-def open_parquet(path: str, options: Options, batch_rows: int) -> Opened:
+def open_parquet(path: str, options: Options, batch_rows: int) -> Typed:
     """Open a Parquet file, or all of a folder in the order of their names as one table."""
     members = find_members(find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
@@ -69,7 +69,7 @@ def open_parquet(path: str, options: Options, batch_rows: int) -> Opened:
         for member in members:
             yield from read_rows(member, schema, batch_rows)
 
-    return Opened(schema, batches(), [])
+    return schema, batches()
 
 
 def find_members(place: Place, types: Mapping[str, str]) -> list[Member]:
@@ -80,7 +80,7 @@ def find_members(place: Place, types: Mapping[str, str]) -> list[Member]:
     """
     if not place.is_folder:
         return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
-    with reaching(place.shown):
+    with reading(place.shown):
         names = _local_names(place.path) if place.is_local else _remote_names(place)
     found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
     if not found:

@@ -20,8 +20,8 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
-DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
+CORRECT = "Correct it, or leave it empty."
 
 
 class Cell(NamedTuple):
@@ -50,25 +50,19 @@ def find_kind(column: Any, decimal: str = ".") -> str:
     return "text" if first_match(cells, CODE) is not None else "number"
 
 
-def has_decimal_commas(column: Any) -> bool:
-    """Tell whether all values of a column of text are numbers, some with a decimal comma."""
-    cells = _present(column, ".")
-    fits = pc.all(pc.match_substring_regex(cells, DECIMAL_COMMA)).as_py()
-    return bool(fits) and bool(pc.any(pc.match_substring(cells, ",")).as_py())
-
-
 def to_kind(column: Any, kind: str, decimal: str = ".") -> Any:
-    """Return a column of text as numbers, booleans or text, or the first cell that does not fit.
-
-    Examples
-    --------
-    >>> to_kind(pa.array(["1", "x"]), "number")
-    Cell(row=1, value='x')
-    """
+    """Return a column of text as numbers, booleans or text, or the first cell that does not fit."""
     if kind == "text":
         return _emptied(column, pc.equal(pc.ascii_trim_whitespace(column), ""))
     cells = _present(column, decimal)
-    return _to_numbers(cells) if kind == "number" else _to_booleans(cells)
+    if kind == "number":
+        try:
+            return pc.cast(cells, pa.float64())
+        except pa.ArrowInvalid:
+            return first_match(cells, NUMBER, matching=False) or Cell(0, cells[0].as_py())
+    words = pc.utf8_lower(cells)
+    wrong = first_match(words, r"^(true|false|[01](\.0*)?)$", matching=False)
+    return wrong or pc.match_substring_regex(words, r"^(true|1(\.0*)?)$")
 
 
 def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | None:
@@ -87,32 +81,29 @@ def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray
     if held == "date or time":
         raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
     if held == "text":
-        column = to_kind(column, kind)
+        text, column = column, to_kind(column, kind)
         if isinstance(column, Cell):
-            raise TableError(
-                f"Column {shorten(name)} must hold {kind}s; row {first_row + column.row} holds "
-                f"{shorten(column.value)}. Correct it, or leave it empty."
-            )
-    if pa.types.is_boolean(column.type):
-        column = pc.cast(column, pa.uint8())
+            raise _wrong(text, column.row, name, first_row, f"{kind}s")
+    numbers = pc.cast(column, pa.float64(), safe=False)
+    values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    checks = [(np.isinf(values), "finite numbers", CORRECT)]
     if pa.types.is_integer(column.type):
-        column = _from_integers(column, name, first_row)
-    values = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    _refuse(np.isinf(values), values, name, first_row, "finite numbers")
+        remedy = (
+            f"If it is an id, say so ({option('id', name)}), else divide it or leave it out "
+            f"({option('drop', name)})."
+        )
+        checks.append((np.abs(values) >= WHOLE, "whole numbers below 2**53", remedy))
     if kind == "boolean":
-        wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
-        _refuse(wrong, values, name, first_row, "true or false (1 or 0)")
+        is_wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
+        checks.append((is_wrong, "true or false (1 or 0)", CORRECT))
+    for is_wrong, allowed, remedy in checks:
+        if is_wrong.any():
+            raise _wrong(column, int(np.argmax(is_wrong)), name, first_row, allowed, remedy)
     return values
 
 
 def as_text(column: Any, name: str) -> Any:
-    """Return a column as text with nulls where a value is missing; whole numbers have no point.
-
-    Examples
-    --------
-    >>> as_text(pa.array([12.0, 0.5, None]), "code").to_pylist()
-    ['12', '0.5', None]
-    """
+    """Return a column as text with nulls where a value is missing; whole numbers have no point."""
     if kind_of(column.type) == "date or time":
         raise TableError(f"Column {shorten(name)} must hold words; it holds dates or times.")
     if pa.types.is_floating(column.type):
@@ -145,10 +136,14 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
     cells = pc.utf8_trim_whitespace(as_text(column, name))
     encoded = pc.dictionary_encode(cells)
     found = encoded.dictionary.to_pylist()
+    outlier: float | str
     if outlier_label is None:
-        meanings, outlier = _read_words(found, cells, name), float(OUTLIER)
+        meanings, outlier = _read_words(found, cells, name), OUTLIER
     else:
-        outlier = _read_outlier(outlier_label, name)
+        wanted = as_text(_to_array([outlier_label], name), name)[0].as_py()
+        if wanted is None:
+            raise TableError("`outlier_label` (--outlier-label) must not be empty; leave it out.")
+        outlier = _canonical(wanted.strip())
         meanings = [_meaning(value, outlier) for value in found]
     codes = [label_code(meaning, outlier) for meaning in meanings]
     if outlier_label is not None and OUTLIER not in codes:
@@ -163,28 +158,19 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
 def _read_words(found: list[str], cells: Any, name: str) -> list[Any]:
     """Return 1, 0, -1 or None for the distinct values of a column that tells what they mean."""
     words = {"yes": float(OUTLIER), "no": float(INLIER)}
-    meanings = [_meaning(value) for value in found]
-    meanings = [words.get(m.lower(), m) if isinstance(m, str) else m for m in meanings]
-    if not set(meanings) <= {OUTLIER, INLIER, UNLABELLED, None}:
-        raise TableError(
-            f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels "
-            f"(empty for unlabelled rows); it holds {listed(found, 5)}. Say which value marks an "
-            f"outlier: `outlier_label` ({option('outlier-label', _rarest(cells))}, if the rarest)."
-        )
-    if set(meanings) - {None} == {OUTLIER, UNLABELLED}:
-        raise TableError(
-            f"Column {shorten(name)} holds 1 and -1 but no 0; some call -1 an outlier, others an "
-            f"inlier. Say which value marks an outlier: `outlier_label` (--outlier-label="
-            f"{shlex.quote(_rarest(cells))}, if the rarest)."
-        )
-    return meanings
-
-
-def _read_outlier(outlier_label: Any, name: str) -> Any:
-    wanted = as_text(_to_array([outlier_label], name), name)[0].as_py()
-    if wanted is None:
-        raise TableError("`outlier_label` (--outlier-label) must not be empty; leave it out.")
-    return _canonical(wanted.strip())
+    meanings = [words.get(value.lower(), _meaning(value)) for value in found]
+    known = set(meanings) - {None}
+    if known <= {OUTLIER, INLIER, UNLABELLED} and known != {OUTLIER, UNLABELLED}:
+        return meanings
+    counts = [(pair["counts"], pair["values"]) for pair in pc.value_counts(cells).to_pylist()]
+    fewest = min(count for count, value in counts if value is not None)
+    rarest = max(value for count, value in counts if value is not None and count == fewest)
+    raise TableError(
+        f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels (empty "
+        f"or -1 for unlabelled rows, never 1 and -1 but no 0); it holds {listed(found, 5)}. Say "
+        f"which value marks an outlier: `outlier_label` (--outlier-label={shlex.quote(rarest)}, if "
+        "the rarest)."
+    )
 
 
 def _meaning(value: str, outlier: Any = None) -> Any:
@@ -202,13 +188,6 @@ def _canonical(value: str) -> float | str:
         return float(value)
     except ValueError:
         return value
-
-
-def _rarest(cells: Any) -> str:
-    """Return the value that fewest rows have: of unknown words the likeliest outlier."""
-    counted = [item for item in pc.value_counts(cells).to_pylist() if item["values"] is not None]
-    fewest = min(item["counts"] for item in counted)
-    return max(item["values"] for item in counted if item["counts"] == fewest)
 
 
 def _to_array(values: Any, name: str) -> Any:
@@ -241,36 +220,10 @@ def _emptied(cells: Any, mask: Any) -> Any:
     return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, pa.string()))
 
 
-def _to_numbers(cells: Any) -> Any:
-    try:
-        return pc.cast(cells, pa.float64())
-    except pa.ArrowInvalid:
-        return first_match(cells, NUMBER, matching=False) or Cell(0, cells[0].as_py())
-
-
-def _to_booleans(cells: Any) -> Any:
-    words = pc.utf8_lower(cells)
-    wrong = first_match(words, r"^(true|false|[01](\.0*)?)$", matching=False)
-    return wrong or pc.match_substring_regex(words, r"^(true|1(\.0*)?)$")
-
-
-def _from_integers(column: Any, name: str, first_row: int) -> Any:
-    numbers = pc.cast(column, pa.float64(), safe=False)
-    long = pc.greater_equal(pc.abs(numbers), WHOLE)
-    row = pc.index(pc.fill_null(long, False), True).as_py()
-    if row >= 0:
-        raise TableError(
-            f"Column {shorten(name)} must hold whole numbers below 2**53; row "
-            f"{first_row + row} holds {column[row].as_py()}. If it is an id, say so "
-            f"({option('id', name)}), else divide it or leave it out ({option('drop', name)})."
-        )
-    return numbers
-
-
-def _refuse(wrong: NDArray, values: NDArray, name: str, first_row: int, allowed: str) -> None:
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise TableError(
-            f"Column {shorten(name)} must hold {allowed}; row {first_row + row} holds "
-            f"{values[row]:g}. Correct it, or leave it empty."
-        )
+def _wrong(
+    column: Any, row: int, name: str, first_row: int, allowed: str, remedy: str = CORRECT
+) -> TableError:
+    return TableError(
+        f"Column {shorten(name)} must hold {allowed}; row {first_row + row} holds "
+        f"{shorten(column[row].as_py())}. {remedy}"
+    )

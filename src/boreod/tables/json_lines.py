@@ -1,5 +1,6 @@
 """JSON lines: one object a line, its keys are the columns."""
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from typing import Any
 
 from boreod.tables.arrow import TableError, pa
 from boreod.tables.cells import find_kind
-from boreod.tables.sources import Block, Opened, Options, TextSource, check_columns, typed
+from boreod.tables.sources import Block, Options, TextSource, Typed, check_columns, typed
 from boreod.text import shorten
 
 BLOCK_ROWS = 10_000
@@ -21,7 +22,7 @@ class Number(str):
     __slots__ = ()
 
 
-def open_json_lines(source: TextSource, options: Options) -> Opened:
+def open_json_lines(source: TextSource, options: Options) -> Typed:
     """Open JSON lines.
 
     Keys that a line does not have are missing values. Keys that come up only after the first block
@@ -36,27 +37,36 @@ def open_json_lines(source: TextSource, options: Options) -> Opened:
     if not names:
         raise TableError(f"The objects of {source.shown} have no keys. A table needs columns.")
     block = _block(first, names)
-    kinds = {name: options.types.get(name) or _kind(first, name, block, options) for name in names}
+    kinds = {
+        name: options.types.get(name) or _find_kind(first, name, block.table.column(name))
+        for name in names
+    }
 
     def rest() -> Iterator[Block]:
         while some := list(islice(records, BLOCK_ROWS)):
-            if options.columns is None:
-                _refuse_new_keys(some, set(names))
+            for number, record in some if options.columns is None else ():
+                if not record.keys() <= kinds.keys():
+                    raise TableError(
+                        f"Line {number} has the key {shorten(min(record.keys() - kinds.keys()))}, "
+                        f"which the first {BLOCK_ROWS} rows do not have. Add it there with null, "
+                        "or read only the columns you need."
+                    )
             yield _block(some, names)
 
-    return typed(block, rest(), kinds, options, [])
+    return typed(block, rest(), kinds, options)
 
 
-def _kind(records: list[Record], name: str, block: Block, options: Options) -> str:
+def _find_kind(records: list[Record], name: str, column: Any) -> str:
     """Return the type of a column: words are text even if they look like numbers."""
     found = {type(record[name]) for _, record in records if record.get(name) is not None}
     if found <= {Number}:
-        return find_kind(block.table.column(name), options.decimal)  # long numbers are codes
+        return find_kind(column)  # long numbers are codes
     return "boolean" if found == {bool} else "text"
 
 
 def _records(source: TextSource) -> Iterator[Record]:
-    for number, line in enumerate(_lines(source), start=1):
+    lines = io.TextIOWrapper(io.BufferedReader(source, 1 << 18), "utf-8", newline="\n")
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         place = f"Line {number} of {source.shown}"
@@ -79,22 +89,15 @@ def _records(source: TextSource) -> Iterator[Record]:
             raise TableError(f"{place} {error}") from None
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", "nested too deeply")
-            raise TableError(f"{place} is not JSON ({reason}): {shorten(line[:60])}.") from None
+            raise TableError(
+                f"{place} is not JSON ({reason}): {shorten(line.strip()[:60])}."
+            ) from None
         if not isinstance(record, dict):
             raise TableError(
                 f'{place} must be an object such as {{"amount": 3.5}}; got '
                 f"{shorten(line.strip()[:60])}. Write one object a line, without a list around."
             )
         yield number, record
-
-
-def _lines(source: TextSource) -> Iterator[str]:
-    tail = b""
-    while data := source.read(1 << 18):
-        *complete, tail = (tail + data).split(b"\n")
-        for line in complete:
-            yield line.decode()
-    yield tail.decode()
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -111,25 +114,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _refuse_new_keys(records: list[Record], known: set[str]) -> None:
-    for number, record in records:
-        if not record.keys() <= known:
-            raise TableError(
-                f"Line {number} has the key {shorten(min(record.keys() - known))}, which the first "
-                f"{BLOCK_ROWS} rows do not have. Add it there with null, or read only the columns "
-                "you need."
-            )
-
-
 def _block(records: list[Record], names: list[str]) -> Block:
-    columns = [
-        pa.array([_text(record.get(name)) for _, record in records], pa.string()) for name in names
-    ]
-    table = pa.RecordBatch.from_arrays(columns, names=names)
+    def cells(name: str) -> Any:
+        values = (record.get(name) for _, record in records)
+        return pa.array([str(v).lower() if isinstance(v, bool) else v for v in values], pa.string())
+
+    table = pa.RecordBatch.from_arrays([cells(name) for name in names], names=names)
     return Block(table, lambda row: f"Line {records[row][0]}")
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value

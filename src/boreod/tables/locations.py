@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from boreod.tables.arrow import TableError, fs, pa
-from boreod.text import suggest
 
 SUFFIXES = {
     ".csv": "csv",
@@ -23,8 +22,8 @@ SUFFIXES = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("csv", "tsv", "jsonl")
+FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 STANDARD = "-"
 TIMEOUT = 30  # seconds; Google's own default is a quarter of an hour
 
@@ -45,7 +44,7 @@ class Place:
     @property
     def is_folder(self) -> bool:
         """Whether it is a folder; refuse what is not there."""
-        with reaching(self.shown):
+        with reading(self.shown):
             kind = self.filesystem.get_file_info(self.path).type
         if kind == fs.FileType.NotFound:
             raise TableError(f"There is no file {self.shown}. Check the name and the folder.")
@@ -59,19 +58,13 @@ def find_place(path: str) -> Place:
     shown = show_place(path)
     if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
         path += f"{'&' if '?' in path else '?'}retry_limit_seconds={TIMEOUT}"
-    with reaching(shown, path):
+    with reading(shown, address=path):
         filesystem, inside = fs.FileSystem.from_uri(path)
     return Place(filesystem, inside, shown)
 
 
 def is_address(path: str) -> bool:
-    """Tell whether a name is an address.
-
-    Examples
-    --------
-    >>> is_address("s3://bucket/folder"), is_address("folder/a.parquet"), is_address("-")
-    (True, False, False)
-    """
+    """Tell whether a name is an address, such as ``s3://bucket/folder``."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
@@ -87,13 +80,7 @@ def show_place(path: str) -> str:
 
 
 def local_path(path: str) -> str | None:
-    """Return the name of a file or folder on a disk; None for addresses of other places.
-
-    Examples
-    --------
-    >>> local_path("file:///data/a%20b"), local_path("a.csv"), local_path("s3://bucket/folder")
-    ('/data/a b', 'a.csv', None)
-    """
+    """Return the name of a file or folder on a disk; None for addresses of other places."""
     if not is_address(path):
         return path
     return find_place(path).path if path.startswith("file://") else None
@@ -110,13 +97,7 @@ def refuse_address(path: str) -> None:
 
 
 def find_format(path: str, asked: str | None) -> str | None:
-    """Return the format that is asked for, or else the one that the name tells; None if neither.
-
-    Examples
-    --------
-    >>> find_format("payments.csv.gz", None), find_format("payments.pq", None)
-    ('csv', 'parquet')
-    """
+    """Return the format that is asked for, or else the one that the name tells; None if neither."""
     if asked is not None:
         if asked not in FORMATS:
             raise TableError(
@@ -135,49 +116,33 @@ def is_gzipped(path: str) -> bool:
 
 def refuse_name(path: str) -> TableError:
     """Return the error for a name that does not tell its format."""
-    suffix = Path(path).suffix
-    close = suggest(suffix, SUFFIXES) if suffix else ""
-    hint = f" {close}" if close.startswith("Did") else ""
     return TableError(
-        f"The name {path} does not tell its format.{hint} Use {', '.join(SUFFIXES)} (text also "
+        f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
         f"with .gz), or pass `format` (--format): {', '.join(FORMATS)}."
     )
 
 
 @contextmanager
-def reaching(shown: str, secret: str = "") -> Iterator[None]:
-    """Put what goes wrong on the way to a place into one sentence, without its passwords."""
-    try:
-        yield
-    except PermissionError:
-        raise _forbidden(shown) from None
-    except (pa.ArrowException, OSError) as error:
-        reason = _reason(error).replace(secret, shown) if secret else _reason(error)
-        raise TableError(
-            f"{shown} cannot be reached ({reason[:150]}). Check the address (file:///, s3:// and "
-            "gs:// are known, a space is %20), the network and your permissions there."
-        ) from None
+def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[None]:
+    """Put what pyarrow and the operating system say about a file into one sentence.
 
-
-@contextmanager
-def reading(shown: str, kind: str) -> Iterator[None]:
-    """Put what pyarrow and the operating system say about a file into one sentence."""
+    Without a kind of file it is about the way there, and the address may hold passwords.
+    """
     try:
         yield
     except FileNotFoundError:
         raise TableError(f"There is no file {shown}. Check the name and the folder.") from None
     except PermissionError:
-        raise _forbidden(shown) from None
+        raise TableError(f"{shown} may not be read. Change its permissions or copy it.") from None
     except (pa.ArrowException, OSError) as error:
+        reason = str(error).replace(address or shown, shown).strip().partition("\n")[0]
+        reason = reason.rstrip(".")[:150] or "no data"
+        if kind is None:
+            raise TableError(
+                f"{shown} cannot be reached ({reason}). Check the address (file:///, s3:// and "
+                "gs:// are known, a space is %20), the network and your permissions there."
+            ) from None
         raise TableError(
-            f"{shown} is not {kind}, or it is damaged ({_reason(error)[:150]}). Write it again, or "
-            "say with `format` (--format) what it is."
+            f"{shown} is not {kind}, or it is damaged ({reason}). Write it again, or say with "
+            "`format` (--format) what it is."
         ) from None
-
-
-def _forbidden(shown: str) -> TableError:
-    return TableError(f"{shown} may not be read. Change its permissions or copy it.")
-
-
-def _reason(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or "no data"

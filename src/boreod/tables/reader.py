@@ -19,7 +19,7 @@ from boreod.tables.locations import (
     show_place,
 )
 from boreod.tables.separated import open_separated
-from boreod.tables.sources import Opened, Options, TextSource
+from boreod.tables.sources import Options, TextSource, Typed
 
 BATCH_ROWS = 50_000
 FilePath = str | os.PathLike[str]
@@ -36,17 +36,14 @@ class TableReader:
         Names and types of the columns.
     schema
         The pyarrow schema that all batches have.
-    notes
-        Remarks for the user.
     """
 
-    def __init__(self, path: str, opened: Opened, batch_rows: int, stack: ExitStack) -> None:
+    def __init__(self, path: str, opened: Typed, batch_rows: int, stack: ExitStack) -> None:
         self.path = path
-        self.schema = opened.schema
-        self.columns = tuple(Column(field.name, kind_of(field.type)) for field in opened.schema)
-        self.notes = opened.notes
+        self.schema, batches = opened
+        self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
         self._stack = stack
-        self._batches = rebatch(opened.batches, batch_rows)
+        self._batches = rebatch(batches, batch_rows)
         first = next(self._batches, None)
         if first is None:
             raise TableError(f"{path} has columns but no rows. A table needs rows.")
@@ -163,7 +160,7 @@ def read_table(path: FilePath, **options: Any) -> Any:
 
 def _open(
     path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
-) -> Opened:
+) -> Typed:
     found = find_format(path, asked)
     is_remote, is_folder = is_address(path), os.path.isdir(path)
     if is_remote and found not in (None, "parquet"):
@@ -192,7 +189,7 @@ def _open(
     return _open_text(path, found, options, stack)
 
 
-def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Opened:
+def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
     source = stack.enter_context(TextSource(path, options.encoding))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith(b"{") else "csv"

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from boreod.tables.arrow import TableError, arrow_csv, check_names, option, pa
-from boreod.tables.cells import find_kind, has_decimal_commas
+from boreod.tables.cells import find_kind
 from boreod.tables.locations import STANDARD
-from boreod.tables.sources import GZIP, Block, Opened, Options, TextSource, check_columns, typed
+from boreod.tables.sources import GZIP, Block, Options, TextSource, Typed, check_columns, typed
 from boreod.text import count_of, listed, shorten
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -32,32 +32,27 @@ class Layout:
     names: list[str]
     lines: int
     size: int
-    notes: list[str]
 
 
-def open_separated(path: str, source: TextSource, options: Options) -> Opened:
+def open_separated(path: str, source: TextSource, options: Options) -> Typed:
     """Open separated text; the path is for finding the line of an error again."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
     names = check_columns(options.columns, layout.names, source.shown)
     where = partial(_place, path, layout, source.encoding)
     blocks = _blocks(source, layout, names, where)
-    first = next(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise TableError(f"{source.shown} has column names but no rows. A table needs rows.")
     kinds = {
         name: options.types.get(name) or _find_kind(name, first.table.column(name), layout, options)
         for name in names
     }
-    return typed(first, blocks, kinds, options, layout.notes)
+    return typed(first, blocks, kinds, options)
 
 
 def find_separator(text: str) -> str:
-    r"""Return the separator that splits the first lines into the most columns, all alike.
-
-    Examples
-    --------
-    >>> find_separator("a;b\n1,5;2\n3,5;4\n")
-    ';'
-    """
+    """Return the separator that splits the first lines into the most columns, all alike."""
     best, most = ",", (False, 1)
     for separator in SEPARATORS:
         widths = _widths(text, separator)
@@ -69,13 +64,7 @@ def find_separator(text: str) -> str:
 
 
 def read_separator(separator: str) -> str:
-    r"""Return a separator that was given as a character or as a word.
-
-    Examples
-    --------
-    >>> read_separator("tab"), read_separator(";")
-    ('\t', ';')
-    """
+    """Return a separator that was given as a character or as a word."""
     found = NAMED_SEPARATORS.get(separator, separator)
     if len(found) != 1 or found in '"\r\n' or not found.isascii():
         raise TableError(
@@ -97,23 +86,18 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     except csv.Error as error:
         raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
     if header is False:
-        return Layout(separator, [f"c{i}" for i in range(len(first))], 0, 0, [])
+        return Layout(separator, [f"c{i}" for i in range(len(first))], 0, 0)
     if header is None and all(NUMBER.fullmatch(cell) for cell in first):
         raise TableError(
             f"The first line of {shown} must have the column names, but it holds only numbers "
             f"({listed(first, 3)}). Pass header=False (--no-header) if it is a row already, or "
-            "header=True (--header) if these are names."
+            "header=True if these are names."
         )
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
     check_names(names, shown)
-    notes = [
-        f"Column {i + 1} has no name and is called {names[i]}."
-        for i, cell in enumerate(first)
-        if not cell.strip()
-    ]
     lines = islice(io.StringIO(text, newline=""), reader.line_num)
     size = sum(len(line.encode()) for line in lines)
-    return Layout(separator, names, reader.line_num, size, notes)
+    return Layout(separator, names, reader.line_num, size)
 
 
 def _widths(text: str, separator: str) -> list[int]:
@@ -129,7 +113,7 @@ def _widths(text: str, separator: str) -> list[int]:
 def _find_kind(name: str, column: Any, layout: Layout, options: Options) -> str:
     kind = find_kind(column, options.decimal)
     can_have_commas = layout.separator != "," and options.decimal == "."
-    if kind == "text" and can_have_commas and has_decimal_commas(column):
+    if kind == "text" and can_have_commas and find_kind(column, ",") == "number":
         raise TableError(
             f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
             f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
@@ -151,7 +135,7 @@ def _blocks(
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
-        raise _no_rows(source)
+        return
     value = last.column(layout.names[-1])[-1].as_py()
     if source.quotes % 2 and value is not None and "\n" in value:  # all lines after it
         raise TableError(
@@ -161,8 +145,8 @@ def _blocks(
 
 
 def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any]) -> Any:
-    if not source.head().strip():  # pyarrow has no words for this
-        raise _no_rows(source)
+    if not source.head().strip():  # pyarrow refuses what has no rows
+        return []
 
     def keep(row: Any) -> str:
         ragged.append(row)
@@ -184,10 +168,6 @@ def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any
             quoted_strings_can_be_null=True,
         ),
     )
-
-
-def _no_rows(source: TextSource) -> TableError:
-    return TableError(f"{source.shown} has column names but no rows. A table needs rows.")
 
 
 def _explain(
@@ -219,12 +199,13 @@ def _place(path: str, layout: Layout, encoding: str, row: int) -> str:
         for _ in range(layout.lines):
             next(lines)
         records = csv.reader(lines, delimiter=layout.separator)
-        start = 0
+        start, found = 0, -1
         try:
-            for _ in range(row + 1):
-                start, record = records.line_num, next(records, None)
-                while record == []:  # empty lines are no rows
-                    start, record = records.line_num, next(records, None)
+            for record in records:
+                found += bool(record)  # empty lines are no rows
+                if found == row:
+                    break
+                start = records.line_num
         except csv.Error:  # it has a limit for cells, unlike the reader of the table
             return f"Row {row + 1}"
     return f"Line {layout.lines + start + 1}"

@@ -18,6 +18,7 @@ from boreod.text import shorten, suggest
 
 CHUNK = 1 << 20
 TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
+STANDARD_INPUT = "standard input"
 GZIP = b"\x1f\x8b"
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -27,6 +28,7 @@ OTHER_FORMATS = {
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
 }
+Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """An open table: its schema, its batches to come, and remarks."""
-
-    schema: Any
-    batches: Iterator[Any]
-    notes: list[str]
-
-
-@dataclass(frozen=True)
 class Block:
     """Columns of text for some rows, and where each of these rows is in the file."""
 
@@ -68,9 +61,7 @@ class Block:
     where: Callable[[int], str]
 
 
-def typed(
-    first: Block, rest: Iterable[Block], kinds: dict[str, str], options: Options, notes: list[str]
-) -> Opened:
+def typed(first: Block, rest: Iterable[Block], kinds: dict[str, str], options: Options) -> Typed:
     """Return the table of some blocks, given what the columns of the first one are."""
     schema = pa.schema([(name, TYPES[kind]) for name, kind in kinds.items()])
 
@@ -78,7 +69,7 @@ def typed(
         columns = [_convert(block, name, kind, options) for name, kind in kinds.items()]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    return Opened(schema, map(batch, chain([first], rest)), notes)
+    return schema, map(batch, chain([first], rest))
 
 
 def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -> list[str]:
@@ -92,14 +83,9 @@ def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -
 
 
 class TextSource(io.RawIOBase):
-    """Read a text file or standard input once, from its beginning to its end.
+    """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
 
-    Parameters
-    ----------
-    path
-        A file name, or ``-`` for standard input.
-    encoding
-        Name of an encoding; None for UTF-8, with or without a byte order mark.
+    Without an encoding it must be UTF-8, with or without a byte order mark.
     """
 
     def __init__(self, path: str, encoding: str | None) -> None:
@@ -107,21 +93,27 @@ class TextSource(io.RawIOBase):
         self._reading = threading.RLock()
         self._end_was_seen = threading.Event()
         self._was_read = False
-        self.shown = "standard input" if path == STANDARD else path
+        self.shown = STANDARD_INPUT if path == STANDARD else path
         self.encoding = encoding or "utf-8-sig"
         self.quotes = 0
-        self._decoder = _decoder(self.encoding)
+        try:
+            self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
+        except (LookupError, TypeError):
+            raise TableError(
+                f"`encoding` (--encoding) must be a name such as utf-8 or cp1252; got {encoding!r}."
+            ) from None
         self._waiting = b""
         self._bytes = self._lines = 0
         self._ended = False
         with reading(self.shown, "a readable file"):
-            self._raw = _binary_input(path)
+            self._raw = _open(path)
             first = self._raw.peek(8)[:8]
-            self._stream: Any = self._raw
-            if first.startswith(GZIP):
-                self._stream = gzip.GzipFile(fileobj=self._raw, mode="rb")
-        if encoding is None:
-            self._refuse_other_formats(first)
+        is_packed = first.startswith(GZIP)
+        self._stream: Any = gzip.GzipFile(fileobj=self._raw) if is_packed else self._raw
+        for magic, what in OTHER_FORMATS.items():
+            if encoding is None and first.startswith(magic):
+                self.close()
+                raise TableError(f"{self.shown} is not plain text but {what}.")
 
     def head(self, size: int = CHUNK) -> bytes:
         """Return the beginning of what was not read yet, and leave it there."""
@@ -137,15 +129,16 @@ class TextSource(io.RawIOBase):
         """Say that this can be read."""
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most so many."""
+    def readinto(self, buffer: Any) -> int:
+        """Put the next bytes into a buffer, and return their number."""
         self._was_read = True
         with self._reading:
-            data = b"" if self.closed else self.head(size if size >= 0 else sys.maxsize)
+            data = b"" if self.closed else self.head(len(buffer))
             self.skip(len(data))
             if not data:
                 self._end_was_seen.set()
-            return data
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         """Close the file; standard input stays open.
@@ -156,7 +149,7 @@ class TextSource(io.RawIOBase):
         """
         waited = self._reading.acquire(timeout=TIMEOUT)
         try:
-            if not self.closed and self._raw is not _standard_input():
+            if not self.closed and self.shown != STANDARD_INPUT:
                 self._stream.close()
                 self._raw.close()
             super().close()
@@ -190,13 +183,9 @@ class TextSource(io.RawIOBase):
     def _unpack(self) -> bytes:
         try:
             return bytes(self._stream.read(CHUNK))
-        except EOFError:
+        except (EOFError, gzip.BadGzipFile, zlib.error):
             raise TableError(
-                f"{self.shown} ends in the middle: the gzip file is cut short. Copy it again."
-            ) from None
-        except (gzip.BadGzipFile, zlib.error):
-            raise TableError(
-                f"{self.shown} cannot be unpacked: the gzip file is damaged. Copy it again."
+                f"{self.shown} cannot be unpacked: it is cut short or damaged. Copy it again."
             ) from None
         except OSError as error:
             raise TableError(f"{self.shown} cannot be read: {error.strerror}.") from None
@@ -210,12 +199,6 @@ class TextSource(io.RawIOBase):
             f"0x{error.object[error.start]:02x} (byte {place} of the file). Save it as UTF-8, or "
             "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
         )
-
-    def _refuse_other_formats(self, first: bytes) -> None:
-        for magic, what in OTHER_FORMATS.items():
-            if first.startswith(magic):
-                self.close()
-                raise TableError(f"{self.shown} is not plain text but {what}.")
 
 
 def _convert(block: Block, name: str, kind: str, options: Options) -> Any:
@@ -239,24 +222,11 @@ def _convert(block: Block, name: str, kind: str, options: Options) -> Any:
     return converted
 
 
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
-    try:
-        return codecs.getincrementaldecoder(encoding)("strict")
-    except (LookupError, TypeError):
-        raise TableError(
-            f"`encoding` (--encoding) must be a name such as utf-8 or cp1252; got {encoding!r}."
-        ) from None
-
-
-def _standard_input() -> Any:
-    return getattr(sys.stdin, "buffer", None)
-
-
-def _binary_input(path: str) -> Any:
+def _open(path: str) -> Any:
     """Return a stream of bytes that can be peeked into."""
     if path != STANDARD:
         return open(path, "rb")
-    stream = _standard_input()
-    if stream is None:
+    if sys.stdin is None:
         raise TableError("There is no standard input. Pass the name of a file.")
+    stream = sys.stdin.buffer
     return stream if hasattr(stream, "peek") else io.BufferedReader(stream)

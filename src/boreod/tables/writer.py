@@ -2,14 +2,13 @@
 
 import errno
 import gzip
-import io
 import json
-import math
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from math import isnan
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,8 +26,7 @@ from boreod.tables.locations import (
     refuse_name,
 )
 from boreod.tables.reader import FilePath
-from boreod.tables.separated import read_separator
-from boreod.text import listed, shorten
+from boreod.text import listed
 
 
 class TableWriter:
@@ -45,8 +43,6 @@ class TableWriter:
     format
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name, and for
         standard output ``csv``.
-    separator
-        Between the cells of separated text; None for a comma, or a tab in TSV.
     inputs
         Files and folders that are being read; they are not overwritten.
 
@@ -66,7 +62,6 @@ class TableWriter:
         path: FilePath,
         *,
         format: str | None = None,  # noqa: A002
-        separator: str | None = None,
         inputs: Iterable[FilePath] = (),
     ) -> None:
         self.path = os.fspath(path)
@@ -74,24 +69,24 @@ class TableWriter:
         self.rows = 0
         self._shown = "Standard output" if self.path == STANDARD else self.path
         self._format = _output_format(self.path, format)
-        self._separator = read_separator(separator) if separator else None
         if self.path != STANDARD:
             check_target(self.path, inputs)
         self._stack = ExitStack()
-        self._encoder: Any = None
+        self._write: Callable[[Any], None] | None = None
         self._schema: Any = None
-        self._text_schema: Any = None
 
     def write(self, batch: Any) -> None:
-        """Write a pyarrow record batch; all must have the columns of the first."""
+        """Write a pyarrow record batch; all must have the schema of the first."""
         with writing(self._shown):
-            if self._encoder is None:
-                self._start(batch.schema)
+            if self._write is None:
+                self._schema, self._write = batch.schema, self._start(batch.schema)
             elif batch.schema != self._schema:
-                batch = self._adapted(batch)
-            if self._text_schema is not None:
-                batch = plain_batch(batch, self._text_schema)
-            self._encoder.write(batch)
+                first, later = (listed(map(str, some), 5) for some in (self._schema, batch.schema))
+                raise TableError(
+                    f"All batches for {self.path} must have the same columns and types; got "
+                    f"{later} after {first}."
+                )
+            self._write(batch)
         self.rows += batch.num_rows
 
     def __enter__(self) -> "TableWriter":
@@ -106,21 +101,26 @@ class TableWriter:
         if kind is not None:
             with suppress(Exception):  # the file goes away, and the first error is the one to tell
                 self._stack.__exit__(kind, error, trace)
-        elif self._encoder is None:
+        elif self._write is None:
             raise TableError(f"There are no rows for {self.path}, so it was not written.")
         else:
             with writing(self._shown):
                 self._stack.close()
 
-    def _start(self, schema: Any) -> None:
-        self._schema = schema
-        if self._format in TEXT_FORMATS:
-            self._text_schema = plain_schema(schema, "the table to write")
+    def _start(self, schema: Any) -> Callable[[Any], None]:
+        """Open the file, and return what writes a batch to it."""
         sink = self._open()
         if is_gzipped(self.path):
             sink = self._stack.enter_context(gzip.GzipFile("", "wb", fileobj=sink, mtime=0))
-        self._encoder = self._make_encoder(sink)
-        self._stack.callback(self._encoder.close)
+        if self._format in ("parquet", "arrow"):
+            make = parquet.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
+            return self._stack.enter_context(make(pa.PythonFile(sink, mode="w"), schema)).write
+        plain = plain_schema(schema, "the table to write")
+        if self._format == "jsonl":
+            return lambda batch: _write_json_lines(sink, plain_batch(batch, plain))
+        options = arrow_csv.WriteOptions(delimiter="\t" if self._format == "tsv" else ",")
+        text = self._stack.enter_context(arrow_csv.CSVWriter(sink, plain, write_options=options))
+        return lambda batch: text.write(plain_batch(batch, plain))
 
     def _open(self) -> Any:
         if self.path == STANDARD:
@@ -133,35 +133,6 @@ class TableWriter:
             return self._stack.enter_context(open(self.path, "wb"))  # a pipe or device stays one
         unfinished = self._stack.enter_context(whole_file(Path(self.path)))
         return self._stack.enter_context(open(unfinished, "xb"))
-
-    def _make_encoder(self, sink: Any) -> Any:
-        if self._format == "jsonl":
-            return _JsonLines(sink)
-        if self._format in ("csv", "tsv"):
-            separator = self._separator or ("\t" if self._format == "tsv" else ",")
-            options = arrow_csv.WriteOptions(delimiter=separator)
-            return arrow_csv.CSVWriter(sink, self._text_schema, write_options=options)
-        file = pa.PythonFile(sink, mode="w")
-        if self._format == "parquet":
-            return parquet.ParquetWriter(file, self._schema)
-        return pa.ipc.new_file(file, self._schema)
-
-    def _adapted(self, batch: Any) -> Any:
-        missing = set(self._schema.names) ^ set(batch.schema.names)
-        if missing:
-            raise TableError(
-                f"All batches for {self.path} must have the same columns; they differ in "
-                f"{listed(sorted(missing), 5)}."
-            )
-        try:
-            return pa.RecordBatch.from_arrays(
-                [batch.column(field.name).cast(field.type) for field in self._schema],
-                schema=self._schema,
-            )
-        except pa.ArrowException as error:
-            raise TableError(
-                f"A batch for {self.path} does not have the column types of the first: {error}"
-            ) from None
 
 
 def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int:
@@ -247,30 +218,16 @@ def _is_read_with(target: str, folder: str) -> bool:
     return parent == folder or (deep and Path(folder) in Path(target).parents)
 
 
-class _JsonLines:
-    """One object a row, missing values as null."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, batch: Any) -> None:
-        text = io.StringIO()
-        for row in batch.to_pylist():
-            cells = {name: _json_value(name, value) for name, value in row.items()}
-            text.write(json.dumps(cells, ensure_ascii=False, allow_nan=False, default=str))
-            text.write("\n")
-        self._file.write(text.getvalue().encode("utf-8"))
-
-    def close(self) -> None:
-        """Nothing comes at the end."""
-
-
-def _json_value(name: str, value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            return None
-        raise TableError(
-            f"JSON has no infinite numbers, but column {shorten(name)} holds one. "
-            "Write CSV or Parquet instead."
-        )
-    return value
+def _write_json_lines(sink: Any, batch: Any) -> None:
+    """Write one object a row, missing values as null."""
+    lines = []
+    for row in batch.to_pylist():
+        cells = {k: None if isinstance(v, float) and isnan(v) else v for k, v in row.items()}
+        try:
+            lines.append(json.dumps(cells, ensure_ascii=False, allow_nan=False, default=str))
+        except ValueError:
+            raise TableError(
+                "JSON has no infinite numbers, but a row of the table holds one. Write CSV or "
+                "Parquet instead."
+            ) from None
+    sink.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
