@@ -59,7 +59,7 @@ def main() -> None:
     page = make_report(
         model.detector,
         model.preparation.transform(known),
-        model.codes,
+        known["malignant"].to_numpy().astype(int),
         title="Rare malignant samples",
         names=model.preparation.names_,
         prepared=model.preparation.summary_,

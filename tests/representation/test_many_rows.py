@@ -10,7 +10,7 @@ def test_very_many_rows_are_scored_in_parts(labelled, monkeypatch):
     model = BORE(OutlierRepresentation(["knn", "lof"], [5]), random_state=0).fit(X, y)
     rows = np.vstack([X, X[::2]])
     expected = model.decision_function(rows)
-    monkeypatch.setattr("boreod.prediction.MANY_ROWS", 100)
+    monkeypatch.setattr("boreod.ensemble.fitted.MAX_ROWS_AT_ONCE", 100)
     np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-12)
     np.testing.assert_array_equal(
         model.decision_function(rows)[:300:2], model.decision_function(rows)[300:]
