@@ -56,7 +56,7 @@ def test_samples_are_judged_on_the_splits_of_the_methods(found):
     split = split_rows(LABELS, 0, "unseen")
     model = BORE(reference_size=30, n_jobs=1, random_state=0).fit(ROWS[split.fitted], split.labels)
     assert len(model.reference_rows_) == 30
-    expected = judge(model.decision_function(ROWS[split.test]), LABELS[split.test] == 1)
+    expected = judge(LABELS[split.test] == 1, model.decision_function(ROWS[split.test]))
     assert {measure: run[measure] for measure in MEASURES} == expected
 
 

@@ -246,7 +246,7 @@ def _run_budgets(
             models[budget] = model.within(budget)
     return {
         budget: {
-            **judge(fitted.decision_function(rows[split.test]), outliers),
+            **judge(outliers, fitted.decision_function(rows[split.test])),
             "columns": len(fitted.columns_),
             "cost": prices.total(fitted.columns_),
         }

@@ -96,19 +96,19 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     return Split(fitted, partly[fitted], np.sort(test))
 
 
-def judge(scores: NDArray, outliers: NDArray) -> dict[str, float]:
+def judge(y_true: NDArray, y_score: NDArray) -> dict[str, float]:
     """Return all measures of one ranking.
 
     Examples
     --------
-    >>> judge(np.array([0.9, 0.2, 0.1]), np.array([True, False, False]))["auc"]
+    >>> judge(np.array([True, False, False]), np.array([0.9, 0.2, 0.1]))["auc"]
     1.0
     """
     return {
-        "auc": float(auc(outliers, scores)),
-        "early_auc": early_auc(outliers, scores),
-        "precision": precision_at(outliers, scores),
-        "average_precision": average_precision(outliers, scores),
+        "auc": float(auc(y_true, y_score)),
+        "early_auc": early_auc(y_true, y_score),
+        "precision": precision_at(y_true, y_score),
+        "average_precision": average_precision(y_true, y_score),
     }
 
 
@@ -151,7 +151,7 @@ def run_method(
     scored = time.perf_counter()
     outliers = codes[split.test] == OUTLIER
     return {
-        **judge(scores, outliers),
+        **judge(outliers, scores),
         "roc": true_positive_rates(outliers, scores, RATES).round(6).tolist(),
         "fit_seconds": fitted - started,
         "row_seconds": (scored - fitted) / len(split.test),

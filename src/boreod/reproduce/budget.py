@@ -60,7 +60,7 @@ def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int
     budgets = np.geomspace(min(POOL), total, n_budgets)
 
     def judged(fitted: BORE) -> list[float]:
-        found = judge(fitted.oob_proba_[split.test], outliers)  # unlabelled rows: of all bags
+        found = judge(outliers, fitted.oob_proba_[split.test])  # unlabelled rows: of all bags
         return [found[measure] for measure in SHOWN]
 
     curves = {
