@@ -7,6 +7,7 @@ the folder "demo" afterwards.
 """
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +43,10 @@ def main() -> None:
     print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
     odds = model.log_odds(new)
     print(f"  all columns                     {auc(truth == 1, odds):.3f}")
-    rows = model.prepare(new)
     for budget in BUDGETS:
-        fast = model.detector.within(budget)
-        what = f"within {budget} a row, {len(fast.columns_)} columns"
-        print(f"  {what:<31} {auc(truth == 1, fast.decision_function(rows)):.3f}")
+        fast = replace(model, detector=model.detector.within(budget))
+        what = f"within {budget} a row, {len(fast.detector.columns_)} columns"
+        print(f"  {what:<31} {auc(truth == 1, fast.log_odds(new)):.3f}")
 
     print("\nrank  probability  truth      what moved its log-odds most")
     for row in sorted(scored, key=lambda row: row["rank"])[:8]:
