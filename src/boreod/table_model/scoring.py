@@ -18,6 +18,7 @@ from boreod.parallel import plain_interrupts
 from boreod.table_model.model import TableModel
 from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
+from boreod.tables.sources import check_columns
 from boreod.text import listed
 
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
@@ -26,24 +27,10 @@ MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
 
 @dataclass(frozen=True)
 class Scoring:
-    """What is wanted of scored rows.
-
-    Attributes
-    ----------
-    model
-        Scores them.
-    carry
-        Columns of the table to carry through; none for row numbers, None for all columns.
-    reasons
-        How many reasons every row gets.
-    threshold
-        Probability above which a row is an alert.
-    novelty
-        Whether rows get columns about their novelty, and novel ones are alerts too.
-    """
+    """What is wanted of scored rows, as in ``score_table``."""
 
     model: TableModel
-    carry: tuple[str, ...] | None
+    carry: tuple[str, ...] | None  # none for row numbers, None for all columns
     reasons: int = 0
     threshold: float = 0.5
     novelty: bool = True
@@ -58,7 +45,7 @@ class Scoring:
         threshold: float | str | None = None,
         novelty: bool = True,
     ) -> "Scoring":
-        """Return what is wanted from what a user says, as in ``score_table``."""
+        """Return what is wanted from what a user says."""
         carried = None if all_columns else model.ids if carry is None else carry
         return cls(model, carried, reasons, model.threshold(threshold, novelty), novelty)
 
@@ -115,7 +102,8 @@ class Scoring:
         return replace(self, model=replace(self.model, detector=detector, curve=None))
 
     def check(self, known: list[str]) -> None:
-        """Refuse columns whose names are those of results."""
+        """Refuse tables that lack a column, and columns whose names are those of results."""
+        check_columns(self.columns, known, "The table")
         carried = known if self.carry is None else self.carry
         added = {"rank", *(name for name, _ in self.added)}
         twice = [name for name in carried if name in added]
@@ -152,7 +140,8 @@ class Scoring:
         """Give scores and suspicions of batches that follow one another; memory stays constant."""
         for batch in batches:
             self.check(batch.schema.names)
-            yield self.score(batch, first_row)
+            if batch.num_rows:
+                yield self.score(batch, first_row)
             first_row += batch.num_rows
 
 

@@ -1,19 +1,13 @@
 """Scores inside Spark: a function for ``DataFrame.mapInArrow``, and the schema that it needs."""
 
-import os
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import lru_cache
-from os import PathLike, fspath
+from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
-from boreod.parallel import Threads, use_engine
 from boreod.table_model.model import TableModel
 from boreod.table_model.scoring import Scoring
-from boreod.table_model.writing import BATCH_ROWS
 from boreod.tables.arrow import pa
-from boreod.tables.sources import check_columns
 
 SPARK_TYPES = {pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
 
@@ -31,7 +25,7 @@ def map_in_arrow(
     Parameters
     ----------
     model
-        Name of a model file that all workers see, or a model, which then travels with the function.
+        A model, or the name of its file; it travels with the function.
     carry
         Columns to carry through; none for the model's ids, or all columns if it has no ids.
     reasons, threshold, novelty
@@ -54,24 +48,17 @@ def map_in_arrow(
     >>> score.schema(batch.schema).names
     ['x', 'probability', 'outlier', 'novelty', 'outside']
     """
-    path = None if isinstance(model, TableModel) else fspath(model)
-    loaded = model if isinstance(model, TableModel) else _load(fspath(model))
+    loaded = model if isinstance(model, TableModel) else TableModel.load(model)
     carried = tuple(carry) or loaded.ids
     scoring = Scoring.plan(loaded, carried, not carried, reasons, threshold, novelty)
-    return ArrowMap(scoring, path)
+    return ArrowMap(scoring.without_training(1))
 
 
+@dataclass(frozen=True)
 class ArrowMap:
-    """Score batches as they come, in whatever process: what Spark calls.
+    """Score batches as they come, in whatever process: what :func:`map_in_arrow` makes."""
 
-    :func:`map_in_arrow` makes it. It is pickled with the name of the model file, or with the model
-    if it has no name; every process loads either once.
-    """
-
-    def __init__(self, scoring: Scoring, path: str | None) -> None:
-        self._wanted = (scoring.carry, scoring.reasons, scoring.threshold, scoring.novelty)
-        self._path = path
-        self._pickled = None if path is not None else pickle.dumps(scoring.without_training(1))
+    scoring: Scoring
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Give ids, probability, decision, novelty and reasons of all rows.
@@ -81,16 +68,8 @@ class ArrowMap:
         batches
             Pyarrow record batches.
         """
-        scoring = self._scoring()
-        seen = 0
-        for batch in batches:
-            _check(scoring, batch.schema.names)
-            for start in range(0, batch.num_rows, BATCH_ROWS):
-                part = batch.slice(start, BATCH_ROWS)
-                with use_engine(Threads):
-                    scored, _ = scoring.score(part, seen + start + 1)
-                yield scored
-            seen += batch.num_rows
+        for scored, _ in self.scoring.score_all(batches):
+            yield scored
 
     def schema(self, given: Any) -> Any:
         """Return the schema of the scores, of the same kind as that of the rows.
@@ -100,42 +79,12 @@ class ArrowMap:
         given
             ``frame.schema`` of a Spark frame, or a pyarrow schema.
         """
-        scoring = self._scoring()
-        _check(scoring, given.names)
+        self.scoring.check(given.names)
         if isinstance(given, pa.Schema):
-            return scoring.schema(given)
+            return self.scoring.schema(given)
         result = type(given)()
-        for name in given.names if scoring.carry is None else scoring.carry:
+        for name in given.names if self.scoring.carry is None else self.scoring.carry:
             result.add(given[name])
-        for name, kind in scoring.added:
+        for name, kind in self.scoring.added:
             result.add(name, SPARK_TYPES[kind])
         return result
-
-    def _scoring(self) -> Scoring:
-        if self._pickled is not None:
-            return _unpickle(self._pickled)
-        assert self._path is not None
-        return Scoring(_load(self._path), *self._wanted)
-
-
-def _check(scoring: Scoring, names: list[str]) -> None:
-    check_columns(scoring.columns, names, "The table")
-    scoring.check(names)
-
-
-def _load(path: str) -> TableModel:
-    """Return the model of a file, which is read once as long as it does not change."""
-    changed, size = 0, 0
-    with suppress(OSError):  # loading will say what is wrong
-        changed, size = os.stat(path).st_mtime_ns, os.stat(path).st_size
-    return _load_once(path, changed, size)
-
-
-@lru_cache(maxsize=2)
-def _load_once(path: str, changed: int, size: int) -> TableModel:  # noqa: ARG001
-    return TableModel.load(path, n_jobs=1)
-
-
-@lru_cache(maxsize=2)
-def _unpickle(content: bytes) -> Scoring:
-    return pickle.loads(content)
