@@ -193,7 +193,7 @@ def _check_log_odds(model: Any, table: Path) -> None:
     """Infinite log-odds hide behind probabilities of 0 and 1."""
     from boreod.tables import open_table
 
-    with open_table(table, types=model.types, columns=model.inputs) as reader:
+    with open_table(table, types=model.preparation.types_, columns=model.inputs) as reader:
         for batch in reader:
             check_finite(model.log_odds(batch), "log-odds")
             found = model.assess(batch, explain=True)

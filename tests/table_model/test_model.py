@@ -33,7 +33,8 @@ def saved(fitted, tmp_path_factory):
 def test_through_a_file(fitted, saved, new, tmp_path):
     loaded = TableModel.load(saved)
     assert_array_equal(loaded.log_odds(new), fitted.log_odds(new))
-    assert (loaded.label, loaded.ids, loaded.source) == ("fraud", ("id",), "payments.parquet")
+    label = loaded.preparation.label_
+    assert (label, loaded.ids, loaded.source) == ("fraud", ("id",), "payments.parquet")
     assert_array_equal(loaded.detector.oob_.codes, fitted.detector.oob_.codes)
     assert_array_equal(loaded.curve.auc, fitted.curve.auc)
     assert loaded.curve.cheapest() == fitted.curve.cheapest()
@@ -147,7 +148,7 @@ class TestDetectorsWithoutPreparation:
         save_model(detector, tmp_path / "a")
         model = TableModel.load(tmp_path / "a")
         assert isinstance(model.preparation, PlainColumns)
-        assert (model.ids, model.label, model.curve) == ((), None, None)
+        assert (model.ids, model.curve) == ((), None)
         turned = numbers.select(["d", "b", "a", "c"])
         assert_array_equal(model.log_odds(turned), detector.decision_function(numbers.to_pandas()))
         with pytest.raises(TableError, match="no column 'd'"):

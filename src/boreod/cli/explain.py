@@ -42,7 +42,7 @@ def explain(
     """
     from boreod.table_model import TableModel, explain_rows, explain_top
     from boreod.table_model.scoring import Scoring
-    from boreod.table_model.writing import BATCH_ROWS, count_batches
+    from boreod.table_model.writing import BATCH_ROWS
     from boreod.tables import open_table
 
     loaded = TableModel.load(model, jobs)
@@ -53,8 +53,7 @@ def explain(
         if row or ids:
             found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), **wanted)
         else:
-            total = count_batches(table, format, BATCH_ROWS)
-            found = explain_top(loaded, batches, top, **wanted, total=total, verbose=not quiet)
+            found = explain_top(loaded, batches, top, **wanted, verbose=not quiet)
     if json:
         typer.echo(dumps([item.to_dict() for item in found], default=str))
         return

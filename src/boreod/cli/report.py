@@ -57,13 +57,13 @@ def report(
     inputs: list[str | os.PathLike[str]] = [model, *([] if table == "-" else [table])]
     check_target(output, inputs)
     loaded = TableModel.load(model, jobs)
-    label = label or loaded.label
+    label = label or loaded.preparation.label_
     if label is None:
         raise ValueError(
             "The model file does not say which column holds the labels. Name it: --label."
         )
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
-    reading["types"] |= loaded.types
+    reading["types"] |= loaded.preparation.types_
     rows = read_table(table, **reading)
     if label not in rows.column_names:
         raise ValueError(

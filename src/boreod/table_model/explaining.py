@@ -65,7 +65,6 @@ def explain_top(
     *,
     reasons: int = REASONS,
     novelty: bool = True,
-    total: int | None = None,
     verbose: bool = False,
 ) -> list[ExplainedRow]:
     """Return the most suspicious rows of a table, the most suspicious first.
@@ -82,15 +81,13 @@ def explain_top(
         How many reasons every row gets.
     novelty
         Whether novel rows are alerts and come first.
-    total
-        Number of batches if it is known, for the progress bar.
     verbose
         Show a progress bar if it takes long.
     """
     best: Any = None  # their rows, with the numbers of these in the table and their suspicions
     numbers, suspicion = np.empty(0, np.int64), np.empty(0)
     seen = 0
-    with Progress("scoring", total, verbose) as progress, plain_interrupts():
+    with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in batches:
             found = model.assess(batch, seen + 1, novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
@@ -157,7 +154,6 @@ def explain_rows(
 def _explain(
     model: TableModel, batch: Any, numbers: NDArray, reasons: int, novelty: bool
 ) -> list[ExplainedRow]:
-    """Return rows with their reasons."""
     found = model.assess(batch, int(numbers[0]), explain=True, novelty=novelty)
     assert found.explanation is not None
     ids = batch.select(list(model.ids)).to_pylist() if model.ids else [{}] * len(numbers)

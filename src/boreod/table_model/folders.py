@@ -268,7 +268,9 @@ def _write_files(
 
     def take(file: _File, written: str) -> None:
         with writing(target):
-            os.replace(store.path(written), Path(whole, _output_name(file.name)))
+            is_parquet = SUFFIXES.get(PurePosixPath(file.name).suffix.lower()) == "parquet"
+            name = file.name if is_parquet else f"{file.name}.parquet"
+            os.replace(store.path(written), Path(whole, name))
 
     engine.map_unordered(_write_file, files, take, "writing", [store, schema])
     with writing(target):
@@ -287,12 +289,6 @@ def _write_file(store: ScoreStore, schema: Any, file: _File) -> str:
         for batch in store.read_ranked(file.chunks):
             writer.write_batch(batch.select(kept))
     return name
-
-
-def _output_name(name: str) -> str:
-    """Return the name of a file of scores: that of its rows, but always one of Parquet."""
-    is_parquet = SUFFIXES.get(PurePosixPath(name).suffix.lower()) == "parquet"
-    return name if is_parquet else f"{name}.parquet"
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """A detector together with what makes numbers of a table's columns."""
 
-import math
 import os
 from dataclasses import asdict, dataclass, field
 from os import PathLike
@@ -29,13 +28,8 @@ CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
 class PlainColumns:
     """What stands for a preparation if a detector was fitted to numbers in Python.
 
-    Parameters
-    ----------
-    names
-        Columns of the detector, which are taken as they are.
-    named
-        Whether its training table had these names; if not, they are x0, x1 and so on, and those of
-        a file without header (c0, c1) are taken as well.
+    If its training table had no names, they are x0, x1 and so on, and those of a file without
+    header (c0, c1) are taken as well.
 
     Examples
     --------
@@ -58,15 +52,7 @@ class PlainColumns:
         self.types_ = dict.fromkeys([*names, *self._numbered], "number")
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
-        """Return rows as float64.
-
-        Parameters
-        ----------
-        batch
-            A pyarrow record batch or table.
-        first_row
-            Number of its first row, for errors.
-        """
+        """Return rows as float64, as :class:`Preparation` does."""
         known = batch.schema.names
         numbered = not self.named and set(self._numbered) <= set(known)
         names = self._numbered if numbered else self.names_
@@ -155,11 +141,6 @@ class TableModel:
         save_model(self.detector, path, extra=extra)
 
     @property
-    def label(self) -> str | None:
-        """The column of labels in the training table."""
-        return self.preparation.label_
-
-    @property
     def ids(self) -> tuple[str, ...]:
         """Columns that name rows."""
         return tuple(self.preparation.ids_)
@@ -169,11 +150,6 @@ class TableModel:
         """Columns that a table must have; None if they have other names in files without header."""
         plain = self.preparation
         return None if isinstance(plain, PlainColumns) and not plain.named else plain.inputs_
-
-    @property
-    def types(self) -> dict[str, str]:
-        """How to read the columns from text: `types` of ``open_table``."""
-        return self.preparation.types_
 
     def prepare(self, batch: Any, first_row: int = 1) -> NDArray:
         """Return rows of numbers, one column for each of the detector's.
@@ -260,7 +236,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "format": FORMAT if stored is None else stored.format,
         "versions": package_versions() if stored is None else stored.versions,
         "source": model.source,
-        "label": model.label,
+        "label": preparation.label_,
         "ids": list(model.ids),
         "training": asdict(detector.oob_.summarize()),
         "preparation": [row._asdict() for row in preparation.summary_],
@@ -281,7 +257,6 @@ def describe(model: TableModel) -> dict[str, Any]:
 
 
 def _name_costs(detector: BORE) -> str:
-    """Return how the costs are spelled that were used."""
     if detector.costs is not None:
         return detector.costs if isinstance(detector.costs, str) else "declared"
     in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
@@ -291,18 +266,16 @@ def _name_costs(detector: BORE) -> str:
 def _columns(detector: BORE) -> list[dict[str, Any]]:
     """Return the columns in use, the most stable first, with what each adds to the cost."""
     costs, names, choice = detector.known_costs, detector.columns_, detector.selection_
-    priced = [] if costs is None else [name for name in names if name in costs.own]
-    order = names if choice is None else choice.columns
-    stability = {} if choice is None else choice.frequencies
-    return [
-        {
-            "name": name,
-            "cost": None
-            if costs is None or name not in priced
-            else costs.marginal(name, [other for other in priced if other != name]),
-            "stability": stability.get(name),
+    order, stability = (names, {}) if choice is None else (choice.columns, choice.frequencies)
+    added: dict[str, float] = {}
+    if costs is not None:
+        priced = [name for name in names if name in costs.own]
+        added = {
+            name: costs.marginal(name, [other for other in priced if other != name])
+            for name in priced
         }
-        for name in order
+    return [
+        {"name": name, "cost": added.get(name), "stability": stability.get(name)} for name in order
     ]
 
 
@@ -317,19 +290,17 @@ def _curve_from_dict(data: Any) -> BudgetCurve | None:
     """Return a curve from what may be anything, or refuse it."""
     if data is None:
         return None
-    if not isinstance(data, dict) or set(data) != {"unit", *CURVE}:
-        raise ModelFileError("its budget curve is none")
-    series = [data[name] for name in CURVE]
-    right = data["unit"] in ("", SECONDS) and all(isinstance(values, list) for values in series)
-    if not right or not series[0] or len({len(values) for values in series}) > 1:
-        raise ModelFileError("its budget curve has parts that do not fit together")
-    if not all(_is_amount(value) for values in series for value in values):
-        raise ModelFileError("its budget curve holds something that is no number")
-    return BudgetCurve(**{name: np.array(data[name]) for name in CURVE}, unit=data["unit"])
+    if isinstance(data, dict) and set(data) == {"unit", *CURVE} and data["unit"] in ("", SECONDS):
+        series = [data[name] for name in CURVE]
+        lengths = {len(values) if isinstance(values, list) else 0 for values in series}
+        amounts = (value for values in series if isinstance(values, list) for value in values)
+        if len(lengths) == 1 and lengths != {0} and all(map(_is_amount, amounts)):
+            return BudgetCurve(**{name: np.array(data[name]) for name in CURVE}, unit=data["unit"])
+    raise ModelFileError("its budget curve is none")
 
 
 def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1e300 and math.isfinite(value)
+    return type(value) in (int, float) and 0 <= value < 1e300  # nan is neither
 
 
 def _read_extra(

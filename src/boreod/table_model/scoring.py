@@ -60,7 +60,7 @@ class Scoring:
         """Return options of ``open_table``: columns and types are those that scoring needs."""
         given = options or {}
         carried = dict.fromkeys(self.carry or (), "text")  # as it is
-        types = {**carried, **given.get("types", {}), **self.model.types}
+        types = {**carried, **given.get("types", {}), **self.model.preparation.types_}
         return {**given, "types": types, "columns": self.columns}
 
     @property
