@@ -1,7 +1,7 @@
-"""The command line: one file a command."""
+"""The command line: one file a command, but for those that list what there is."""
 
 from boreod.cli.app import app, main
-from boreod.cli.datasets import datasets
+from boreod.cli.catalogues import datasets, scorers
 from boreod.cli.evaluate import evaluate
 from boreod.cli.explain import explain
 from boreod.cli.fit import fit
@@ -9,7 +9,6 @@ from boreod.cli.info import info
 from boreod.cli.report import report
 from boreod.cli.reproduce import reproduce
 from boreod.cli.score import score
-from boreod.cli.scorers import scorers
 
 for command in (fit, score, explain, info, report, scorers, datasets, evaluate, reproduce):
     app.command()(command)

@@ -5,6 +5,7 @@ Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong
 
 import functools
 import io
+import json
 import os
 import signal
 import sys
@@ -36,9 +37,12 @@ def main() -> None:
     try:
         app()
     except SystemExit as end:
-        if end.code == 1:
-            _leave_at_once()
-        raise
+        if end.code != 1:
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # there may be none
+                stream.flush()
+        os._exit(1)  # Python itself would abort if a thread still waits for a pipe
 
 
 def _print_version(wanted: bool) -> None:
@@ -80,7 +84,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except Exception as error:
-            typer.echo(f"Error: {_sentence(error)}", err=True)
+            typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
             raise typer.Exit(1) from None
 
     return wrapped
@@ -108,11 +112,11 @@ def _sentence(error: Exception) -> str:
         return "There is not enough memory for this. Close other programs, or use fewer rows."
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f": {str(error.filename)!r}"
-        return _one_line(f"{error.strerror}{place}.")
+        return f"{error.strerror}{place}."
     known = (ValueError, TypeError, OSError, ImportError, RuntimeError)
     if isinstance(error, known) and str(error):
-        return _one_line(str(error))
-    return _one_line(
+        return str(error)
+    return (
         f"Something unforeseen happened ({type(error).__name__}: {error}). Please report it with "
         "the command that you typed."
     )
@@ -122,14 +126,6 @@ def _one_line(text: str) -> str:
     """Return text without line breaks and without letters that steer a terminal."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(plain.split())
-
-
-def _leave_at_once() -> None:
-    """End a failed program; Python itself would abort if a thread still waits for a pipe."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # there may be none
-            stream.flush()
-    os._exit(1)
 
 
 def stop_with_journal(path: Path) -> NoReturn:
@@ -146,9 +142,7 @@ def note(text: str) -> None:
 
 def print_json(facts: Any, *, err: bool = False) -> None:
     """Print facts for machines."""
-    from json import dumps
-
-    typer.echo(dumps(facts), err=err)
+    typer.echo(json.dumps(facts, default=str), err=err)
 
 
 def cell(value: Any) -> str:

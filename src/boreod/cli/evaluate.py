@@ -1,16 +1,13 @@
 """``boreod evaluate``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json, stop_with_journal
 from boreod.cli.options import reading_options, split_names
-
-if TYPE_CHECKING:
-    from boreod.evaluation import Comparison
 
 
 @plain_errors
@@ -105,7 +102,6 @@ def evaluate(
 
 
 def _read_numbers(text: str | None) -> list[int]:
-    """Return the numbers in a comma-separated list."""
     try:
         numbers = [int(name) for name in split_names(text) or []]
     except ValueError:
@@ -117,7 +113,7 @@ def _read_numbers(text: str | None) -> list[int]:
     return numbers
 
 
-def _all_results(found: "Comparison") -> dict[str, Any]:
+def _all_results(found: Any) -> dict[str, Any]:
     """Return results as JSON can hold them; one split has no error."""
     losses = {
         size: {"mean": loss.mean, "error_of_mean": loss.error if loss.count > 1 else None}

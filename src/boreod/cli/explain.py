@@ -1,12 +1,11 @@
 """``boreod explain``."""
 
-from json import dumps
 from typing import Annotated, Any
 
 import typer
 
 from boreod.cli import options
-from boreod.cli.app import cell, plain_errors, print_table
+from boreod.cli.app import cell, plain_errors, print_json, print_table
 from boreod.cli.options import reading_options
 
 
@@ -55,7 +54,7 @@ def explain(
         else:
             found = explain_top(loaded, batches, top, **wanted, verbose=not quiet)
     if json:
-        typer.echo(dumps([item.to_dict() for item in found], default=str))
+        print_json([item.to_dict() for item in found])
         return
     _print(found, loaded.ids)
     if not quiet:

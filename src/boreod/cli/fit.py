@@ -2,6 +2,7 @@
 
 import json as encoder
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +18,6 @@ from boreod.cli.info import (
     print_training,
 )
 from boreod.cli.options import read_amount, reading_options
-
-MAX_PRICE_BYTES = 2**24  # of a file; a price takes some dozens
 
 
 @plain_errors
@@ -86,7 +85,7 @@ def fit(
         if table == "-":
             raise typer.BadParameter("A table from a pipe has no name: name the model file (-o).")
         output = Path(name_source(table).partition(".")[0] + ".boreod")
-    check_target(output, [] if table == "-" else [table])
+    check_target(output, [table])
     model = fit_table(
         table,
         label=label,
@@ -149,25 +148,20 @@ def _read_costs(text: str | None) -> Any:
         )
     if not path.is_file():
         raise ValueError(f"There is no file {text!r} of prices (--costs).")
-    if path.stat().st_size > MAX_PRICE_BYTES:
-        raise ValueError(f"{text!r} is too large for a file of prices (--costs).")
-    wanted = 'a JSON object of prices such as {"lof": 50, "knn_10": 20, "amount": 3}'
     try:
         prices = encoder.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_distinct)
+        if not isinstance(prices, dict) or not prices:
+            raise ValueError(f"got {shorten(prices)}")
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{text!r} must hold {wanted}; it does not ({error}).") from None
-    if not isinstance(prices, dict) or not prices:
-        raise ValueError(f"{text!r} must hold {wanted}; got {shorten(prices)}.")
+        wanted = 'a JSON object of prices such as {"lof": 50, "knn_10": 20, "amount": 3}'
+        raise ValueError(f"{text!r} must hold {wanted}; {error}.") from None
     for name, price in prices.items():
         check_price(name, price)
     return prices
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, and refuse two values of one name."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
             raise ValueError(f"{name!r} is there twice")
-        found[name] = value
-    return found
+    return dict(pairs)

@@ -123,11 +123,4 @@ def print_limits(facts: dict[str, Any]) -> None:
 
 
 def _written(budget: float | str) -> str:
-    """Return a budget as it can be typed, and say so if it is in units.
-
-    Examples
-    --------
-    >>> _written("200us"), _written(300.0)
-    ('200us', '300 units')
-    """
     return cell(budget) if isinstance(budget, str) else f"{budget:.6g} units"

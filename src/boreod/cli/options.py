@@ -109,13 +109,3 @@ def read_amount(text: str | None) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def check_dataset(name: str) -> None:
-    """Refuse a name that is in no catalogue, as a mistake in the command."""
-    from boreod.datasets.entries import find
-
-    try:
-        find(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None

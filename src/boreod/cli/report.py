@@ -1,6 +1,5 @@
 """``boreod report``."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,8 +53,7 @@ def report(
     from boreod.tables.writer import check_target
     from boreod.text import show_bytes
 
-    inputs: list[str | os.PathLike[str]] = [model, *([] if table == "-" else [table])]
-    check_target(output, inputs)
+    check_target(output, [model, table])
     loaded = TableModel.load(model, jobs)
     label = label or loaded.preparation.label_
     if label is None:

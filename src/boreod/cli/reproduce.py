@@ -8,7 +8,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, stop_with_journal
-from boreod.cli.options import check_dataset, split_names
+from boreod.cli.options import split_names
 from boreod.text import show_seconds
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
@@ -48,6 +48,7 @@ def reproduce(
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
+    from boreod.datasets.entries import find
     from boreod.documents import to_markdown
     from boreod.reproduce import PARTS, SETS, Settings
     from boreod.reproduce import reproduce as run
@@ -56,7 +57,7 @@ def reproduce(
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
     names = tuple(split_names(datasets) or SETS)
     for name in names:
-        check_dataset(name)
+        find(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
     settings = Settings(output, names, repetitions, quick, data, jobs, seed, verbose=not quiet)

@@ -1,8 +1,7 @@
 """``boreod score``."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -78,12 +77,14 @@ def score(
     """
     if sum([bool(ids), no_ids, all_columns]) > 1:
         raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
+    _check_engine(engine, workers, scheduler, jobs)
+    from boreod.parallel import dask
     from boreod.table_model import TableModel, score_folder, score_table
     from boreod.table_model.folders import is_folder_name
 
     started = time.perf_counter()
     loaded = TableModel.load(model, jobs)
-    with _engine(engine, workers, scheduler, jobs):
+    with dask(scheduler, workers) if engine == "dask" else nullcontext():
         in_chunks = engine != "threads" or is_folder_name(output)
         found = (score_folder if in_chunks else score_table)(
             loaded,
@@ -122,23 +123,17 @@ def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> 
         typer.echo(f"Scores: {output} ({found.written} rows{files})")
 
 
-@contextmanager
-def _engine(
-    name: str, workers: int | None, scheduler: str | None, jobs: int | None
-) -> Iterator[None]:
-    """Let threads or a Dask cluster work inside a ``with``; refuse options that do not fit."""
-    if name not in ENGINES:
-        raise typer.BadParameter(f"--engine is {' or '.join(ENGINES)}; got {name!r}.")
-    if name == "threads":
-        if workers is not None or scheduler is not None:
-            raise typer.BadParameter("--workers and --scheduler are of --engine dask.")
-        yield
+def _check_engine(
+    engine: str, workers: int | None, scheduler: str | None, jobs: int | None
+) -> None:
+    if engine not in ENGINES:
+        words = f"--engine is {' or '.join(ENGINES)}; got {engine!r}."
+    elif engine == "threads" and (workers, scheduler) != (None, None):
+        words = "--workers and --scheduler are of --engine dask."
+    elif workers is not None and scheduler is not None:
+        words = "--workers and --scheduler exclude each other."
+    elif engine == "dask" and jobs is not None:
+        words = "--jobs is of --engine threads; dask has --workers."
+    else:
         return
-    if workers is not None and scheduler is not None:
-        raise typer.BadParameter("--workers and --scheduler exclude each other.")
-    if jobs is not None:
-        raise typer.BadParameter("--jobs is of --engine threads; dask has --workers.")
-    from boreod.parallel import dask
-
-    with dask(scheduler, workers):
-        yield
+    raise typer.BadParameter(words)

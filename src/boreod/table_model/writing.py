@@ -109,9 +109,8 @@ def score_table(
     name = fspath(source)
     scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
     options = scoring.reading(reading)
-    inputs = [] if name == STANDARD else [name]
     with (
-        TableWriter(output, inputs=inputs) as writer,
+        TableWriter(output, inputs=[name]) as writer,
         open_table(name, batch_rows=batch_rows, **options) as reader,
         _temporary_file(fspath(output)) as file,
     ):

@@ -1,4 +1,4 @@
-"""``boreod datasets``."""
+"""``boreod scorers`` and ``boreod datasets``: what is there to choose from."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,27 @@ from typing import Annotated
 import typer
 
 from boreod.cli import options
-from boreod.cli.app import plain_errors, print_table
-from boreod.cli.options import check_dataset
+from boreod.cli.app import plain_errors, print_json, print_table
+
+
+@plain_errors
+def scorers(json: options.Json = False) -> None:
+    """List the outlier scores: name, smallest k, what they read, formula, publication.
+
+    Example: boreod scorers --json
+    """
+    from boreod.scores import SCORES
+
+    if json:
+        fields = ("name", "title", "min_k", "reads", "formula", "citation")
+        rows = [{name: getattr(score, name) for name in fields} for score in SCORES.values()]
+        print_json(rows)
+        return
+    lines = [
+        [of.name, str(of.min_k), of.reads, f"{of.title}: {of.formula}\n{of.citation}"]
+        for of in SCORES.values()
+    ]
+    print_table(["name", "k from", "reads", "score"], lines)
 
 
 @plain_errors
@@ -39,7 +58,6 @@ def datasets(
     from boreod.tables import write_batches
     from boreod.tables.arrow import pa
 
-    check_dataset(name)
     if output is None:
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
     found = load(name, version, data)
