@@ -60,7 +60,7 @@ def reading_options(
     label: str | None = None,
 ) -> dict[str, Any]:
     """Return the options of ``boreod.tables.open_table``; labels are read as text."""
-    names = [*([] if label is None else [label]), *all_names(text)]
+    names = [*([] if label is None else [label]), *(split_names(text) or ())]
     return {
         "separator": separator,
         "header": False if no_header else None,
@@ -71,28 +71,18 @@ def reading_options(
     }
 
 
-def split_names(text: str | None) -> list[str] | None:
-    """Return the names in a comma-separated list.
-
-    Examples
-    --------
-    >>> split_names("cardio, letter,")
-    ['cardio', 'letter']
-    """
-    if text is None:
-        return None
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def all_names(values: list[str] | None) -> list[str]:
+def split_names(given: str | list[str] | None) -> list[str] | None:
     """Return the names of an option that may be repeated and may hold names with commas between.
 
     Examples
     --------
-    >>> all_names(["a,b", "c"])
-    ['a', 'b', 'c']
+    >>> split_names("cardio, letter,"), split_names(["a,b", "c"]), split_names(None)
+    (['cardio', 'letter'], ['a', 'b', 'c'], None)
     """
-    return [name for value in values or () for name in split_names(value) or ()]
+    if given is None:
+        return None
+    values = [given] if isinstance(given, str) else given
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
 def read_amount(text: str | None) -> Any:

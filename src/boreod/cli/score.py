@@ -9,7 +9,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import note, plain_errors, print_json
-from boreod.cli.options import all_names, read_amount, reading_options
+from boreod.cli.options import read_amount, reading_options, split_names
 
 ENGINES = ("threads", "dask")
 
@@ -90,7 +90,7 @@ def score(
             loaded,
             table,
             output,
-            carry=() if no_ids else None if ids is None else tuple(all_names(ids)),
+            carry=() if no_ids else split_names(ids),
             all_columns=all_columns,
             reasons=reasons,
             top=top,

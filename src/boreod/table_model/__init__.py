@@ -9,8 +9,7 @@ from boreod.table_model.explaining import ExplainedRow, explain_rows, explain_to
 from boreod.table_model.fitting import fit_table
 from boreod.table_model.folders import score_folder
 from boreod.table_model.model import TableModel, describe
-from boreod.table_model.scoring import score_frame
-from boreod.table_model.spark import map_in_arrow
+from boreod.table_model.scoring import map_in_arrow, score_frame
 from boreod.table_model.writing import ScoreSummary, score_table
 
 __all__ = [

@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -58,7 +58,7 @@ def score_folder(
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,
-    carry: tuple[str, ...] | None = None,
+    carry: Sequence[str] | None = None,
     all_columns: bool = False,
     reasons: int = 0,
     top: int | None = None,
@@ -336,11 +336,9 @@ def _check(
 def _check_new_folder(path: str, source: str) -> None:
     """Refuse a folder that cannot be new, or would be read with the table the next time."""
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_dir():
-        raise TableError(f"{path} is there and is no folder. Choose another name.")
-    if target.is_dir() and any(target.iterdir()):
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise TableError(
-            f"The folder {path} is not empty, and nothing in it is overwritten. Name a new "
+            f"{path} is no folder or is not empty, and nothing in it is overwritten. Name a new "
             "folder, or empty it first."
         )
     if not target.parent.is_dir():

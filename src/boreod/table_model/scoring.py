@@ -4,8 +4,9 @@ Rows are ranked by a *suspicion*: their log-odds, or for novel rows a number abo
 grows with their distance. A row unlike all training rows is looked at first, whatever its odds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from boreod.tables.sources import check_columns
 from boreod.text import listed
 
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
+SPARK_TYPES = {pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
 MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
 
 
@@ -39,14 +41,14 @@ class Scoring:
     def plan(
         cls,
         model: TableModel,
-        carry: tuple[str, ...] | None = None,
+        carry: Sequence[str] | None = None,
         all_columns: bool = False,
         reasons: int = 0,
         threshold: float | str | None = None,
         novelty: bool = True,
     ) -> "Scoring":
         """Return what is wanted from what a user says."""
-        carried = None if all_columns else model.ids if carry is None else carry
+        carried = None if all_columns else model.ids if carry is None else tuple(carry)
         return cls(model, carried, reasons, model.threshold(threshold, novelty), novelty)
 
     @property
@@ -165,7 +167,7 @@ def score_frame(
         As in :func:`boreod.table_model.score_table`.
     """
     table = as_arrow(frame)
-    ids = tuple(name for name in model.ids if name in table.column_names)
+    ids = [name for name in model.ids if name in table.column_names]
     scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty)
     scoring.check(table.column_names)
     batches = table.combine_chunks().to_batches()
@@ -174,6 +176,84 @@ def score_frame(
     scored, suspicion = scoring.score(batches[0])
     result = with_ranks(scored, rank(suspicion, np.sort(suspicion)))
     return like_input(pa.Table.from_batches([result]), frame)
+
+
+def map_in_arrow(
+    model: TableModel | str | PathLike[str],
+    *,
+    carry: Sequence[str] = (),
+    reasons: int = 0,
+    threshold: float | str | None = None,
+    novelty: bool = True,
+) -> "ArrowMap":
+    """Return a function for ``DataFrame.mapInArrow`` of Spark, which also tells its schema.
+
+    Parameters
+    ----------
+    model
+        A model, or the name of its file; it travels with the function.
+    carry
+        Columns to carry through; none for the model's ids, or all columns if it has no ids.
+    reasons, threshold, novelty
+        As in :func:`boreod.table_model.score_table`; there are no ranks.
+
+    Examples
+    --------
+    Of a Spark frame: ``frame.mapInArrow(score, score.schema(frame.schema))``. Of any batches:
+
+    >>> import numpy as np, pyarrow as pa
+    >>> from boreod import OutlierRepresentation
+    >>> from boreod.table_model import fit_table
+    >>> fraud = np.arange(60) < 10
+    >>> table = pa.table({"x": np.random.default_rng(0).normal(9 * fraud, 1), "fraud": fraud})
+    >>> few = OutlierRepresentation(["knn"], [5])
+    >>> score = map_in_arrow(fit_table(table, label="fraud", representation=few, random_state=0))
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.1, 9.2]})
+    >>> [batch.column("outlier").to_pylist() for batch in score([batch])]
+    [[False, True]]
+    >>> score.schema(batch.schema).names
+    ['x', 'probability', 'outlier', 'novelty', 'outside']
+    """
+    loaded = model if isinstance(model, TableModel) else TableModel.load(model)
+    wanted = carry or loaded.ids
+    scoring = Scoring.plan(loaded, wanted, not wanted, reasons, threshold, novelty)
+    return ArrowMap(scoring.without_training(1))
+
+
+@dataclass(frozen=True)
+class ArrowMap:
+    """Score batches as they come, in whatever process: what :func:`map_in_arrow` makes."""
+
+    scoring: Scoring
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Give ids, probability, decision, novelty and reasons of all rows.
+
+        Parameters
+        ----------
+        batches
+            Pyarrow record batches.
+        """
+        for scored, _ in self.scoring.score_all(batches):
+            yield scored
+
+    def schema(self, given: Any) -> Any:
+        """Return the schema of the scores, of the same kind as that of the rows.
+
+        Parameters
+        ----------
+        given
+            ``frame.schema`` of a Spark frame, or a pyarrow schema.
+        """
+        self.scoring.check(given.names)
+        if isinstance(given, pa.Schema):
+            return self.scoring.schema(given)
+        result = type(given)()
+        for name in given.names if self.scoring.carry is None else self.scoring.carry:
+            result.add(given[name])
+        for name, kind in self.scoring.added:
+            result.add(name, SPARK_TYPES[kind])
+        return result
 
 
 def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:

@@ -7,7 +7,7 @@ come, and 8 bytes a row are kept in memory.
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -66,7 +66,7 @@ def score_table(
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,
-    carry: tuple[str, ...] | None = None,
+    carry: Sequence[str] | None = None,
     all_columns: bool = False,
     reasons: int = 0,
     top: int | None = None,
