@@ -5,9 +5,11 @@ whole row groups, whose size others have chosen (32 MB instead of 1 for one of 1
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -100,8 +102,7 @@ def read_footer(options: Options, member: Member) -> Footer:
     """Return what a file tells of itself; refuse columns that it lacks or that are not plain."""
     shown = member.place.shown
     with reading(shown, PARQUET), _opened(member) as file:
-        schema, data = file.schema_arrow, file.metadata
-        groups = tuple(data.row_group(place).num_rows for place in range(data.num_row_groups))
+        schema, groups = file.schema_arrow, _group_rows(file.metadata)
     added = tuple(name for name in member.values if name not in schema.names)
     for name in added:
         schema = schema.append(pa.field(name, member.values[name].type))
@@ -129,22 +130,28 @@ def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
 
 
 def read_rows(
-    member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int | None = None
+    member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int = sys.maxsize
 ) -> Iterator[Any]:
     """Give the rows from ``start`` (from 0) to before ``stop`` in batches of at most so many."""
     with reading(member.place.shown, PARQUET), _opened(member) as file:
-        groups, seen = _groups(file.metadata, start, stop)
+        ends = [0, *accumulate(_group_rows(file.metadata))]
+        groups = [i for i, (a, b) in enumerate(pairwise(ends)) if b > start and a < stop]
+        seen = ends[groups[0]] if groups else 0
         known = [name for name in schema.names if name in file.schema_arrow.names]
         # the Parquet reader takes a dot for a way into nested columns
         columns = None if any("." in name for name in known) else known
         for batch in file.iter_batches(batch_rows, row_groups=groups, columns=columns):
             first, seen = seen, seen + batch.num_rows
             low = max(start - first, 0)
-            high = batch.num_rows if stop is None else min(stop - first, batch.num_rows)
+            high = min(stop - first, batch.num_rows)
             if low < high:
                 part = batch.slice(low, high - low)
-                yield plain_batch(_with_values(part, member, schema), schema)
-            if stop is not None and seen >= stop:
+                for name in schema.names:
+                    if name not in part.schema.names:
+                        value = member.values[name]
+                        part = part.append_column(name, pa.repeat(value, part.num_rows))
+                yield plain_batch(part, schema)
+            if seen >= stop:
                 return  # the rest of a row group need not be unpacked
 
 
@@ -165,24 +172,8 @@ def _opened(member: Member) -> Any:
     return parquet.ParquetFile(member.place.path, filesystem=member.place.filesystem, **frugal)
 
 
-def _groups(data: Any, start: int, stop: int | None) -> tuple[list[int], int]:
-    """Return the row groups that hold some rows, and the number of rows before the first."""
-    groups, before, seen = [], 0, 0
-    for place in range(data.num_row_groups):
-        rows = data.row_group(place).num_rows
-        if seen + rows <= start:
-            before = seen + rows
-        elif stop is None or seen < stop:
-            groups.append(place)
-        seen += rows
-    return groups, before
-
-
-def _with_values(batch: Any, member: Member, schema: Any) -> Any:
-    for name, value in member.values.items():
-        if name in schema.names and name not in batch.schema.names:
-            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
-    return batch
+def _group_rows(data: Any) -> tuple[int, ...]:
+    return tuple(data.row_group(place).num_rows for place in range(data.num_row_groups))
 
 
 def _local_names(folder: str) -> list[str]:

@@ -32,13 +32,7 @@ class Cell(NamedTuple):
 
 
 def find_kind(column: Any, decimal: str = ".") -> str:
-    """Return what a column of text looks like; without any value, a number.
-
-    Examples
-    --------
-    >>> [find_kind(pa.array(cells)) for cells in (["1", "NA"], ["True", ""], ["1", "x"], ["007"])]
-    ['number', 'boolean', 'text', 'text']
-    """
+    """Return what a column of text looks like; without any value, a number."""
     cells = _present(column, decimal)
     if cells.null_count == len(cells):
         return "number"
@@ -181,11 +175,8 @@ def _meaning(value: str, outlier: Any = None) -> Any:
 
 def _canonical(value: str) -> float | str:
     """Return numbers as such, however they are written; true and false are 1 and 0."""
-    truth = {"true": 1.0, "false": 0.0}.get(value.lower())
-    if truth is not None:
-        return truth
     try:
-        return float(value)
+        return float({"true": "1", "false": "0"}.get(value.lower(), value))
     except ValueError:
         return value
 

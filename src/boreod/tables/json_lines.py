@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -82,8 +81,7 @@ def _records(source: TextSource) -> Iterator[Record]:
                 "".join(map(str, [*record, *record.values()])).encode()
         except UnicodeEncodeError:
             raise TableError(
-                f"{place} has half of a letter: an escape from \\ud800 to \\udfff that is no pair. "
-                "Write the letter itself in UTF-8, or both halves."
+                f"{place} has half of a letter, such as \\ud800. Write it in UTF-8, or both halves."
             ) from None
         except TableError as error:
             raise TableError(f"{place} {error}") from None
@@ -101,11 +99,11 @@ def _records(source: TextSource) -> Iterator[Record]:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise TableError(f"has a key twice: {shorten(twice)}.")
+    record: dict[str, Any] = {}
     for key, value in pairs:
+        if key in record:
+            raise TableError(f"has a key twice: {shorten(key)}.")
+        record[key] = value
         if isinstance(value, dict | list):
             raise TableError(
                 f"holds nested values for {shorten(key)}. Cells must hold one number or word "

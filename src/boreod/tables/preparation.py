@@ -65,12 +65,6 @@ class Preparation:
     array([[2., 1., 0., 1.]])
     """
 
-    names_: list[str]
-    summary_: list[ColumnSummary]
-    notes_: list[str]
-    label_: str | None
-    ids_: tuple[str, ...]
-
     def __init__(self, max_levels: int = 20) -> None:
         self.max_levels = max_levels
         self._steps: list[Step] = []
@@ -243,8 +237,19 @@ def _read_roles(
     role_of: dict[str, str] = {}
     for role, names in asked.items():
         for name in names:
-            _check_role(name, role, known, role_of)
-            role_of[name] = role
+            if not isinstance(name, str):
+                raise TypeError(f"`{role}` must be names of columns; got {name!r}.")
+            if name not in known:
+                flag = "--id" if role == "ids" else f"--{role}"
+                raise TableError(
+                    f"`{role}` ({flag}) must name columns of the table; got {shorten(name)}. "
+                    f"{suggest(name, known)}"
+                )
+            if role_of.setdefault(name, role) != role:
+                raise TableError(
+                    f"A column can have one role; {shorten(name)} is named in both "
+                    f"`{role_of[name]}` and `{role}`. Take it out of one."
+                )
     if keep is not None and not asked["keep"]:
         raise TableError("`keep` (--keep) must name at least one column, or be left out.")
     others = "keep" if keep is None else "drop"
@@ -256,22 +261,6 @@ def _read_roles(
             "as label, id or to drop."
         )
     return roles
-
-
-def _check_role(name: str, role: str, known: list[str], role_of: dict[str, str]) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"`{role}` must be names of columns; got {name!r}.")
-    flag = {"ids": "--id"}.get(role, f"--{role}")
-    if name not in known:
-        raise TableError(
-            f"`{role}` ({flag}) must name columns of the table; got {shorten(name)}. "
-            f"{suggest(name, known)}"
-        )
-    if role_of.get(name, role) != role:
-        raise TableError(
-            f"A column can have one role; {shorten(name)} is named in both `{role_of[name]}` and "
-            f"`{role}`. Take it out of one."
-        )
 
 
 def _as_tuple(names: Names, known: list[str]) -> tuple[str, ...]:

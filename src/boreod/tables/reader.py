@@ -15,6 +15,7 @@ from boreod.tables.locations import (
     TEXT_FORMATS,
     find_format,
     is_address,
+    reading,
     refuse_name,
     show_place,
 )
@@ -162,30 +163,27 @@ def _open(
     path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
 ) -> Typed:
     found = find_format(path, asked)
-    is_remote, is_folder = is_address(path), os.path.isdir(path)
-    if is_remote and found not in (None, "parquet"):
-        raise TableError(
-            f"From an address, only Parquet files and folders of them can be read; "
-            f"{show_place(path)} is {found}. Copy it to a disk first."
-        )
-    if is_folder and found not in (None, "parquet"):
-        raise TableError(f"{path} is a folder; only Parquet files can be read as a folder.")
-    if is_remote or is_folder:
+    if is_address(path) or os.path.isdir(path):
+        if found not in (None, "parquet"):
+            raise TableError(
+                f"From addresses and folders, only Parquet files can be read; {show_place(path)} "
+                f"is {found}. Pass the name of a file on a disk."
+            )
         return open_parquet(path, options, batch_rows)
-    is_pipe = path == STANDARD or (os.path.exists(path) and not os.path.isfile(path))
-    if is_pipe and found not in (None, *TEXT_FORMATS):
-        raise TableError(
-            f"Standard input and pipes can be csv, tsv or jsonl; got format {found!r}. Pass the "
-            "name of a file."
-        )
-    if found is None and not is_pipe:
-        if not os.path.exists(path):
-            raise TableError(f"There is no file {path}. Check the name and the folder.")
-        raise refuse_name(path)
+    if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        if found not in (None, *TEXT_FORMATS):
+            raise TableError(
+                f"Standard input and pipes cannot be {found}. Pass the name of a file."
+            )
+        return _open_text(path, found, options, stack)
     if found == "parquet":
         return open_parquet(path, options, batch_rows)
     if found == "arrow":
         return open_arrow(path, options, stack)
+    if found is None:
+        with reading(path):
+            os.stat(path)
+        raise refuse_name(path)
     return _open_text(path, found, options, stack)
 
 
@@ -197,4 +195,4 @@ def _open_text(path: str, found: str | None, options: Options, stack: ExitStack)
         return open_json_lines(source, options)
     if found == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
-    return open_separated(path, source, options)
+    return open_separated(source, options)

@@ -34,12 +34,12 @@ class Layout:
     size: int
 
 
-def open_separated(path: str, source: TextSource, options: Options) -> Typed:
-    """Open separated text; the path is for finding the line of an error again."""
+def open_separated(source: TextSource, options: Options) -> Typed:
+    """Open separated text."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
     names = check_columns(options.columns, layout.names, source.shown)
-    where = partial(_place, path, layout, source.encoding)
+    where = partial(_place, source, layout)
     blocks = _blocks(source, layout, names, where)
     first = next(blocks, None)
     if first is None:
@@ -55,11 +55,16 @@ def find_separator(text: str) -> str:
     """Return the separator that splits the first lines into the most columns, all alike."""
     best, most = ",", (False, 1)
     for separator in SEPARATORS:
-        widths = _widths(text, separator)
-        if widths and widths[0] > 1:
-            alike = len(set(widths)) == 1
-            if (alike, widths[0]) > most:
-                best, most = separator, (alike, widths[0])
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        try:
+            widths = [len(record) for record in islice(filter(None, reader), LINES + 1)]
+        except csv.Error:
+            continue
+        if len(widths) > 1 and not text.endswith("\n"):
+            widths.pop()  # the last may be cut
+        alike = len(set(widths)) == 1
+        if widths and widths[0] > 1 and (alike, widths[0]) > most:
+            best, most = separator, (alike, widths[0])
     return best
 
 
@@ -98,16 +103,6 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     lines = islice(io.StringIO(text, newline=""), reader.line_num)
     size = sum(len(line.encode()) for line in lines)
     return Layout(separator, names, reader.line_num, size)
-
-
-def _widths(text: str, separator: str) -> list[int]:
-    """Return the numbers of cells of the first records; the last may be cut and does not count."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        widths = [len(record) for record in islice(filter(None, reader), LINES + 1)]
-    except csv.Error:
-        return []
-    return widths[:-1] if len(widths) > 1 and not text.endswith("\n") else widths
 
 
 def _find_kind(name: str, column: Any, layout: Layout, options: Options) -> str:
@@ -188,14 +183,13 @@ def _explain(
     return TableError(f"{source.shown} cannot be read as separated text: {error}.")
 
 
-def _place(path: str, layout: Layout, encoding: str, row: int) -> str:
+def _place(source: TextSource, layout: Layout, row: int) -> str:
     """Say where a row is: its line, if the file can be read again to find it."""
-    if path == STANDARD or not os.path.isfile(path):  # a pipe is gone
+    if source.path == STANDARD or not os.path.isfile(source.path):  # a pipe is gone
         return f"Row {row + 1}"
-    with open(path, "rb") as raw:
-        packed = raw.peek(2).startswith(GZIP)
-        file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-        lines = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+    with open(source.path, "rb") as raw:
+        file: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
+        lines = io.TextIOWrapper(file, encoding=source.encoding, errors="replace", newline="")
         for _ in range(layout.lines):
             next(lines)
         records = csv.reader(lines, delimiter=layout.separator)

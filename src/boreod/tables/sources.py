@@ -18,7 +18,6 @@ from boreod.text import shorten, suggest
 
 CHUNK = 1 << 20
 TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
-STANDARD_INPUT = "standard input"
 GZIP = b"\x1f\x8b"
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -93,7 +92,7 @@ class TextSource(io.RawIOBase):
         self._reading = threading.RLock()
         self._end_was_seen = threading.Event()
         self._was_read = False
-        self.shown = STANDARD_INPUT if path == STANDARD else path
+        self.path, self.shown = path, "standard input" if path == STANDARD else path
         self.encoding = encoding or "utf-8-sig"
         self.quotes = 0
         try:
@@ -149,7 +148,7 @@ class TextSource(io.RawIOBase):
         """
         waited = self._reading.acquire(timeout=TIMEOUT)
         try:
-            if not self.closed and self.shown != STANDARD_INPUT:
+            if not self.closed and self.path != STANDARD:
                 self._stream.close()
                 self._raw.close()
             super().close()
@@ -204,22 +203,21 @@ class TextSource(io.RawIOBase):
 def _convert(block: Block, name: str, kind: str, options: Options) -> Any:
     """Return a column in its type, or say where it does not fit and what to do."""
     column, declared = block.table.column(name), name in options.types
-    converted = to_kind(column, kind, options.decimal)
-    remedy = f"Correct it, or read the column as text ({option('text', name)})."
-    if isinstance(converted, Cell):
+    wrong: Cell | None
+    found = to_kind(column, kind, options.decimal)
+    if isinstance(found, Cell):
         expected = "a number" if kind == "number" else "true or false"
         basis = "its type asks for" if declared else "the values before it are"
+        wrong, why = found, f"is not {expected} as {basis}"
+    else:
+        wrong = None if declared or kind != "number" else first_match(column, CODE)
+        why = "looks like a code and would change as a number, which the values before it are"
+    if wrong is not None:
         raise TableError(
-            f"{block.where(converted.row)}, column {shorten(name)}: {shorten(converted.value)} is "
-            f"not {expected} as {basis}. {remedy}"
+            f"{block.where(wrong.row)}, column {shorten(name)}: {shorten(wrong.value)} {why}. "
+            f"Correct it, or read the column as text ({option('text', name)})."
         )
-    code = None if declared or kind != "number" else first_match(column, CODE)
-    if code is not None:
-        raise TableError(
-            f"{block.where(code.row)}, column {shorten(name)}: {shorten(code.value)} looks like a "
-            f"code and would change as a number, which the values before it are. {remedy}"
-        )
-    return converted
+    return found
 
 
 def _open(path: str) -> Any:

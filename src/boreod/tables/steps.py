@@ -17,8 +17,8 @@ from boreod.text import shorten
 ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
 ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
 MANY = 20  # fewer distinct values are nobody's ids
-DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([T ].*)?$"
-TIME = r"^\d{1,2}:\d{2}(:\d{2}.*)?$"
+DATE = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([T ].*)?"
+TIME = r"\d{1,2}:\d{2}(:\d{2}.*)?"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _decide_category(words: Any, name: str, max_levels: int) -> Decision:
     missing = len(words) - len(present)
     if not len(present):
         return _leave_out(name, "all values are missing")
-    if _all_match(present, DATE) or _all_match(present, TIME):
+    if first_match(present, f"^({DATE}|{TIME})$", matching=False) is None:
         raise _refuse_dates(name)
     counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(present).to_pylist()}
     if len(counts) == 1:
@@ -151,10 +151,6 @@ def _constant(name: str, kind: str, value: str, missing: int) -> Decision:
 
 def _leave_out(name: str, why: str) -> Decision:
     return Decision(None, f"left out: {why}", f"Column {shorten(name)} is left out: {why}.")
-
-
-def _all_match(words: Any, pattern: str) -> bool:
-    return first_match(words, pattern, matching=False) is None
 
 
 def _refuse_dates(name: str) -> TableError:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from math import isnan
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from boreod.files import whole_file
@@ -92,15 +91,10 @@ class TableWriter:
     def __enter__(self) -> "TableWriter":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
+    def __exit__(self, *raised: Any) -> None:
+        if raised[0] is not None:
             with suppress(Exception):  # the file goes away, and the first error is the one to tell
-                self._stack.__exit__(kind, error, trace)
+                self._stack.__exit__(*raised)
         elif self._write is None:
             raise TableError(f"There are no rows for {self.path}, so it was not written.")
         else:
@@ -169,7 +163,9 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
             raise TableError(
                 f"{shown} is being read, so it is not overwritten. Choose another name."
             )
-        if os.path.isdir(source) and _is_read_with(target, source):
+        is_parquet = SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
+        above = list(map(str, Path(target).parents))
+        if os.path.isdir(source) and source in (above if is_parquet else above[:1]):
             raise TableError(
                 f"{shown} is in the folder that is being read, and would be part of the table the "
                 "next time. Choose another folder."
@@ -200,22 +196,12 @@ def _output_format(path: str, asked: str | None) -> str:
     if path == STANDARD:
         found = found or "csv"
         if found not in TEXT_FORMATS:
-            raise TableError(
-                f"Standard output can be csv, tsv or jsonl; got format {found!r}. Pass the name of "
-                "a file."
-            )
+            raise TableError(f"Standard output cannot be {found}. Pass the name of a file.")
     if found is None:
         raise refuse_name(path)
     if is_gzipped(path) and found not in TEXT_FORMATS:
         raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
     return found
-
-
-def _is_read_with(target: str, folder: str) -> bool:
-    """Tell whether a file is in a folder, or a Parquet file in a folder of it."""
-    parent = os.path.dirname(target)
-    deep = SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
-    return parent == folder or (deep and Path(folder) in Path(target).parents)
 
 
 def _write_json_lines(sink: Any, batch: Any) -> None:
