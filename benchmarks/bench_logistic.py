@@ -52,7 +52,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     X, y = load("cardio", 0)
-    table = BORE(random_state=0).fit(X, y)._represent(X)
+    table = BORE(random_state=0).fit(X, y).represent(X)
     labelled = np.random.default_rng(0).permutation(len(y))[: int(0.6 * len(y))]
     outliers, inliers = labelled[y[labelled] == 1], labelled[y[labelled] == 0]
     bags = draw_bags(outliers, inliers, len(y), 50, 0.7, 0)
@@ -66,7 +66,8 @@ def main() -> None:
     engine = Threads(-1)
     from boreod.ensemble.logistic import fit_logistic
 
-    reached = np.array([fit_logistic(d[:, 1:], targets, PENALTY).objective for d in designs])
+    ours = [fit_logistic(d[:, 1:], targets, PENALTY).coefficients for d in designs]
+    reached = np.array([objective(d, targets, beta) for d, beta in zip(designs, ours, strict=True)])
     for solver in ("lbfgs", "newton-cg", "newton-cholesky"):
         for tolerance in 10.0 ** -np.arange(3, 14):
             values = solve_with(solver, tolerance, designs, targets)

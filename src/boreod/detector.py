@@ -17,34 +17,21 @@ from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.heads import PENALTY, LogisticHead
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.training import NotStoredError, Options, Training
-from boreod.parallel import (
-    Engine,
-    Threads,
-    count_rows,
-    current_engine,
-    gather_rows,
-    is_collection,
-    map_rows,
-    plain_interrupts,
-)
+from boreod.parallel import Engine, Threads, current_engine, plain_interrupts
+from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection, map_rows
 from boreod.representation.memory import available_memory, check_reading
 from boreod.representation.scaling import SCALERS
 from boreod.representation.transformer import OutlierRepresentation, make_representation
-from boreod.selection import (
-    SECONDS,
-    SHARED,
+from boreod.selection.budgets import (
     BudgetCurve,
-    Costs,
     Selection,
-    Selector,
-    budgets_over,
-    check_purchase,
-    is_fresh,
-    needs_clock,
     read_budget,
     read_budgets,
     trace_budgets,
 )
+from boreod.selection.costs import SECONDS, Costs
+from boreod.selection.prices import SHARED, budgets_over, check_purchase, is_fresh, needs_clock
+from boreod.selection.selector import Selector
 from boreod.validation import all_or_nothing, check_choice, read_labels, read_rows, read_seed
 
 

@@ -7,7 +7,7 @@ no other type.
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -107,7 +107,7 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
 def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     if kind is UnionType:  # with None
         return None if value is None else typed_json(arguments[0], value, where)
-    if kind is dict:
+    if kind in (dict, Mapping):
         _expect(isinstance(value, dict), "an object", value, where)
         return {k: typed_json(arguments[1], item, f"{where}.{k}") for k, item in value.items()}
     _expect(isinstance(value, list), "a list", value, where)

@@ -264,8 +264,8 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
         return UNLABELLED
     if value == outlier:
         return OUTLIER
-    is_minus_one = minus_one_is_empty and _is_number(value) and value == UNLABELLED
-    return UNLABELLED if is_minus_one else INLIER
+    is_minus_one = isinstance(value, Real) and value == UNLABELLED
+    return UNLABELLED if is_minus_one and minus_one_is_empty else INLIER
 
 
 def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
@@ -314,7 +314,7 @@ def _read_with_outlier_label(
             f"{_distinct(labels)[:5]!r}. BORE needs both classes."
         )
     others = _distinct(labels[codes == INLIER])
-    numbers = all(_is_number(value) for value in [*others, outlier])
+    numbers = all(isinstance(value, Real) for value in [*others, outlier])
     inlier = others[0] if len(others) == 1 or (others and numbers) else f"not {outlier}"
     kind = None if numbers and others else object
     return codes, np.array([inlier, outlier], dtype=kind)
@@ -329,10 +329,6 @@ def _distinct(labels: NDArray) -> list[Any]:
         return sorted(values, key=str)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real)
-
-
 def _is_empty(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
         return True
@@ -340,14 +336,14 @@ def _is_empty(value: Any) -> bool:
 
 
 def _check_both_classes(codes: NDArray) -> None:
-    n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
-    if n_outliers + n_inliers == 0:
+    n_labelled = int((codes >= 0).sum())
+    if n_labelled == 0:
         raise ValueError(
             "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0)."
         )
-    if n_outliers == 0 or n_inliers == 0:
-        missing = "outlier (1)" if n_outliers == 0 else "inlier (0)"
-        raise ValueError(
-            f"`y` has only one class: there is no {missing} among "
-            f"{n_outliers + n_inliers} labelled rows. BORE needs at least one of each."
-        )
+    for code, missing in (OUTLIER, "outlier (1)"), (INLIER, "inlier (0)"):
+        if code not in codes:
+            raise ValueError(
+                f"`y` has only one class: there is no {missing} among {n_labelled} labelled rows. "
+                "BORE needs at least one of each."
+            )

@@ -15,12 +15,6 @@ def problem(n, d, seed=0, separable=False):
     return columns, (signal > np.median(signal)).astype(float)
 
 
-def objective(columns, targets, coefficients, penalty):
-    log_odds = coefficients[0] + columns @ coefficients[1:]
-    losses = np.logaddexp(0, -(2 * targets - 1) * log_odds)
-    return losses.mean() + 0.5 * penalty * (coefficients**2).sum()
-
-
 @pytest.mark.parametrize("penalty", [1e-8, 1e-6, 1e-2])
 @pytest.mark.parametrize(("n", "d"), [(200, 5), (60, 59), (40, 150), (2, 8), (104, 150)])
 def test_gradient_is_zero(n, d, penalty):
@@ -31,9 +25,6 @@ def test_gradient_is_zero(n, d, penalty):
     probabilities = 1 / (1 + np.exp(-design @ solution.coefficients))
     gradient = design.T @ (probabilities - targets) / n + penalty * solution.coefficients
     assert np.abs(gradient).max() <= 2e-8
-    assert_allclose(
-        solution.objective, objective(columns, targets, solution.coefficients, penalty), rtol=1e-9
-    )
 
 
 @pytest.mark.parametrize("d", [1, 20, 300])

@@ -254,7 +254,7 @@ WRONG_PRICES = {
     "negative base": (prices(lambda c: c.update(base=-0.5)), "for 'base'"),
     "a word": (prices(lambda c: c["own"].update(x0="1")), "must be a finite number"),
     "true": (prices(lambda c: c["own"].update(x0=True)), "must be a finite number"),
-    "nothing": (prices(lambda c: c.update(own={}, needs={})), "no list of prices"),
+    "nothing": (prices(lambda c: c.update(own={}, needs={})), "the price of at least one column"),
     "another unit": (prices(lambda c: c.update(unit="ms")), "unit of costs"),
     "needs alone": (prices(lambda c: c["needs"].update(lof_3={})), "needs of 'lof_3'"),
     "unknown name": (prices(lambda c: c["own"].update(nope=1.0)), "manifest.costs does not fit"),
@@ -270,7 +270,7 @@ WRONG_PRICES = {
     ),
     "prices of the choice": (
         lambda m: m["selection"].update(costs={**m["costs"], "base": -1.0}),
-        "selection.costs is no list of prices",
+        "for 'base'",
     ),
 }
 

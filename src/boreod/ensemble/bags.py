@@ -22,18 +22,10 @@ SAMPLINGS = ("stratified", "random")
 
 @dataclass(frozen=True)
 class Shares:
-    """Which part of a table's rows a sample holds; it always holds all outliers.
+    """Which part of a table's rows a sample holds; it always holds all outliers."""
 
-    Attributes
-    ----------
-    n_rows
-        Rows of the table.
-    inliers, unlabelled
-        Share of the labelled inliers and of the unlabelled rows that is in the sample.
-    """
-
-    n_rows: int
-    inliers: float = 1.0
+    n_rows: int  # of the table
+    inliers: float = 1.0  # share of the labelled inliers that is in the sample
     unlabelled: float = 1.0
 
     def weigh(self, codes: NDArray) -> NDArray:
@@ -103,24 +95,12 @@ def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
 
 @dataclass(frozen=True)
 class Bags:
-    """Rows of all bags.
+    """Rows of all bags."""
 
-    Attributes
-    ----------
-    rows
-        Positions of the rows of each bag, (bags, rows); outliers come first.
-    n_outliers
-        How many of the rows of a bag are outliers.
-    n_rows
-        Number of rows of the table.
-    kept_outliers, kept_inliers
-        Share of the labelled outliers and inliers that one bag holds.
-    """
-
-    rows: NDArray
-    n_outliers: int
-    n_rows: int
-    kept_outliers: float
+    rows: NDArray  # positions in the table, (bags, rows); outliers come first
+    n_outliers: int  # of one bag
+    n_rows: int  # of the table
+    kept_outliers: float  # share of the labelled outliers that one bag holds
     kept_inliers: float
 
     @property

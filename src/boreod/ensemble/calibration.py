@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.bags import Bags, Shares
+from boreod.ensemble.bags import Shares
 from boreod.ensemble.logistic import fit_logistic
 from boreod.metrics import auc, average_precision
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
@@ -41,14 +41,6 @@ class Correction:
     def apply(self, log_odds: NDArray) -> NDArray:
         """Return corrected log-odds."""
         return self.slope * log_odds + self.shift
-
-
-def correct_for_balance(bags: Bags, inlier_share: float) -> Correction:
-    """Return the correction for bags that overstate outliers.
-
-    ``inlier_share`` is that of the labelled inliers of which the bags were drawn at all.
-    """
-    return Correction(float(np.log(inlier_share * bags.kept_inliers / bags.kept_outliers)))
 
 
 def calibrate(
@@ -85,48 +77,26 @@ def warn_without_score(log_odds: NDArray) -> None:
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """What a model was trained on.
-
-    Attributes
-    ----------
-    rows, outliers, inliers, unlabelled
-        Numbers of training rows.
-    table_rows, inlier_share, unlabelled_share
-        Rows of the table that they were drawn from, and which part of it they are.
-    judged
-        Number of labelled rows with an out-of-bag probability.
-    auc, average_precision
-        Of these; None if they are of one class.
-    """
+    """What a model was trained on."""
 
     rows: int
     outliers: int
     inliers: int
     unlabelled: int
-    table_rows: int
+    table_rows: int  # of the table that the rows were drawn from
     inlier_share: float
     unlabelled_share: float
-    judged: int
-    auc: float | None
+    judged: int  # labelled rows with an out-of-bag probability
+    auc: float | None  # of these; None if they are of one class
     average_precision: float | None
 
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """What the bags that did not hold a training row say about it.
+    """What the bags that did not hold a training row say about it."""
 
-    Attributes
-    ----------
-    probabilities
-        Of all training rows; NaN for a row that every bag holds.
-    codes
-        Labels: 1 outlier, 0 inlier, -1 unlabelled.
-    shares
-        Which part of a larger table the rows are.
-    """
-
-    probabilities: NDArray = field(repr=False)
-    codes: NDArray = field(repr=False)
+    probabilities: NDArray = field(repr=False)  # NaN for a row that every bag holds
+    codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
     shares: Shares
 
     def judged(self) -> tuple[NDArray, NDArray]:

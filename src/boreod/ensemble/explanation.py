@@ -23,24 +23,12 @@ from boreod.ensemble.heads import log_mean, log_sigmoid
 
 @dataclass(frozen=True)
 class Explanation:
-    """Contributions of columns to the log-odds of rows.
+    """Contributions of columns to the log-odds of rows."""
 
-    Attributes
-    ----------
-    columns
-        Names of the columns or groups.
-    contributions
-        (rows, columns); each row adds up to ``log_odds - base``.
-    base
-        Log-odds of the base row.
-    log_odds
-        Log-odds of the rows, as ``decision_function`` returns them.
-    """
-
-    columns: list[str]
-    contributions: NDArray = field(repr=False)
-    base: float
-    log_odds: NDArray = field(repr=False)
+    columns: list[str]  # or groups of them
+    contributions: NDArray = field(repr=False)  # each row adds up to ``log_odds - base``
+    base: float  # log-odds of the base row
+    log_odds: NDArray = field(repr=False)  # as ``decision_function`` returns them
 
     def top(self, number: int = 5) -> list[list[tuple[str, float]]]:
         """Return the columns that moved each row most, with their contributions."""
@@ -98,22 +86,17 @@ def _weigh_bags(start: NDArray, way: NDArray) -> NDArray:
     size = np.abs(way)
     # log of (sigma(high) - sigma(low)) / (high - low)
     slope = log_sigmoid(high) + log_sigmoid(-low) + _log_of_shrinking(size)
-    inverse_means = [
-        -_log_of_logarithmic_mean(
-            log_mean(log_sigmoid(side * start[np.newaxis])),
-            log_mean(log_sigmoid(side * (start + way))),
-        )
-        for side in (1.0, -1.0)
-    ]
-    return sum(np.exp(slope + inverse[:, np.newaxis]) for inverse in inverse_means) / way.shape[1]
+    weights = np.zeros_like(slope)
+    for side in (1.0, -1.0):
+        first = log_mean(log_sigmoid(side * start[np.newaxis]))
+        second = log_mean(log_sigmoid(side * (start + way)))
+        # log of the logarithmic mean (b - a) / (log b - log a)
+        middle = np.maximum(first, second) + _log_of_shrinking(np.abs(first - second))
+        weights += np.exp(slope - middle[:, np.newaxis])
+    return weights / way.shape[1]
 
 
 def _log_of_shrinking(size: NDArray) -> NDArray:
     """Return log((1 - exp(-x)) / x), 0 at x = 0."""
     safe = np.where(size > 0, size, 1.0)
     return np.where(size > 0, np.log(-np.expm1(-safe) / safe), 0.0)
-
-
-def _log_of_logarithmic_mean(log_first: NDArray, log_second: NDArray) -> NDArray:
-    """Return the logarithm of (b - a) / (log b - log a)."""
-    return np.maximum(log_first, log_second) + _log_of_shrinking(np.abs(log_first - log_second))

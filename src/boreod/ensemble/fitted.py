@@ -23,17 +23,7 @@ MAX_ROWS_AT_ONCE = 65_536  # whose columns are in memory together
 
 
 class Assessment(NamedTuple):
-    """What a detector finds out about rows in one search.
-
-    Attributes
-    ----------
-    log_odds
-        As ``decision_function`` returns them.
-    novelty
-        As ``novelty`` returns it, None if it was not asked for.
-    explanation
-        As ``explain(grouped=True)`` returns it, None if it was not asked for.
-    """
+    """What ``decision_function``, ``novelty`` and ``explain(grouped=True)`` say, as asked for."""
 
     log_odds: NDArray
     novelty: Novelty | None
@@ -42,38 +32,16 @@ class Assessment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Everything that predictions need.
+    """Everything that predictions need."""
 
-    Attributes
-    ----------
-    input_scaler
-        Of the raw columns before neighbors are searched, None if they stay as they are.
-    columns
-        Computes the columns in use.
-    scaler
-        Scales them.
-    head
-        The models of the bags.
-    base
-        Scaled columns of the mean inlier, with which explanations compare.
-    correction
-        From the log-odds of the bags to those of the table.
-    aggregation
-        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
-    classes
-        The two labels, inlier first.
-    seen
-        What novelty remembers of the training rows.
-    """
-
-    input_scaler: MinMax | None
-    columns: FittedColumns
+    input_scaler: MinMax | None  # of the raw columns, before neighbors are searched
+    columns: FittedColumns  # those in use
     scaler: Scaler
     head: Head
-    base: NDArray
+    base: NDArray  # scaled columns of the mean inlier, with which explanations compare
     correction: Correction
-    aggregation: str
-    classes: NDArray
+    aggregation: str  # "mean" of the bags' probabilities, or mean of their "log-odds"
+    classes: NDArray  # inlier first
     seen: SeenRows
 
     @property

@@ -7,7 +7,7 @@ place. A head returns log-odds, one column per bag.
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,32 +25,13 @@ FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
 MIN_PROBABILITY = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
 
 
-class Head(Protocol):
-    """What the detector needs of a head."""
-
-    def log_odds(self, table: NDArray) -> NDArray:
-        """Return log-odds of rows for every bag, (rows, bags)."""
-
-
 @dataclass(frozen=True, eq=False)
 class LogisticHead:
-    """One logistic regression a bag.
+    """One logistic regression a bag."""
 
-    Attributes
-    ----------
-    coefficients
-        For scaled columns, (bags, columns).
-    intercepts
-        One per bag.
-    gradients
-        Largest component of the gradient that was left in each bag.
-    penalty
-        The penalty used.
-    """
-
-    coefficients: NDArray
+    coefficients: NDArray  # for scaled columns, (bags, columns)
     intercepts: NDArray
-    gradients: NDArray
+    gradients: NDArray  # the largest component that was left in each bag
     penalty: float
 
     @classmethod
@@ -115,6 +96,9 @@ class ClassifierHead:
             )
         probabilities = np.clip(of_bags.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         return np.log(probabilities) - np.log1p(-probabilities)
+
+
+Head = LogisticHead | ClassifierHead
 
 
 def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:

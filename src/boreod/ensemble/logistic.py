@@ -23,21 +23,10 @@ SMALL_GRADIENT = 1e-8
 
 @dataclass(frozen=True)
 class Solution:
-    """The optimum of one problem.
+    """The optimum of one problem."""
 
-    Attributes
-    ----------
-    coefficients
-        Intercept first, then one per column.
-    gradient
-        Largest absolute component of the gradient that is left.
-    objective
-        Value of the minimized function.
-    """
-
-    coefficients: NDArray
-    gradient: float
-    objective: float
+    coefficients: NDArray  # intercept first, then one per column
+    gradient: float  # the largest absolute component that is left
 
     @property
     def converged(self) -> bool:
@@ -60,8 +49,8 @@ def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution
     design[1:] = columns.T
     start = np.zeros(len(design))
     signs = 2.0 * targets - 1.0
-    beta, gradient, value, _ = descend(design, gram_of(design), signs, penalty, start, MOST_STEPS)
-    return Solution(beta, float(np.abs(gradient).max()) / n, value / n)
+    beta, gradient, _ = descend(design, gram_of(design), signs, penalty, start, MOST_STEPS)
+    return Solution(beta, float(np.abs(gradient).max()) / n)
 
 
 def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solution:
@@ -74,7 +63,7 @@ def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solu
     beta = solution.coefficients.copy()
     beta[1:] *= inverse
     beta[0] -= beta[1:] @ center
-    return Solution(beta, solution.gradient, solution.objective)
+    return Solution(beta, solution.gradient)
 
 
 def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
@@ -93,17 +82,12 @@ def gram_of(design: NDArray) -> NDArray:
 
 @compiled
 def descend(
-    design: NDArray,
-    gram: NDArray,
-    signs: NDArray,
-    penalty: float,
-    start: NDArray,
-    most_steps: int,
-) -> tuple[NDArray, NDArray, float, NDArray]:
+    design: NDArray, gram: NDArray, signs: NDArray, penalty: float, start: NDArray, most_steps: int
+) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
 
     ``design`` has a row for every coefficient, so that some of the coefficients are a slice.
-    Returns coefficients, gradient, objective, and targets minus probabilities.
+    Returns coefficients, gradient, and targets minus probabilities.
     """
     n = design.shape[1]
     ridge = penalty * n
@@ -123,7 +107,7 @@ def descend(
         if not (new_value < value or np.abs(new_gradient).max() < np.abs(gradient).max()):
             break  # rounding leaves no further progress
         beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
-    return beta, gradient, value, residual
+    return beta, gradient, residual
 
 
 @compiled

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.ensemble.bags import Bags, Shares, draw_bags
-from boreod.ensemble.calibration import OutOfBag, calibrate, correct_for_balance, read_threshold
+from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_threshold
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
 from boreod.ensemble.novelty import SeenRows
@@ -64,48 +64,19 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Scaled training rows, their labels and bags, and what computes their columns.
-
-    Attributes
-    ----------
-    input_scaler
-        Of the raw columns, or None.
-    columns
-        Computes all columns.
-    scaler
-        Scales them.
-    table
-        Scaled columns of all training rows.
-    codes
-        Labels: 1 outlier, 0 inlier, -1 unlabelled.
-    inliers
-        Which rows count as inliers.
-    classes
-        The two labels, inlier first.
-    bags
-        Rows of the bags.
-    shares
-        Which part of a larger table the rows are.
-    seen
-        What novelty remembers of the rows, but for their isolation.
-    options
-        How bags are solved.
-    seed
-        Of estimators and random choices.
-    """
+    """Scaled training rows, their labels and bags, and what computes their columns."""
 
     input_scaler: MinMax | None
-    columns: FittedColumns
+    columns: FittedColumns  # all of them
     scaler: Scaler
-    table: NDArray
-    codes: NDArray
-    inliers: NDArray
-    classes: NDArray
+    table: NDArray  # scaled columns of all training rows
+    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    classes: NDArray  # inlier first
     bags: Bags
     shares: Shares
-    seen: SeenRows
+    seen: SeenRows  # but for the isolation of the rows
     options: Options
-    seed: int
+    seed: int  # of estimators and random choices
 
     @classmethod
     def fit(
@@ -127,8 +98,7 @@ class Training:
         """
         codes, classes, shares = labels
         scaler = MinMax.fit(rows) if scalings[0] == "minmax" else None
-        outliers, inliers = codes == OUTLIER, codes == INLIER
-        who = np.flatnonzero(outliers), np.flatnonzero(inliers)
+        who = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
         bags = draw_bags(*who, len(rows), *bagging, seeds[0])
         points = rows if scaler is None else scaler.transform(rows)
         table = representation.fit_compute(points, names, len(bags.rows))
@@ -136,8 +106,8 @@ class Training:
         seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
         columns = representation.fitted_columns_
         return cls(
-            scaler, columns, scaling, scaling.transform(table), codes, inliers, classes, bags,
-            shares, seen, options, seeds[1],
+            scaler, columns, scaling, scaling.transform(table), codes, classes, bags, shares,
+            seen, options, seeds[1],
         )  # fmt: skip
 
     def learn(self, names: list[str], engine: Engine) -> tuple[Fitted, OutOfBag]:
@@ -151,7 +121,8 @@ class Training:
         aggregation = self.options.aggregation
         head = self._solve(table, engine)
         odds = combine(head.log_odds(table), aggregation, ~self.bags.holds)
-        correction = correct_for_balance(self.bags, self.shares.inliers)
+        balance = self.shares.inliers * self.bags.kept_inliers / self.bags.kept_outliers
+        correction = Correction(float(np.log(balance)))
         if self.options.calibration == "oob":
             correction = calibrate(odds, self.codes, self.shares.inliers, correction)
         widest = columns.widest
@@ -160,7 +131,7 @@ class Training:
             columns,
             scaler,
             head,
-            table[self.inliers].mean(axis=0),
+            table[self.codes == INLIER].mean(axis=0),
             correction,
             aggregation,
             self.classes,

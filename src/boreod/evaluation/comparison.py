@@ -262,7 +262,8 @@ def read_seconds(budget: str) -> float:
     >>> read_seconds("20us")
     2e-05
     """
-    from boreod.selection import SECONDS, read_budget
+    from boreod.selection.budgets import read_budget
+    from boreod.selection.costs import SECONDS
 
     value, unit = read_budget(budget)
     if unit != SECONDS:

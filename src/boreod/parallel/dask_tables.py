@@ -18,7 +18,9 @@ from boreod.parallel.dask_engine import Message, import_dask, one_thread
 
 def is_collection(table: Any) -> bool:
     """Tell whether a table is a Dask frame, series or array."""
-    return _is_array(table) or _is_frame(table)
+    frames = sys.modules.get("dask.dataframe")
+    is_frame = frames is not None and isinstance(table, frames.DataFrame | frames.Series)
+    return is_frame or _is_array(table)
 
 
 def count_rows(table: Any) -> list[int]:
@@ -32,17 +34,9 @@ def count_rows(table: Any) -> list[int]:
 def gather_rows(
     table: Any, positions: ArrayLike | None = None, sizes: list[int] | None = None
 ) -> Any:
-    """Return rows as a local frame or array.
+    """Return rows as a local frame or array: all, or those at ascending positions.
 
-    Parameters
-    ----------
-    table
-        A Dask frame, series or array.
-    positions
-        Positions of the rows in the whole table, ascending; None for all rows. Only these rows
-        leave their partitions.
-    sizes
-        What :func:`count_rows` gave; None to count again.
+    Only these rows leave their partitions, whose sizes are counted unless given.
     """
     dask = import_dask("dask")
     if positions is None:
@@ -62,9 +56,10 @@ def gather_rows(
         )
         if low < high
     ]
-    if chosen:
-        return _stack(dask.compute(*chosen))
-    return np.empty((0, *table.shape[1:]), table.dtype) if _is_array(table) else table.head(0)
+    if not chosen:
+        return np.empty((0, *table.shape[1:]), table.dtype) if _is_array(table) else table.head(0)
+    parts = dask.compute(*chosen)
+    return np.concatenate(parts) if _is_array(table) else import_dask("pandas").concat(parts)
 
 
 def map_rows(
@@ -72,18 +67,8 @@ def map_rows(
 ) -> Any:
     """Return lazily, as a Dask array, what a function says about every row.
 
-    Parameters
-    ----------
-    function
-        Gets the model and a partition, a pandas frame or an array; returns a row per row.
-    table
-        A Dask frame or array.
-    model
-        Sent once to every worker.
-    width
-        Number of columns of the result, None for a result with one dimension.
-    dtype
-        Type of the result.
+    It gets the model, which is sent once to every worker, and a partition, and returns a row per
+    row, of ``width`` columns or, if that is None, with one dimension.
     """
     delayed, da = import_dask("dask").delayed, import_dask("dask.array")
     # Part of the graph, so that it can be had again whichever workers die.
@@ -117,14 +102,6 @@ def _pick(part: Any, places: NDArray) -> Any:
     return part.iloc[places] if hasattr(part, "iloc") else part[places]
 
 
-def _stack(parts: tuple[Any, ...]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    import pandas as pd
-
-    return pd.concat(parts)
-
-
 def _partitions(table: Any) -> list[Any]:
     """Return delayed objects, one for each partition; all columns are in it."""
     if not _is_array(table):
@@ -137,8 +114,3 @@ def _is_array(table: Any) -> bool:
     """Tell without importing Dask: before somebody did, there is no array of Dask's."""
     module = sys.modules.get("dask.array")
     return module is not None and isinstance(table, module.Array)
-
-
-def _is_frame(table: Any) -> bool:
-    module = sys.modules.get("dask.dataframe")
-    return module is not None and isinstance(table, module.DataFrame | module.Series)

@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
 from numbers import Integral
@@ -67,15 +67,9 @@ def _call_numbered(function: Callable[..., Result], *arguments: Any) -> Result:
 
 
 class Threads(Engine):
-    """Threads of this process.
+    """Threads of this process, with a progress bar on request.
 
-    Parameters
-    ----------
-    n_jobs
-        Number of threads; None means 1 and negative numbers count from the number of cores
-        (-1 all, -2 all but one), as everywhere in scikit-learn.
-    verbose
-        Show a progress bar with the remaining time when the work is long.
+    None means 1 thread, negative numbers count from the number of cores (-1 all, -2 all but one).
 
     Examples
     --------
@@ -133,20 +127,7 @@ _IN_EFFECT: ContextVar[MakeEngine] = ContextVar("boreod_engine", default=Threads
 
 
 def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
-    """Return the engine of the enclosing ``with``, or threads of this process.
-
-    Parameters
-    ----------
-    n_jobs
-        Number of threads; a cluster has its own number.
-    verbose
-        Show a progress bar when the work is long.
-
-    Examples
-    --------
-    >>> current_engine(2, False).map(abs, [-3, 4], "absolute values")
-    [3, 4]
-    """
+    """Return the engine of the enclosing ``with``, or threads of this process."""
     count_threads(n_jobs)  # is refused if it is wrong, also by engines that do not need it
     return _IN_EFFECT.get()(n_jobs, verbose)
 
@@ -155,11 +136,7 @@ def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
 def use_engine(make: MakeEngine) -> Iterator[None]:
     """Let another engine work for all estimators inside a ``with``.
 
-    Parameters
-    ----------
-    make
-        Called with ``n_jobs`` and ``verbose`` of an estimator, returns an engine; for example the
-        class of one.
+    It is made with ``n_jobs`` and ``verbose`` of the estimator, for example by its class.
     """
     before = _IN_EFFECT.set(make)
     try:
@@ -198,17 +175,12 @@ def plain_interrupts() -> Iterator[None]:
         raise
 
 
-@cache
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep linear algebra to one thread: ours do the work, others would only get in their way.
-
-    They would also change the last bits of results.
-    """
-    return _OneBlasThread()
-
-
 class _OneBlasThread:
-    """The limit holds for the whole process: the first to enter sets it, the last lifts it."""
+    """Keeps linear algebra to one thread: ours do the work, others would only get in their way.
+
+    They would also change the last bits of results. The limit holds for the whole process: the
+    first to enter sets it, the last lifts it.
+    """
 
     def __init__(self) -> None:
         import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
@@ -230,17 +202,13 @@ class _OneBlasThread:
                 self._limit.close()
 
 
+one_blas_thread = cache(_OneBlasThread)  # there is one, made at first use
+
+
 class Progress:
     """A bar with the remaining time on standard error, drawn if the work takes over two seconds.
 
-    Parameters
-    ----------
-    label
-        What is being done, in a few words.
-    total
-        Number of steps, None if nobody knows.
-    wanted
-        Whether a bar may be drawn at all; it also needs a terminal.
+    It needs a terminal. The total number of steps is None if nobody knows it.
     """
 
     def __init__(self, label: str, total: int | None, wanted: bool) -> None:

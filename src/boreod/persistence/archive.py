@@ -43,15 +43,7 @@ class Member(NamedTuple):
 
 
 class Archive:
-    """The members of a model file, read one after the other.
-
-    Parameters
-    ----------
-    file
-        Open at its start.
-    size
-        Its length in bytes.
-    """
+    """The members of a model file that is open at its start, read one after the other."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file

@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 
 from boreod.neighbors import BACKENDS, METRICS, Ks
 from boreod.persistence.archive import ModelFileError
-from boreod.persistence.manifest import (
-    Manifest,
-    StoredCosts,
-    StoredScore,
-    StoredSelection,
-    StoredView,
-    make_score,
-)
+from boreod.persistence.manifest import Manifest, StoredView
 from boreod.representation.plan import PlannedScore
 from boreod.representation.scaling import SCALERS
-from boreod.scores import SCORES, Score
-from boreod.selection import Costs
+from boreod.scores import SCORES
+from boreod.selection.costs import Costs
 from boreod.validation import LARGEST
 
 FLOAT, INTEGER, LABEL = "F64", "I32", "I8"
@@ -60,7 +53,9 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
     bags = manifest.bags
     _require(bags.number >= 1 and bags.slope > 0.0 and bags.penalty > 0.0, "bags")
     _require(bags.aggregation in ("mean", "log-odds"), "bags.aggregation")
-    _check_classes(manifest)
+    kind, labels = manifest.classes.kind, manifest.classes.values
+    _require(kind in CLASS_KINDS and len(labels) == 2 and labels[0] != labels[1], "classes")
+    _require(all(CLASS_KINDS[kind](label) for label in labels), "classes")
     shares = manifest.shares
     _require(shares.n_rows >= manifest.rows >= 2, "rows")
     _require(0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0, "shares")
@@ -80,12 +75,6 @@ def raw_names(manifest: Manifest) -> list[str]:
     return manifest.feature_names if manifest.representation.raw else []
 
 
-def _check_classes(manifest: Manifest) -> None:
-    kind, values = manifest.classes.kind, manifest.classes.values
-    _require(kind in CLASS_KINDS and len(values) == 2 and values[0] != values[1], "classes")
-    _require(all(CLASS_KINDS[kind](label) for label in values), "classes")
-
-
 def _check_views(manifest: Manifest) -> None:
     views, rows = manifest.representation.views, manifest.representation.reference_rows
     _require(rows >= 2 if views else rows == 0, "representation.reference_rows")
@@ -100,60 +89,50 @@ def _check_views(manifest: Manifest) -> None:
         _require(inside, f"{where}.columns")
         _require(len(view.scores) > 0, f"{where}.scores")
         for stored in view.scores:
-            _check_score(stored, view.rows or rows, f"{where}.scores")
-
-
-def _check_score(stored: StoredScore, rows: int, where: str) -> None:
-    smallest, ks = score_of(stored).min_k, stored.ks
-    _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.ks")
-    _require(smallest <= ks[0] and ks[-1] < rows, f"{where}.ks")
+            smallest, ks = stored.make().min_k, stored.ks
+            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
+            _require(smallest <= ks[0] and ks[-1] < (view.rows or rows), f"{where}.scores.ks")
 
 
 def _check_columns(manifest: Manifest) -> None:
     raw, columns = set(raw_names(manifest)), manifest.columns
-    scores = [name for view in manifest.representation.views for name in _columns_of(view)]
+    scores = [
+        name
+        for view in manifest.representation.views
+        for stored in view.scores
+        for name in PlannedScore(stored.label, stored.make(), tuple(stored.ks)).column_names(
+            view.name
+        )
+    ]
     wanted = set(columns)
     _require(len(wanted) == len(columns) > 0, "columns")
     _require(len(set(scores)) == len(scores) and not raw & set(scores), "columns")
     _require(set(scores) <= wanted <= set(scores) | raw, "columns")
 
 
-def _columns_of(view: StoredView) -> list[str]:
-    return [
-        name
-        for stored in view.scores
-        for name in PlannedScore(stored.label, score_of(stored), tuple(stored.ks)).column_names(
-            view.name
-        )
-    ]
-
-
 def _check_prices(manifest: Manifest) -> None:
-    stored, choice = manifest.costs, manifest.selection
-    costs = None if stored is None else _check_costs(manifest, stored, "costs")
-    if choice is not None:
-        _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
-        shares = choice.frequencies
-        _require(set(shares) <= set(manifest.columns), "selection.frequencies")
-        _require(all(0.0 <= share <= 1.0 for share in shares.values()), "selection.frequencies")
-        if choice.costs is not None:
-            costs = _check_costs(manifest, choice.costs, "selection.costs")
-        if costs is None:
-            raise ModelFileError("manifest.selection has no prices")
-        _check_choice(choice, costs)
+    """Raise for prices of columns that there cannot be, and for a choice that they do not allow."""
+    costs, choice = manifest.costs, manifest.selection
+    _check_names(manifest, costs, "costs")
+    if choice is None:
+        return
+    _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
+    shares = choice.frequencies
+    _require(set(shares) <= set(manifest.columns), "selection.frequencies")
+    _require(all(0.0 <= share <= 1.0 for share in shares.values()), "selection.frequencies")
+    _check_names(manifest, choice.costs, "selection.costs")
+    costs = choice.costs or costs
+    if costs is None:
+        raise ModelFileError("manifest.selection has no prices")
+    _require(set(choice.columns) <= set(costs.names), "selection.columns")
+    right = isclose(choice.cost, costs.total(choice.columns), rel_tol=1e-9)
+    _require(right and choice.cost <= choice.budget, "selection.cost")
 
 
-def _check_costs(manifest: Manifest, stored: StoredCosts, where: str) -> Costs:
-    """Return prices, all of them numbers that a price can be, of columns that there can be."""
-    try:
-        costs = Costs(stored.own, stored.needs, stored.base, stored.unit)
-    except ValueError as error:
-        reason = str(error).rstrip(".")
-        raise ModelFileError(f"manifest.{where} is no list of prices ({reason})") from None
-    known, rows = {*manifest.columns, *raw_names(manifest)}, manifest.rows
-    for name in costs.names:
-        _require(name in known or _may_be_score(name, rows), where)
-    return costs
+def _check_names(manifest: Manifest, costs: Costs | None, where: str) -> None:
+    known = {*manifest.columns, *raw_names(manifest)}
+    for name in () if costs is None else costs.names:
+        _require(name in known or _may_be_score(name, manifest.rows), where)
 
 
 def _may_be_score(name: str, rows: int) -> bool:
@@ -163,13 +142,6 @@ def _may_be_score(name: str, rows: int) -> bool:
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
-
-
-def _check_choice(choice: StoredSelection, costs: Costs) -> None:
-    """Raise for a choice that its prices and its budget do not allow."""
-    _require(set(choice.columns) <= set(costs.names), "selection.columns")
-    right = isclose(choice.cost, costs.total(choice.columns), rel_tol=1e-9)
-    _require(right and choice.cost <= choice.budget, "selection.cost")
 
 
 def _require(right: bool, where: str) -> None:
@@ -207,11 +179,11 @@ def _tensors_of(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
     if view.rows is not None:
         rows = view.rows
         tensors[f"{prefix}.rows"] = (INTEGER, [rows])
-    _, with_radii, _ = depths(view)
+    with_radii = ks_of_radii(view)
     if with_radii:
         tensors[f"{prefix}.radii"] = (FLOAT, [rows, len(with_radii)])
     for number, stored in enumerate(view.scores):
-        score, n_ks = score_of(stored), len(stored.ks)
+        score, n_ks = stored.make(), len(stored.ks)
         summary = score.summarize(np.zeros((1, n_ks)))
         tensors[f"{prefix}.{number}.summary"] = (FLOAT, list(summary.shape))
         for name in score.descriptions if score.compares() else ():
@@ -219,26 +191,11 @@ def _tensors_of(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
     return tensors
 
 
-def score_of(stored: StoredScore) -> Score:
-    """Return the score that a manifest names."""
-    return make_score(stored.score, stored.parameters)
-
-
-def depths(view: StoredView) -> tuple[Ks, Ks, int]:
-    """Return all ks, those whose k-distances are looked up, and the largest with reverse lists."""
-    scores = [(score_of(stored), stored.ks) for stored in view.scores]
-    ks = sorted({k for _, of_one in scores for k in of_one})
-    lookups = [of_one for s, of_one in scores if s.reads_radii or s.reads == "reverse"]
-    with_radii = sorted({k for of_one in lookups for k in of_one})
-    reverse = max((of_one[-1] for s, of_one in scores if s.reads == "reverse"), default=0)
-    return tuple(ks), tuple(with_radii), reverse
-
-
-def pack(arrays: Arrays) -> bytes:
-    """Return arrays as the bytes of a safetensors file."""
-    from safetensors.numpy import save
-
-    return save(arrays)
+def ks_of_radii(view: StoredView) -> Ks:
+    """Return the ks whose k-distances are looked up."""
+    scores = [(stored.make(), stored.ks) for stored in view.scores]
+    lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
+    return tuple(sorted({k for ks in lookups for k in ks}))
 
 
 def unpack(content: bytes, manifest: Manifest) -> Arrays:

@@ -22,23 +22,22 @@ from boreod.persistence.checks import (
     Arrays,
     check_manifest,
     check_values,
-    depths,
+    ks_of_radii,
     raw_names,
-    score_of,
     unpack,
 )
 from boreod.persistence.manifest import (
     Manifest,
-    StoredCosts,
+    StoredScore,
     StoredView,
     decode_parameters,
     read_manifest,
 )
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Rank, Scaler
-from boreod.representation.scored_view import FittedScore, ScoredView
+from boreod.representation.scaling import MinMax, Rank
+from boreod.representation.scored_view import FittedScore, ScoredView, search_depths
 from boreod.representation.views import Space
-from boreod.selection import Costs, Selection
+from boreod.selection.budgets import Selection
 
 # what building from a manifest that contradicts itself may end in
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
@@ -72,21 +71,11 @@ def load_model(path: str | PathLike[str]) -> BORE:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a model file says about itself: ``model.stored_`` of a loaded model.
+    """What a model file says about itself: ``model.stored_`` of a loaded model."""
 
-    Attributes
-    ----------
-    format
-        Number of the file format.
-    versions
-        Of the packages that wrote the file.
-    extra
-        The free section, as given to ``save_model``.
-    """
-
-    format: int
-    versions: dict[str, str]
-    extra: dict[str, Any] = field(repr=False)
+    format: int  # of the file
+    versions: dict[str, str]  # of the packages that wrote it
+    extra: dict[str, Any] = field(repr=False)  # as given to ``save_model``
 
 
 def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
@@ -108,7 +97,9 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
     fitted = Fitted(
         _min_max(arrays, "input") if manifest.input_scaling else None,
         FittedColumns(manifest.columns, raw_names(manifest), _views(manifest, arrays), []),
-        _scaler(manifest, arrays),
+        Rank(arrays["scaler.quantiles"])
+        if manifest.scaling == "rank"
+        else _min_max(arrays, "scaler"),
         head,
         arrays["base"],
         Correction(bags.shift, bags.slope),
@@ -116,14 +107,13 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,
     )
-    costs = None if manifest.costs is None else _costs(manifest.costs)
     return BORE.from_parts(
         decode_parameters(BORE, manifest.parameters),
         fitted,
         OutOfBag(arrays[PROBABILITIES], codes, manifest.shares),
         manifest.threshold,
-        costs,
-        _selection(manifest, costs),
+        manifest.costs,
+        _selection(manifest),
         Stored(manifest.format, manifest.versions, manifest.extra),
         named=manifest.named,
     )
@@ -150,45 +140,34 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
         stored.metric,
         None if positions is None else positions.astype(np.int64),
     )
-    ks, with_radii, reverse_k = depths(stored)
+    scores = [
+        _score(score, arrays, f"{prefix}.{number}") for number, score in enumerate(stored.scores)
+    ]
+    with_radii = ks_of_radii(stored)
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
     graph = NeighborGraph.build(
-        points, ks, reverse_k, space.metric, stored.backend, {with_radii: radii}
+        points, *search_depths(scores), space.metric, stored.backend, {with_radii: radii}
     )
-    scores = [
-        _score(stored, number, arrays, f"{prefix}.{number}") for number in range(len(stored.scores))
-    ]
     return ScoredView(space, graph, scores, known)
 
 
-def _score(view: StoredView, number: int, arrays: Arrays, prefix: str) -> FittedScore:
-    stored = view.scores[number]
-    score = score_of(stored)
+def _score(stored: StoredScore, arrays: Arrays, prefix: str) -> FittedScore:
+    score = stored.make()
     nobody_looks: NDArray = np.empty((0, len(stored.ks)))
     frozen = [arrays.get(f"{prefix}.{name}", nobody_looks) for name in score.descriptions]
     return FittedScore(stored.label, score, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
-
-
-def _scaler(manifest: Manifest, arrays: Arrays) -> Scaler:
-    if manifest.scaling == "minmax":
-        return _min_max(arrays, "scaler")
-    return Rank(arrays["scaler.quantiles"])
 
 
 def _min_max(arrays: Arrays, prefix: str) -> MinMax:
     return MinMax(arrays[f"{prefix}.low"], arrays[f"{prefix}.factor"])
 
 
-def _costs(stored: StoredCosts) -> Costs:
-    return Costs(stored.own, stored.needs, stored.base, stored.unit)
-
-
-def _selection(manifest: Manifest, costs: Costs | None) -> Selection | None:
+def _selection(manifest: Manifest) -> Selection | None:
     choice = manifest.selection
     if choice is None:
         return None
-    then = costs if choice.costs is None else _costs(choice.costs)
+    then = choice.costs or manifest.costs
     assert then is not None  # as it was checked
     return Selection(choice.columns, choice.frequencies, choice.cost, choice.budget, then)

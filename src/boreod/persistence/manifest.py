@@ -6,7 +6,7 @@ tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +18,7 @@ from boreod.persistence.archive import ModelFileError
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score
-from boreod.selection import Costs
+from boreod.selection.costs import Costs
 from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
@@ -33,6 +33,10 @@ class StoredScore:
     score: str
     parameters: dict[str, float]
     ks: list[int]
+
+    def make(self) -> Score:
+        """Return the score of the registry."""
+        return _score_class(self.score)(**self.parameters)
 
 
 @dataclass(frozen=True)
@@ -76,16 +80,6 @@ class StoredBags:
 
 
 @dataclass(frozen=True)
-class StoredCosts:
-    """Prices of all columns on offer, in use or not."""
-
-    own: dict[str, float]
-    needs: dict[str, dict[str, float]]
-    base: float
-    unit: str
-
-
-@dataclass(frozen=True)
 class StoredSelection:
     """What a budget bought; ``costs`` is None if they are those of the model."""
 
@@ -93,7 +87,7 @@ class StoredSelection:
     frequencies: dict[str, float]
     cost: float
     budget: float
-    costs: StoredCosts | None
+    costs: Costs | None
 
 
 @dataclass(frozen=True)
@@ -118,7 +112,7 @@ class Manifest:
     bags: StoredBags
     classes: StoredClasses
     threshold: float
-    costs: StoredCosts | None
+    costs: Costs | None
     selection: StoredSelection | None
     rows: int
     shares: Shares
@@ -182,12 +176,9 @@ def _encode_object(name: str, value: Any) -> Any:
         return {"score class": value.name}
     if isinstance(value, Score) and is_registered(value):
         return {"score": [value.name, value.parameters()]}
-    if isinstance(value, View):
-        parts = vars(value)
-        return {"view": {part: encode(name, item) for part, item in parts.items()}}
-    if isinstance(value, Costs):
-        parts = {"own": value.own, "needs": value.needs, "base": value.base, "unit": value.unit}
-        return {"costs": {part: encode(name, item) for part, item in parts.items()}}
+    if isinstance(value, View | Costs):
+        parts = {part.name: encode(name, getattr(value, part.name)) for part in fields(value)}
+        return {type(value).__name__.lower(): parts}
     if isinstance(value, OutlierRepresentation):
         return {"representation": encode_parameters(value)}
     if isinstance(value, np.random.RandomState):
@@ -217,31 +208,22 @@ def decode(value: Any) -> Any:
     return _KINDS[kind](content)
 
 
-def decode_parameters(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+def decode_parameters(kind: Any, parameters: Any) -> dict[str, Any]:
     """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
-    known = kind().get_params(deep=False)
-    for name in parameters:
+    decoded, known = _decode_all(parameters), kind().get_params(deep=False)
+    for name in decoded:
         if name not in known:
             raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
-    return _decode_all(parameters)
+    return decoded
 
 
 def _decode_all(content: Any) -> dict[str, Any]:
-    return {name: decode(item) for name, item in _object(content).items()}
-
-
-def _object(content: Any) -> dict[str, Any]:
-    return read(dict[str, Any], content, PARAMETER)
+    return {n: decode(item) for n, item in read(dict[str, Any], content, PARAMETER).items()}
 
 
 def is_registered(score: Score) -> bool:
     """Whether a name and parameters are enough to make a score again."""
     return SCORES.get(getattr(score, "name", "")) is type(score)
-
-
-def make_score(name: str, parameters: dict[str, float]) -> Score:
-    """Return a score of the registry."""
-    return _score_class(name)(**parameters)
 
 
 def _score_class(name: Any) -> type[Score]:
@@ -261,7 +243,7 @@ def _pairs(content: Any) -> dict[Any, Any]:
 
 def _score(content: Any) -> Score:
     name, parameters = read(list[Any], content, PARAMETER)
-    return make_score(name, read(dict[str, float], parameters, PARAMETER))
+    return _score_class(name)(**read(dict[str, float], parameters, PARAMETER))
 
 
 _KINDS: dict[str, Any] = {
@@ -272,6 +254,6 @@ _KINDS: dict[str, Any] = {
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
     "representation": lambda content: OutlierRepresentation(
-        **decode_parameters(OutlierRepresentation, _object(content))
+        **decode_parameters(OutlierRepresentation, content)
     ),
 }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import BORE
@@ -24,15 +25,13 @@ from boreod.persistence.checks import (
     Arrays,
     check_manifest,
     check_values,
-    depths,
-    pack,
+    ks_of_radii,
 )
 from boreod.persistence.manifest import (
     FORMAT,
     Manifest,
     StoredBags,
     StoredClasses,
-    StoredCosts,
     StoredRepresentation,
     StoredScore,
     StoredSelection,
@@ -42,9 +41,9 @@ from boreod.persistence.manifest import (
     is_registered,
     write_manifest,
 )
-from boreod.representation.scaling import MinMax, Rank
+from boreod.representation.scaling import Rank
 from boreod.representation.scored_view import ScoredView
-from boreod.selection import Costs
+from boreod.selection.costs import Costs
 from boreod.text import shorten
 
 MOST_PRICES = 5000  # columns; a manifest must stay small
@@ -112,13 +111,12 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         )
     reference, places = _reference_rows(columns.views)
     arrays: Arrays = {} if reference is None else {"reference": reference}
-    if fitted.input_scaler is not None:
-        arrays |= _scaler_arrays("input", fitted.input_scaler)
-    arrays |= _scaler_arrays("scaler", fitted.scaler)
+    for prefix, scaler in ("input", fitted.input_scaler), ("scaler", fitted.scaler):
+        if scaler is not None:
+            arrays |= {f"{prefix}.{name}": values for name, values in vars(scaler).items()}
     arrays |= {"bags.coefficients": head.coefficients, "bags.intercepts": head.intercepts}
     arrays |= {"bags.gradients": head.gradients, "base": fitted.base}
-    arrays[PROBABILITIES] = model.oob_proba_
-    arrays[LABELS] = model.oob_.codes.astype(np.int8)
+    arrays |= {PROBABILITIES: model.oob_proba_, LABELS: model.oob_.codes.astype(np.int8)}
     arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
@@ -127,10 +125,9 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         views.append(_describe_view(view, rows))
         arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    content = pack(arrays)
+    content = save(arrays)
     slope, shift = float(fitted.correction.slope), float(fitted.correction.shift)
-    known = model.known_costs
-    costs = None if known is None else _describe_costs(known, model.columns_)
+    costs = _describe_costs(model.known_costs, model.columns_)
     manifest = Manifest(
         format=FORMAT,
         versions=package_versions(),
@@ -147,7 +144,9 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         bags=StoredBags(
             len(head.intercepts), float(head.penalty), fitted.aggregation, shift, slope
         ),
-        classes=_describe_classes(model.classes_),
+        classes=StoredClasses(
+            model.classes_.dtype.name, [encode("y", label) for label in model.classes_.tolist()]
+        ),
         threshold=float(model.threshold_),
         costs=costs,
         selection=_describe_selection(model, costs),
@@ -194,13 +193,6 @@ def _reference_rows(views: list[ScoredView]) -> tuple[NDArray | None, list[NDArr
     return reference, places
 
 
-def _scaler_arrays(prefix: str, scaler: Any) -> Arrays:
-    if isinstance(scaler, MinMax):
-        return {f"{prefix}.low": scaler.low, f"{prefix}.factor": scaler.factor}
-    assert isinstance(scaler, Rank)
-    return {f"{prefix}.quantiles": scaler.quantiles}
-
-
 def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
     for s in view.scores:
         if not is_registered(s.definition):
@@ -228,7 +220,7 @@ def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
 
 def _view_arrays(view: ScoredView, stored: StoredView, rows: NDArray | None, prefix: str) -> Arrays:
     arrays = {} if rows is None else {f"{prefix}.rows": rows.astype(np.int32)}
-    _, with_radii, _ = depths(stored)
+    with_radii = ks_of_radii(stored)
     if with_radii:
         arrays[f"{prefix}.radii"] = view.graph.radii(with_radii)
     for number, s in enumerate(view.scores):
@@ -239,12 +231,10 @@ def _view_arrays(view: ScoredView, stored: StoredView, rows: NDArray | None, pre
     return arrays
 
 
-def _describe_classes(classes: NDArray) -> StoredClasses:
-    return StoredClasses(classes.dtype.name, [encode("y", label) for label in classes.tolist()])
-
-
-def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
+def _describe_costs(costs: Costs | None, columns: list[str]) -> Costs | None:
     """Return the prices of all columns that have one, of very many only those in use."""
+    if costs is None:
+        return None
     if len(costs.own) > MOST_PRICES:
         costs = costs.only([name for name in columns if name in costs.own])
     own = {name: float(price) for name, price in costs.own.items()}
@@ -252,10 +242,10 @@ def _describe_costs(costs: Costs, columns: list[str]) -> StoredCosts:
         name: {part: float(amount) for part, amount in parts.items()}
         for name, parts in costs.needs.items()
     }
-    return StoredCosts(own, needs, float(costs.base), costs.unit)
+    return Costs(own, needs, float(costs.base), costs.unit)
 
 
-def _describe_selection(model: BORE, costs: StoredCosts | None) -> StoredSelection | None:
+def _describe_selection(model: BORE, costs: Costs | None) -> StoredSelection | None:
     choice = model.selection_
     if choice is None:
         return None

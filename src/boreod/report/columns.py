@@ -13,8 +13,8 @@ from boreod.metrics import auc
 from boreod.plots import BudgetDisplay, new_panels, save_picture
 from boreod.plots.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
 from boreod.report.evidence import Evidence
-from boreod.selection import SECONDS, BudgetCurve
-from boreod.selection.budgets import show_cost
+from boreod.selection.budgets import BudgetCurve, show_cost
+from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 

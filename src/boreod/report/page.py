@@ -22,7 +22,7 @@ from boreod.report.quality import (
     tell_ranking,
 )
 from boreod.report.rows import draw_maps, name_novel, name_suspects
-from boreod.selection import BudgetCurve
+from boreod.selection.budgets import BudgetCurve
 from boreod.text import shorten, show_number, show_probability
 from boreod.validation import is_number
 

@@ -105,7 +105,7 @@ class ScoredView:
         """Search, describe and compare all reference rows; return their scores too, by score."""
         points = known.rows.take(space.columns, axis=1)
         fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
-        ks, reverse_k = _depths(fitted)
+        ks, reverse_k = search_depths(fitted)
         ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
         graph = NeighborGraph.build(points, ks, reverse_k, space.metric, neighbors)
         training = TrainingGraph.build(graph, engine)
@@ -156,7 +156,7 @@ class ScoredView:
                 kept.append(s.keep(ks))
         if not kept:
             return None
-        return replace(self, graph=self.graph.narrowed(*_depths(kept)), scores=kept)
+        return replace(self, graph=self.graph.narrowed(*search_depths(kept)), scores=kept)
 
     def _score_reference(self, graph: TrainingGraph, engine: Engine) -> list[NDArray]:
         """Describe all reference rows, then compare them.
@@ -246,7 +246,7 @@ def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
     return s.compare(block, [array[block.own] for array in s.frozen])
 
 
-def _depths(scores: list[FittedScore]) -> tuple[Ks, int]:
+def search_depths(scores: list[FittedScore]) -> tuple[Ks, int]:
     """Return all ks in use, and the largest one that needs reverse neighbors."""
     ks = sorted({k for s in scores for k in s.ks})
     reverse = [s.ks[-1] for s in scores if s.definition.reads == "reverse"]

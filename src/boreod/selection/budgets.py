@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import floor, log10
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -121,75 +120,41 @@ def _to_float(number: Any) -> float:
 class Selection:
     """What a budget bought.
 
-    Attributes
-    ----------
-    columns
-        The chosen columns, the most stable first.
-    frequencies
-        Share of bags that bought a column on their own, for all columns that some bag bought and in
-        the order in which they were considered; empty where no bag was asked.
-    cost
-        Cost of the chosen columns.
-    budget
-        What could be spent.
-    costs
-        Prices of all columns.
+    ``frequencies`` is the share of bags that bought a column on their own, for all columns that
+    some bag bought and in the order in which they were considered; empty where no bag was asked.
     """
 
-    columns: list[str]
+    columns: list[str]  # those chosen, the most stable first
     frequencies: Mapping[str, float]
-    cost: float
+    cost: float  # of the chosen columns
     budget: float
-    costs: Costs = field(repr=False)
+    costs: Costs = field(repr=False)  # of all columns
 
     def __str__(self) -> str:
         """Return a table of the chosen columns."""
         spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
-        shares = [
-            f"{self.frequencies[c]:6.0%}" if c in self.frequencies else "     -"
-            for c in self.columns
+        rows = [
+            f"{len(self.columns)} columns for {spent} of {budget}; share of bags that want each"
         ]
-        rows = [f"{share}  {name}" for share, name in zip(shares, self.columns, strict=True)]
-        return "\n".join(
-            [
-                f"{len(rows)} columns for {spent} of {budget}; share of bags that want each",
-                *rows,
-            ]
-        )
+        for name in self.columns:
+            share = f"{self.frequencies[name]:6.0%}" if name in self.frequencies else "     -"
+            rows.append(f"{share}  {name}")
+        return "\n".join(rows)
 
 
 @dataclass(frozen=True)
 class BudgetCurve:
-    """Out-of-bag quality of the models that budgets buy.
+    """Out-of-bag quality of the models that budgets buy."""
 
-    Attributes
-    ----------
-    budgets
-        Ascending.
-    costs
-        What the chosen columns cost.
-    n_columns
-        How many were chosen.
-    auc, average_precision
-        Of out-of-bag probabilities of labelled rows.
-    unit
-        ``"s"`` for seconds per row, empty for units of declared costs.
-    """
-
-    budgets: NDArray
-    costs: NDArray
-    n_columns: NDArray
-    auc: NDArray
+    budgets: NDArray  # ascending
+    costs: NDArray  # of the chosen columns
+    n_columns: NDArray  # that were chosen
+    auc: NDArray  # of out-of-bag probabilities of labelled rows
     average_precision: NDArray
-    unit: str = ""
+    unit: str = ""  # "s" for seconds per row, empty for units of declared costs
 
     def cheapest(self, loss: float = LOSS) -> float | str:
         """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
-
-        Parameters
-        ----------
-        loss
-            AUC that may be lost.
 
         Examples
         --------
@@ -198,7 +163,7 @@ class BudgetCurve:
         >>> BudgetCurve(costs, costs, np.array([1, 3, 9]), quality, quality, "s").cheapest()
         '5us'
         """
-        if not isinstance(loss, Real) or not loss >= 0.0:
+        if not is_number(loss) or not loss >= 0.0:
             raise ValueError(f"`loss` must be a number of at least 0; got {loss!r}.")
         return write_budget(float(self.budgets[self.first_good(loss)]), self.unit)
 
@@ -207,13 +172,7 @@ class BudgetCurve:
         return int(np.flatnonzero(self.auc >= self.auc.max() - loss)[0])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with matplotlib and return its axes.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones.
-        """
+        """Draw the curve with matplotlib, on new axes unless some are given, and return them."""
         from boreod.plots import BudgetDisplay
 
         marked, mark = self.costs[self.first_good()], f"AUC within {LOSS} of the best"

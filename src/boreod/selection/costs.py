@@ -152,17 +152,13 @@ class Costs:
         """Return the places of columns, or say that one has no price."""
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
-        columns = list(columns)
+        place, columns = {name: place for place, name in enumerate(self.own)}, list(columns)
         for column in columns:
-            if column not in self._place:
+            if column not in place:
                 raise ValueError(
                     f"There is no price for {column!r}. Columns with a price are in `names`."
                 )
-        return [self._place[column] for column in columns]
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.own)}
+        return [place[column] for column in columns]
 
 
 def check_price(name: Any, price: Any) -> None:
@@ -190,7 +186,15 @@ def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> 
     for name in costs.names:
         if name not in there:
             _refuse(name, fitted.names)
-    _warn_unpriced([name for name in fitted.names if name not in costs.own])
+    unpriced = [name for name in fitted.names if name not in costs.own]
+    if unpriced:
+        shown = ", ".join(unpriced[:6]) + (" ..." if len(unpriced) > 6 else "")
+        warnings.warn(
+            f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
+            f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
+            UserWarning,
+            stacklevel=7,
+        )
     return costs.only([name for name in fitted.names if name in costs.own])
 
 
@@ -221,17 +225,6 @@ def _refuse(name: Any, known: list[str]) -> None:
         f"`costs` names {shorten(name)}, which is neither a column nor a score of this model. "
         f"Did you mean {', '.join(close)}? All columns are in `columns_`."
     )
-
-
-def _warn_unpriced(unpriced: list[str]) -> None:
-    if unpriced:
-        shown = ", ".join(unpriced[:6]) + (" ..." if len(unpriced) > 6 else "")
-        warnings.warn(
-            f"`costs` has no price for {len(unpriced)} columns, so a budget cannot buy them: "
-            f"{shown}. Price a score for all its columns at once with its name, as in 'lof'.",
-            UserWarning,
-            stacklevel=8,
-        )
 
 
 def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Costs:

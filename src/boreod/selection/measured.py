@@ -169,18 +169,15 @@ def remembered_costs(
 
     They are those of the same ``facts``, see :func:`facts_of_prices`, unless they are to be fresh.
     """
-    if fresh:
-        costs = measure()
-        _write(facts, costs)
-        return costs
-    known = _read(facts, names)
-    if known is None:
-        costs = measure()
+    known = None if fresh else _read(facts, names)
+    if known is not None:
+        return known
+    costs = measure()
+    if not fresh:
         known = _read(facts, names)  # another process may have been faster: both use its prices
-        if known is None:
-            _write(facts, costs)
-            return costs
-    return known
+    if known is None:
+        _write(facts, costs)
+    return known or costs
 
 
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:

@@ -47,21 +47,15 @@ CURVE_POINTS = 20
 MAX_LISTS = 4
 
 
-def check_costs(costs: Any) -> None:
-    """Raise for costs that no price list can be made of."""
-    if isinstance(costs, Mapping | Costs | None):
-        return
-    if not isinstance(costs, str) or costs not in SPELLINGS:
+def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+    """Raise for parameters of a budget that are not allowed, alone or together."""
+    check_choice("selection", selection, ("budget", "omp", "random"))
+    is_spelled = isinstance(costs, str) and costs in SPELLINGS
+    if not is_spelled and not isinstance(costs, Mapping | Costs | None):
         raise ValueError(
             f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
             f"got {costs!r}."
         )
-
-
-def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
-    """Raise for parameters of a budget that are not allowed, alone or together."""
-    check_choice("selection", selection, ("budget", "omp", "random"))
-    check_costs(costs)
     if budget is not None:
         check_units(read_budget(budget)[1], costs)
     if not isinstance(fill, bool | np.bool_):
@@ -89,24 +83,12 @@ def check_units(unit: str, costs: Any) -> None:
 
 @dataclass
 class PriceLists:
-    """Everything that the columns of a model can cost.
-
-    Attributes
-    ----------
-    training
-        All columns, and the bags that read them.
-    sample
-        Some rows, scaled, to measure with.
-    neighbors
-        How they are searched, as it was asked for.
-    measured
-        Seconds per row, once they have been taken.
-    """
+    """Everything that the columns of a model can cost."""
 
     training: Training
-    sample: NDArray
-    neighbors: Any = "auto"
-    measured: Costs | None = None
+    sample: NDArray  # some rows, scaled, to measure with
+    neighbors: Any = "auto"  # as it was asked for
+    measured: Costs | None = None  # seconds per row, once they have been taken
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
     def timed(self, fitted: Fitted, *, fresh: bool) -> "PriceLists":

@@ -30,12 +30,8 @@ ROUNDING = 1.0 + 1e-12  # what fits exactly may seem not to
 class Path:
     """The way through the columns of one bag, as far as it has been followed.
 
-    Attributes
-    ----------
-    order
-        Places of the columns in the order in which they joined.
-    coefficients
-        Of the last model that was solved, for standardized columns, intercept first.
+    ``order`` are places of columns as they joined; ``coefficients`` those of the last model that
+    was solved, for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -62,26 +58,10 @@ def pursue(
     intercept: bool = True,
     path: Path | None = None,
 ) -> Path:
-    """Follow a path as far as a budget buys, or through all columns.
+    """Follow the path of a bag, or go on with one, as far as a budget buys or through all columns.
 
-    Parameters
-    ----------
-    columns
-        Rows of one bag, columns in the order of ``costs.names``.
-    targets
-        1.0 for outliers and 0.0 for inliers.
-    costs
-        Prices of the columns.
-    budget
-        Where to stop: at the first column that does not fit, which is on the path too.
-    penalty
-        Ridge penalty of the refits per row, on standardized columns.
-    cost_aware
-        Whether costs rule the order too.
-    intercept
-        Whether models have one.
-    path
-        Path of the same bag to go on from.
+    The first column that does not fit is on the path too. Columns are in the order of
+    ``costs.names``, targets 1.0 for outliers and 0.0 for inliers.
 
     Examples
     --------
@@ -102,22 +82,9 @@ def pursue(
     raw = np.ascontiguousarray(columns.T)
     standard = np.ascontiguousarray(((columns - center) * inverse).T)
     while not path.buy(costs, budget)[1]:
-        order, coefficients = _follow(
-            raw,
-            standard,
-            targets,
-            penalty,
-            intercept,
-            own,
-            parts,
-            needs,
-            np.zeros(n_parts),
-            cost_aware,
-            path.order,
-            path.coefficients,
-            budget - costs.base,
-        )
-        path = Path(order, coefficients)
+        how = penalty, intercept, own, parts, needs, np.zeros(n_parts), cost_aware
+        known = path.order, path.coefficients
+        path = Path(*_follow(raw, standard, targets, *how, *known, budget - costs.base))
     return path
 
 
@@ -160,9 +127,8 @@ def _follow(
         else:
             start = np.zeros(count + 1)
             start[: beta.shape[0]] = beta
-            beta, _, _, residual = descend(
-                design[: count + 1], gram, signs, penalty, start, MOST_STEPS
-            )
+            joined = design[: count + 1]
+            beta, _, residual = descend(joined, gram, signs, penalty, start, MOST_STEPS)
             if count == 0 and not intercept:
                 residual = targets  # as the paper prints
             price = own.copy()

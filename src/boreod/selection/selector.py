@@ -32,24 +32,12 @@ MAX_PATHS = 32  # sets of offered columns whose paths are kept
 
 @dataclass
 class Selector:
-    """Chooses columns; remembers the paths that it has followed.
-
-    Attributes
-    ----------
-    training
-        Scaled rows, labels and bags.
-    prices
-        What columns can cost.
-    penalty
-        Ridge penalty of the logistic regressions.
-    known
-        Paths of the last price lists.
-    """
+    """Chooses columns; remembers the paths that it has followed."""
 
     training: Training
     prices: PriceLists
-    penalty: float
-    known: list[Paths] = field(default_factory=list, repr=False)
+    penalty: float  # of the logistic regressions
+    known: list[Paths] = field(default_factory=list, repr=False)  # of the last price lists
 
     @classmethod
     def fit(cls, training: Training, rows: NDArray, neighbors: Any, penalty: float) -> "Selector":
@@ -98,7 +86,7 @@ class Selector:
         if not chosen and method == "random":
             chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
         elif not chosen:
-            chosen = [self._best_single(costs, budget)]
+            chosen = [self._best_single(costs, budget)[0]]
         return _selection(chosen, frequencies, costs, budget)
 
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection | None:
@@ -112,9 +100,8 @@ class Selector:
             return None
         quality = float(auc(outliers, scores))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
-        offered = self._offered(choice.costs, choice.budget)
-        name = self._best_single(choice.costs, choice.budget)
-        if choice.columns == [name] or not self._singles.quality(offered) > quality + error:
+        name, quality_alone = self._best_single(choice.costs, choice.budget)
+        if choice.columns == [name] or not quality_alone > quality + error:
             return None
         return _selection([name], choice.frequencies, choice.costs, choice.budget)
 
@@ -130,9 +117,8 @@ class Selector:
 
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
         """Return the paths of all bags, as far as they are known."""
-        for place, paths in enumerate(self.known):
+        for paths in self.known:
             if paths.cost_aware == cost_aware and paths.costs == costs:
-                self.known = [paths, *self.known[:place], *self.known[place + 1 :]]
                 return paths
         paths = Paths(
             self.training.table,
@@ -145,18 +131,42 @@ class Selector:
         self.known = [paths, *self.known][:MAX_PATHS]
         return paths
 
-    def _best_single(self, costs: Costs, budget: float) -> str:
-        """Return the affordable column that is best on its own."""
-        best = self._singles.best(self._offered(costs, budget))
-        return self.training.columns.names[best]
+    def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
+        """Return the affordable column that most bags name, and the out-of-bag AUC of all named.
 
-    def _offered(self, costs: Costs, budget: float) -> NDArray:
-        """Return the places of affordable columns in the table."""
-        return self.training.place_of(costs.names)[costs.alone <= budget]
+        It is NaN where no row can judge.
+        """
+        offered = self.training.place_of(costs.names)[costs.alone <= budget]
+        named = offered[np.abs(self._differences[:, offered]).argmax(axis=1)]
+        names, which, counts = np.unique(named, return_inverse=True, return_counts=True)
+        strength = np.abs(self._differences[:, names]).mean(axis=0)
+        best = self.training.columns.names[names[np.lexsort((-strength, -counts))[0]]]
+        labelled = np.flatnonzero(self.training.codes >= 0)
+        votes = self._ranks(labelled, names)[:, which]
+        upwards = self._differences[np.arange(len(named)), named] > 0.0
+        votes = np.where(upwards, votes, 1.0 - votes)
+        mask = ~self.training.bags.holds[labelled]
+        judged = mask.any(axis=1)
+        outliers = self.training.codes[labelled[judged]] == OUTLIER
+        if not 0 < outliers.sum() < len(outliers):
+            return best, float("nan")
+        return best, float(auc(outliers, votes[judged].mean(axis=1, where=mask[judged])))
 
     @cached_property
-    def _singles(self) -> "Singles":
-        return Singles(self.training)
+    def _differences(self) -> NDArray:
+        """Mean rank of outliers minus that of inliers, for every bag and column."""
+        bags = self.training.bags
+        labelled = np.flatnonzero(self.training.codes >= 0)
+        ranks = self._ranks(labelled, np.arange(self.training.table.shape[1]))
+        rows = np.searchsorted(labelled, bags.rows)
+        cut = bags.n_outliers
+        return np.array(
+            [ranks[bag[:cut]].mean(axis=0) - ranks[bag[cut:]].mean(axis=0) for bag in rows]
+        )
+
+    def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
+        """Return ranks between 0 and 1, which no long tail can stretch."""
+        return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)
 
 
 def _selection(
@@ -176,58 +186,3 @@ def _check_affordable(budget: float, costs: Costs) -> None:
             f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it"
             f"{busy if unit == SECONDS else ''}."
         )
-
-
-@dataclass
-class Singles:
-    """Chooses and judges single columns.
-
-    Attributes
-    ----------
-    training
-        Scaled rows, labels and bags.
-    """
-
-    training: Training
-
-    def best(self, offered: NDArray) -> int:
-        """Return the column that most bags name, of those at the offered places."""
-        named = self._named(offered)
-        names, counts = np.unique(named, return_counts=True)
-        strength = np.abs(self._differences[:, names]).mean(axis=0)
-        return int(names[np.lexsort((-strength, -counts))[0]])
-
-    def quality(self, offered: NDArray) -> float:
-        """Return the out-of-bag AUC of what bags name, NaN where no row can judge."""
-        named = self._named(offered)
-        names, which = np.unique(named, return_inverse=True)
-        labelled = np.flatnonzero(self.training.codes >= 0)
-        votes = self._ranks(labelled, names)[:, which]
-        upwards = self._differences[np.arange(len(named)), named] > 0.0
-        votes = np.where(upwards, votes, 1.0 - votes)
-        mask = ~self.training.bags.holds[labelled]
-        judged = mask.any(axis=1)
-        outliers = self.training.codes[labelled[judged]] == OUTLIER
-        if not 0 < outliers.sum() < len(outliers):
-            return float("nan")
-        return float(auc(outliers, votes[judged].mean(axis=1, where=mask[judged])))
-
-    def _named(self, offered: NDArray) -> NDArray:
-        """Return the place of the column that each bag names."""
-        return offered[np.abs(self._differences[:, offered]).argmax(axis=1)]
-
-    @cached_property
-    def _differences(self) -> NDArray:
-        """Mean rank of outliers minus that of inliers, for every bag and column."""
-        bags = self.training.bags
-        labelled = np.flatnonzero(self.training.codes >= 0)
-        ranks = self._ranks(labelled, np.arange(self.training.table.shape[1]))
-        rows = np.searchsorted(labelled, bags.rows)
-        cut = bags.n_outliers
-        return np.array(
-            [ranks[bag[:cut]].mean(axis=0) - ranks[bag[cut:]].mean(axis=0) for bag in rows]
-        )
-
-    def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return ranks between 0 and 1, which no long tail can stretch."""
-        return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)

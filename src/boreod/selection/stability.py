@@ -23,33 +23,15 @@ from boreod.selection.pursuit import Path, pursue
 
 @dataclass
 class Paths:
-    """The paths of all bags through some columns, followed as far as budgets asked for.
+    """The paths of all bags through some columns, followed as far as budgets asked for."""
 
-    Attributes
-    ----------
-    table
-        Scaled training rows.
-    places
-        Where in the table the columns of ``costs.names`` are.
-    bags
-        Rows of the bags.
-    costs
-        Prices of the columns.
-    penalty
-        Ridge penalty of the refits.
-    cost_aware
-        Whether costs rule the order of columns.
-    paths
-        One per bag.
-    """
-
-    table: NDArray
-    places: NDArray
+    table: NDArray  # scaled training rows
+    places: NDArray  # where in the table the columns of ``costs.names`` are
     bags: Bags
     costs: Costs
     penalty: float
-    cost_aware: bool
-    paths: list[Path] = field(default_factory=list)
+    cost_aware: bool  # whether costs rule the order of columns
+    paths: list[Path] = field(default_factory=list)  # one per bag
 
     def rank(self, budget: float, engine: Engine) -> tuple[NDArray, NDArray]:
         """Return places of the columns that some bag buys, best first, and their frequencies."""

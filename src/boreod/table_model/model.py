@@ -15,7 +15,8 @@ from boreod.parallel import current_engine
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.manifest import FORMAT
 from boreod.persistence.saving import package_versions
-from boreod.selection import SECONDS, BudgetCurve, read_budget
+from boreod.selection.budgets import BudgetCurve, read_budget
+from boreod.selection.costs import SECONDS
 from boreod.tables import ColumnSummary, Preparation, TableError
 from boreod.tables.arrow import column_of
 from boreod.tables.cells import as_numbers
