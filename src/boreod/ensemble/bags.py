@@ -144,13 +144,8 @@ def draw_bags(
     drawn = np.array([random.permutation(len(outliers))[:half] for _ in range(n_bags)])
     _include_all_outliers(drawn, len(outliers), random)
     others = np.array([random.permutation(len(inliers))[:half] for _ in range(n_bags)])
-    return Bags(
-        np.hstack([outliers[drawn], inliers[others]]),
-        half,
-        n_rows,
-        half / len(outliers),
-        half / len(inliers),
-    )
+    rows = np.hstack([outliers[drawn], inliers[others]])
+    return Bags(rows, half, n_rows, half / len(outliers), half / len(inliers))
 
 
 def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:

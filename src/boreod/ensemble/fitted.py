@@ -122,14 +122,8 @@ class Fitted:
                 "importance, or leave `estimator` out."
             )
         odds, base = self._combine(table), float(self._combine(self.base[np.newaxis])[0])
-        slope = self.correction.slope
-        contributions = slope * contribute(
-            table,
-            self.base,
-            self.head.coefficients,
-            self.head.intercepts,
-            self.aggregation,
-            (odds - base) / slope,
-        )
+        slope, bags = self.correction.slope, (self.head.coefficients, self.head.intercepts)
+        total = (odds - base) / slope
+        contributions = slope * contribute(table, self.base, *bags, self.aggregation, total)
         result = Explanation(list(self.columns.names), contributions, base, odds)
         return result.grouped(self.columns.families) if grouped else result

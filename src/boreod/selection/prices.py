@@ -64,12 +64,10 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
 
 def check_units(unit: str, costs: Any) -> None:
     """Raise for a budget whose unit is not that of the costs."""
-    if costs is None:
-        return
     if isinstance(costs, Costs):
         of_costs = costs.unit
     else:
-        of_costs = SECONDS if isinstance(costs, str) and costs in MEASURED else ""
+        of_costs = SECONDS if needs_clock(costs, unit) else ""
     if of_costs == unit:
         return
     kinds = {SECONDS: ("a time", "seconds"), "": ("a number of units", "units")}

@@ -120,14 +120,9 @@ class Selector:
         for paths in self.known:
             if paths.cost_aware == cost_aware and paths.costs == costs:
                 return paths
-        paths = Paths(
-            self.training.table,
-            self.training.place_of(costs.names),
-            self.training.bags,
-            costs,
-            self.penalty,
-            cost_aware,
-        )
+        table, bags = self.training.table, self.training.bags
+        places = self.training.place_of(costs.names)
+        paths = Paths(table, places, bags, costs, self.penalty, cost_aware)
         self.known = [paths, *self.known][:MAX_PATHS]
         return paths
 

@@ -48,7 +48,7 @@ class Paths:
         return order, counts[order] / len(purchases)
 
     def _reach(self, budget: float, engine: Engine) -> list[Path]:
-        """Return the paths, followed as far as a budget buys; remember the longest."""
+        """Return the paths, followed at least as far as a budget buys."""
         known = self.paths or [Path() for _ in self.bags.rows]
         targets = self.bags.targets
 
@@ -65,13 +65,8 @@ class Paths:
 
         if not all(path.buy(self.costs, budget)[1] for path in known):
             with one_blas_thread():
-                reached = engine.map(follow, list(range(len(known))), "paths")
-            known = [
-                max(pair, key=lambda path: len(path.order))
-                for pair in zip(known, reached, strict=True)
-            ]
-            self.paths = known
-        return known
+                self.paths = engine.map(follow, list(range(len(known))), "paths")
+        return self.paths
 
 
 def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[int]:
