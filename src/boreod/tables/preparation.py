@@ -121,9 +121,7 @@ class Preparation:
             Number of its first row, for errors.
         """
         if not self._steps:
-            raise TableError(
-                "This preparation is not fitted yet. Call `fit` with a training table."
-            )
+            raise TableError("This preparation is not fitted yet. Call `fit` first.")
         known = batch.schema.names
         missing = [step.name for step in self._steps if step.name not in known]
         if missing:
@@ -149,10 +147,8 @@ class Preparation:
     @property
     def types_(self) -> dict[str, str]:
         """How to read the columns from text; ids as they are."""
-        return {
-            **{step.name: step.kind for step in self._steps},
-            **dict.fromkeys(self.ids_, "text"),
-        }
+        kinds = {step.name: step.kind for step in self._steps}
+        return kinds | dict.fromkeys(self.ids_, "text")
 
     def describe(self) -> str:
         """Return ``summary_`` as lines of aligned text."""

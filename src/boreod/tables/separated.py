@@ -35,7 +35,7 @@ class Layout:
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
-    """Open separated text."""
+    """Open separated text (CSV, TSV)."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
     names = check_columns(options.columns, layout.names, source.shown)

@@ -89,10 +89,15 @@ class Decision:
 def decide(column: Any, name: str, max_levels: int) -> Decision:
     """Look at a training column of a plain type and decide, or refuse one that no step suits."""
     kind = kind_of(column.type)
-    if kind == "date or time":
-        raise _refuse_dates(name)
-    if kind == "text":
-        return _decide_category(as_text(column, name), name, max_levels)
+    words = as_text(column, name).drop_null() if kind == "text" else None
+    has_dates = words and first_match(words, f"^({DATE}|{TIME})$", matching=False) is None
+    if has_dates or kind == "date or time":
+        raise TableError(
+            f"Column {shorten(name)} holds dates or times. Turn it into numbers with a meaning (an "
+            f"hour, a weekday, an age in days), or leave it out ({option('drop', name)})."
+        )
+    if words is not None:
+        return _decide_category(words, len(column) - len(words), name, max_levels)
     return _decide_number(as_numbers(column, name, kind), name, kind)
 
 
@@ -117,17 +122,13 @@ def _decide_number(values: NDArray, name: str, kind: str) -> Decision:
     return Decision(Step(name, kind, middle, marked=missing > 0), done, note)
 
 
-def _decide_category(words: Any, name: str, max_levels: int) -> Decision:
-    present = words.drop_null()
-    missing = len(words) - len(present)
+def _decide_category(present: Any, missing: int, name: str, max_levels: int) -> Decision:
     if not len(present):
         return _leave_out(name, "all values are missing")
-    if first_match(present, f"^({DATE}|{TIME})$", matching=False) is None:
-        raise _refuse_dates(name)
     counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(present).to_pylist()}
     if len(counts) == 1:
         return _constant(name, "text", shorten(present[0].as_py()), missing)
-    enough = max(2, min(ENOUGH_ROWS, int(np.ceil(ENOUGH_SHARE * len(words)))))
+    enough = max(2, min(ENOUGH_ROWS, int(np.ceil(ENOUGH_SHARE * (len(present) + missing)))))
     frequent = sorted(counts, key=lambda level: (-counts[level], level))[:max_levels]
     levels = sorted(level for level in frequent if counts[level] >= enough)
     if not levels or len(counts) > max(MANY, len(present) / 2):
@@ -151,13 +152,6 @@ def _constant(name: str, kind: str, value: str, missing: int) -> Decision:
 
 def _leave_out(name: str, why: str) -> Decision:
     return Decision(None, f"left out: {why}", f"Column {shorten(name)} is left out: {why}.")
-
-
-def _refuse_dates(name: str) -> TableError:
-    return TableError(
-        f"Column {shorten(name)} holds dates or times. Turn it into numbers with a meaning (an "
-        f"hour, a weekday, an age in days), or leave it out ({option('drop', name)})."
-    )
 
 
 def _refuse_words(present: Any, distinct: int, name: str) -> TableError:
