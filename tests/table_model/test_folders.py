@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from payments import small_model, write
 
-from boreod.parallel import Threads, dask
+from boreod.parallel import Threads, dask, use_engine
 from boreod.table_model import TableModel, folders, score_folder, score_table
 from boreod.table_model.scoring import Scoring
 from boreod.tables import TableError, read_table
@@ -70,13 +70,11 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
         {"carry": ("hour", "country", "hour")},
         {"all_columns": True},
         {"threshold": "alerts:20"},
-        {"engine": Threads(3)},
     ],
     ids=lambda options: next(iter(options)),
 )
 def test_what_is_asked_for(options, model, source, tmp_path):
     score_folder(model, source, f"{tmp_path / 'out'}/", **options)
-    options.pop("engine", None)
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path, **options))
 
 
@@ -97,7 +95,8 @@ def test_one_file_in_chunks(group, model, new, tmp_path):
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("top", [None, 7])
 def test_a_folder_into_one_file(top, model, source, tmp_path):
-    summary = score_folder(model, source, tmp_path / "all.parquet", top=top, engine=Threads(2))
+    with use_engine(lambda *_: Threads(2)):
+        summary = score_folder(model, source, tmp_path / "all.parquet", top=top)
     expected = one_table(model, source, tmp_path, top=top)
     assert_same_scores(pq.read_table(tmp_path / "all.parquet"), expected)
     assert (summary.rows, summary.written, summary.files) == (210, top or 210, 1)
@@ -151,7 +150,8 @@ class Twice(Threads):
 
 @pytest.mark.usefixtures("small_chunks")
 def test_chunks_that_are_scored_again(model, source, tmp_path):
-    score_folder(model, source, tmp_path / "out", engine=Twice(2))
+    with use_engine(lambda *_: Twice(2)):
+        score_folder(model, source, tmp_path / "out")
     assert files_in(tmp_path / "out") == sorted(FILES)
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path))
 
@@ -230,8 +230,9 @@ def test_what_goes_wrong_leaves_nothing(
         return original(*arguments, **options)
 
     monkeypatch.setattr(owner, method, fail_later)
-    with pytest.raises((KeyboardInterrupt, OSError, TableError)):
-        score_folder(model, source, tmp_path / output, engine=Threads(2))
+    failed = pytest.raises((KeyboardInterrupt, OSError, TableError))
+    with failed, use_engine(lambda *_: Threads(2)):
+        score_folder(model, source, tmp_path / output)
     assert calls
     assert os.listdir(tmp_path) == ["new"]
 
@@ -306,7 +307,8 @@ def test_a_worker_that_is_killed(client, model, new, tmp_path, monkeypatch):
     worker = next(iter(client.run(os.getpid).values()))
     with dask(client) as engine:
         killing = Killing(engine, worker)
-        score_folder(model, source, tmp_path / "out", reasons=1, engine=killing)
+        with use_engine(lambda *_: killing):
+            score_folder(model, source, tmp_path / "out", reasons=1)
     assert killing.killed_at == {"scoring": 54}
     assert worker not in client.run(os.getpid).values()
     assert_same_scores(joined(tmp_path / "out"), pq.read_table(tmp_path / "one.parquet"))

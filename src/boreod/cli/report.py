@@ -56,16 +56,13 @@ def report(
     check_target(output, [model, table])
     loaded = TableModel.load(model, jobs)
     label = label or loaded.preparation.label_
-    if label is None:
-        raise ValueError(
-            "The model file does not say which column holds the labels. Name it: --label."
-        )
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
     reading["types"] |= loaded.preparation.types_
     rows = read_table(table, **reading)
-    if label not in rows.column_names:
+    if label is None or label not in rows.column_names:
+        asked = "known column" if label is None else f"column {label!r}"
         raise ValueError(
-            f"{table} has no column {label!r} of labels, which a report needs. Pass the table that "
+            f"{table} has no {asked} of labels, which a report needs. Pass the table that "
             "the model was fitted to, or name another column: --label."
         )
     page = make_report(

@@ -66,12 +66,13 @@ def score_folder(
     novelty: bool = True,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
-    engine: Engine | None = None,
 ) -> ScoreSummary:
     """Score Parquet files on all cores or on a cluster, each into a file of the same name.
 
     The rows are those of :func:`boreod.table_model.score_table`, in the same order; ranks and row
     numbers count over all files. Memory does not depend on their number, but for 8 bytes a row.
+    Chunks are scored by the cluster of an enclosing ``with boreod.parallel.dask(...)``, or else by
+    threads, as many as the model's ``n_jobs``.
 
     Parameters
     ----------
@@ -83,20 +84,14 @@ def score_folder(
     output
         A folder that is new or empty: a name that ends in a slash or has no suffix. A name with a
         suffix is a file, for all scores in one table. On a cluster all workers must see its disk.
-    carry, all_columns, reasons, threshold, novelty, reading, verbose
-        As in :func:`boreod.table_model.score_table`.
-    top
-        As in :func:`boreod.table_model.score_table`, if the output is a file.
-    engine
-        Scores the chunks; None for that of an enclosing ``with boreod.parallel.dask(...)``, or else
-        threads of this process, as many as the model's ``n_jobs``.
+    carry, all_columns, reasons, top, threshold, novelty, reading, verbose
+        As in :func:`boreod.table_model.score_table`; ``top`` needs an output that is a file.
     """
     name, target = fspath(source), fspath(output)
     into_folder = is_folder_name(target)
     place = _check(name, target, into_folder, top, reading)
     scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
-    if engine is None:
-        engine = current_engine(model.detector.n_jobs, verbose)
+    engine = current_engine(model.detector.n_jobs, verbose)
     files, schema = _open_files(place, scoring.reading(reading), engine)
     scoring.check(schema.names)
     chunks = [chunk for file in files for chunk in file.chunks]

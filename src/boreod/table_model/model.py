@@ -20,7 +20,8 @@ from boreod.selection.costs import SECONDS
 from boreod.tables import ColumnSummary, Preparation, TableError
 from boreod.tables.arrow import column_of
 from boreod.tables.cells import as_numbers
-from boreod.text import listed, shorten, suggest
+from boreod.tables.sources import check_columns
+from boreod.text import shorten
 from boreod.validation import LARGEST, check_values
 
 CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
@@ -31,14 +32,6 @@ class PlainColumns:
 
     If its training table had no names, they are x0, x1 and so on, and those of a file without
     header (c0, c1) are taken as well.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> columns = PlainColumns(["x0", "x1"], named=False)
-    >>> columns.transform(pa.table({"c0": [1, 2], "c1": [0.5, 0.25]}))
-    array([[1.  , 0.5 ],
-           [2.  , 0.25]])
     """
 
     label_: str | None = None
@@ -57,12 +50,7 @@ class PlainColumns:
         known = batch.schema.names
         numbered = not self.named and set(self._numbered) <= set(known)
         names = self._numbered if numbered else self.names_
-        missing = [name for name in names if name not in known]
-        if missing:
-            raise TableError(
-                f"The table has no column {listed(missing, 5)}, which the model was fitted with. "
-                f"{suggest(missing[0], known)}"
-            )
+        check_columns(names, known, "The table")
         columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
         rows = np.column_stack(columns)
         for row, column in np.argwhere(np.isnan(rows))[:1].tolist():

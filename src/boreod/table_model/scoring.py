@@ -71,17 +71,6 @@ class Scoring:
         return self.novelty and self.model.detector.fitted_.searches
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said about all rows."""
-        if not self.novelty or self.tells_novelty:
-            return ()
-        return (
-            "The model uses raw columns only and searches no neighbors: novel rows are not known "
-            "and raise no alert. The column `outside` names values beyond the training range; a "
-            "larger budget would tell more.",
-        )
-
-    @property
     def added(self) -> list[tuple[str, Any]]:
         """Names and pyarrow types of the columns that scoring adds."""
         columns = [("probability", pa.float64()), ("outlier", pa.bool_())]
@@ -265,12 +254,7 @@ def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
 
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
     """Tell which rows are alerts: above a probability, or novel."""
-    return (suspicion > logit(threshold)) | is_novel(suspicion)
-
-
-def is_novel(suspicion: NDArray) -> NDArray:
-    """Tell which rows are novel."""
-    return suspicion >= NOVEL
+    return (suspicion > logit(threshold)) | (suspicion >= NOVEL)
 
 
 def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:

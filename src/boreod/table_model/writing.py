@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from boreod.parallel import Progress
 from boreod.table_model.model import TableModel
-from boreod.table_model.scoring import Scoring, is_alert, is_novel, rank, with_ranks
+from boreod.table_model.scoring import NOVEL, Scoring, is_alert, rank, with_ranks
 from boreod.tables import TableWriter, open_table
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.locations import STANDARD, find_format, is_gzipped
@@ -28,6 +28,11 @@ BATCH_ROWS = 20_000
 SAMPLE_BYTES = 1 << 16  # of text, to guess its number of lines
 SUSPICION = "suspicion"
 TEMPORARY = "The temporary file of scores"
+NO_NOVELTY = (
+    "The model uses raw columns only and searches no neighbors: novel rows are not known and raise "
+    "no alert. The column `outside` names values beyond the training range; a larger budget would "
+    "tell more."
+)
 
 
 @dataclass(frozen=True)
@@ -130,8 +135,8 @@ def score_table(
 def summarize(suspicion: NDArray, scoring: Scoring, written: int, files: int = 1) -> ScoreSummary:
     """Return what was written."""
     outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
-    novel = int(np.count_nonzero(is_novel(suspicion))) if scoring.tells_novelty else None
-    notes = tuple(scoring.notes)
+    novel = int(np.count_nonzero(suspicion >= NOVEL)) if scoring.tells_novelty else None
+    notes = (NO_NOVELTY,) if scoring.novelty and novel is None else ()
     return ScoreSummary(len(suspicion), outliers, novel, scoring.threshold, written, notes, files)
 
 
