@@ -29,21 +29,11 @@ RATES = np.concatenate([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.1, 1.0, 61
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to fit with their labels, and rows to judge.
+    """Rows to fit with their labels, and rows to judge."""
 
-    Attributes
-    ----------
-    fitted
-        Places of the rows in ``fit``.
-    labels
-        Their labels: 1, 0, -1 for unlabelled.
-    test
-        Places of the rows to judge.
-    """
-
-    fitted: NDArray
-    labels: NDArray
-    test: NDArray
+    fitted: NDArray  # places of the rows in ``fit``
+    labels: NDArray  # their labels: 1, 0, -1 for unlabelled
+    test: NDArray  # places of the rows to judge
 
     def in_hindsight(self, codes: NDArray) -> NDArray:
         """Return the labels that an oracle gets: those of the judged rows, if it sees them."""

@@ -19,21 +19,12 @@ Ks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Reverse:
-    """Reference rows that have a row within their k-distance, for a block of rows.
+    """Reference rows that have a row within their k-distance, for a block of rows."""
 
-    Attributes
-    ----------
-    offsets
-        Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block.
-    indices
-        Reference rows, ascending within a row of the block.
-    distances
-        Distances to them.
-    """
-
+    # entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block
     offsets: NDArray
-    indices: NDArray
-    distances: NDArray
+    indices: NDArray  # reference rows, ascending within a row of the block
+    distances: NDArray  # distances to them
 
     def part(self, rows: slice) -> "Reverse":
         """Return the reverse neighbors of some rows of the block."""
@@ -44,37 +35,19 @@ class Reverse:
 
 @dataclass
 class Block:
-    """Rows, their neighbors in the reference table, and on demand what lies between those.
+    """Rows, their neighbors in the reference table, and on demand what lies between those."""
 
-    Attributes
-    ----------
-    points
-        The rows as the metric embeds them.
-    reference
-        All reference rows, embedded likewise.
-    distances, indices
-        The neighbors, nearest first; the row itself is not among them.
-    own
-        The rows themselves among the reference rows, -1 for rows that are not there.
-    metric
-        Code of the metric.
-    dimension
-        Number of columns of the view.
-    radii
-        Gives the k-distances of all reference rows for some ks, a column per k.
-    find_reverse
-        Gives the reverse neighbors of the rows of the block.
-    """
-
-    points: NDArray
-    reference: NDArray
+    points: NDArray  # the rows as the metric embeds them
+    reference: NDArray  # all reference rows, embedded likewise
+    # the neighbors, nearest first; the row itself is not among them
     distances: NDArray
     indices: NDArray
-    own: NDArray
-    metric: int
-    dimension: int
+    own: NDArray  # the rows themselves among the reference rows, -1 for rows that are not there
+    metric: int  # code of the metric
+    dimension: int  # number of columns of the view
+    # gives the k-distances of all reference rows for some ks, a column per k
     radii: Callable[[Ks], NDArray]
-    find_reverse: Callable[[], Reverse]
+    find_reverse: Callable[[], Reverse]  # gives the reverse neighbors of the rows of the block
     _among: NDArray | None = field(default=None, repr=False)
 
     def own_radii(self, ks: Ks) -> NDArray:

@@ -31,31 +31,19 @@ NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 @dataclass(eq=False)
 class NeighborGraph:
-    """Finds the neighbors of new rows, and knows the k-distances of the reference rows.
+    """Finds the neighbors of new rows, and knows the k-distances of the reference rows."""
 
-    Attributes
-    ----------
-    reference, metric
-        Reference rows as the metric embeds them, and its code.
-    dimension
-        Number of columns of the view.
-    ks, reverse_k
-        All k in use, ascending; the largest one that needs reverse neighbors, 0 for none.
-    backend
-        The search; None in a graph that travels with training rows and need not search.
-    known_radii
-        k-distances of the reference rows by ks; the first entry has all that are known.
-    recall
-        What a search of another library found of the true neighbors; None for our own.
-    """
-
+    # reference rows as the metric embeds them, and its code
     reference: NDArray
     metric: int
-    dimension: int
+    dimension: int  # number of columns of the view
+    # all k in use, ascending; the largest one that needs reverse neighbors, 0 for none
     ks: Ks
     reverse_k: int
-    backend: Any
+    backend: Any  # the search; None in a graph that travels with training rows and need not search
+    # k-distances of the reference rows by ks; the first entry has all that are known
     known_radii: dict[Ks, NDArray]
+    # what a search of another library found of the true neighbors; None for our own
     recall: Recall | None = None
 
     @classmethod
@@ -134,28 +122,19 @@ class NeighborGraph:
 
 @dataclass(eq=False)
 class TrainingGraph:
-    """The neighbor lists of the reference rows themselves, which only a fit needs.
+    """The neighbor lists of the reference rows themselves, which only a fit needs."""
 
-    Attributes
-    ----------
-    graph
-        For rows that come later.
-    distances, indices
-        The lists of all rows.
-    distinct, place
-        The first of all copies of every row, in the order in which blocks are cut, and for every
-        row the place of its first copy in there.
-    inverse
-        Offsets, indices and distances of the reverse neighbors of all rows; None if nobody needs
-        them, or if some lists end in ties or are approximate and so miss some. Then they are
-        searched when they are asked for, because ties can make them as many as all pairs.
-    """
-
-    graph: NeighborGraph
+    graph: NeighborGraph  # for rows that come later
+    # the lists of all rows
     distances: NDArray
     indices: NDArray
+    # the first of all copies of every row, in the order in which blocks are cut, and for
+    # every row the place of its first copy in there
     distinct: NDArray
     place: NDArray
+    # offsets, indices and distances of the reverse neighbors of all rows; None if nobody
+    # needs them, or if some lists end in ties or are approximate and so miss some. Then they
+    # are searched when they are asked for, because ties can make them as many as all pairs
     inverse: tuple[NDArray, NDArray, NDArray] | None = None
 
     @classmethod

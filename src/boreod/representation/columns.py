@@ -23,24 +23,13 @@ Found = tuple[list[NDArray], NDArray | None]  # their scores by view, and their 
 
 @dataclass
 class FittedColumns:
-    """Everything that is needed to compute some columns for new rows.
+    """Everything that is needed to compute some columns for new rows."""
 
-    Attributes
-    ----------
-    names
-        Names of the columns, in the order of the output.
-    raw
-        Names of the raw columns in the order of the input, empty if none may be in the output.
-    views
-        Views with at least one column in use.
-    detectors
-        Foreign detectors in use.
-    """
-
-    names: list[str]
+    names: list[str]  # names of the columns, in the order of the output
+    # names of the raw columns in the order of the input, empty if none may be in the output
     raw: list[str]
-    views: list[ScoredView]
-    detectors: list[ForeignDetector]
+    views: list[ScoredView]  # views with at least one column in use
+    detectors: list[ForeignDetector]  # foreign detectors in use
 
     def __post_init__(self) -> None:
         """Find the place of every column in the output."""

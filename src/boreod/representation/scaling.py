@@ -18,14 +18,9 @@ QUANTILES = 1000
 
 @dataclass(frozen=True, eq=False)
 class MinMax:
-    """Training rows go to [0, 1], constant columns to 0; new rows may lie far outside.
+    """Training rows go to [0, 1], constant columns to 0; new rows may lie far outside."""
 
-    Attributes
-    ----------
-    low, factor
-        Least value of every column, and one over its extent.
-    """
-
+    # least value of every column, and one over its extent
     low: NDArray
     factor: NDArray
 
@@ -58,15 +53,9 @@ def scale_within_bounds(rows: NDArray, low: NDArray, factor: NDArray) -> NDArray
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """The share of training rows below a value, between 0 and 1, interpolated.
+    """The share of training rows below a value, between 0 and 1, interpolated."""
 
-    Attributes
-    ----------
-    quantiles
-        Of every column, one after the other.
-    """
-
-    quantiles: NDArray
+    quantiles: NDArray  # of every column, one after the other
 
     @classmethod
     def fit(cls, table: NDArray) -> "Rank":

@@ -70,27 +70,14 @@ class FittedScore:
 
 @dataclass(eq=False)
 class ScoredView:
-    """A view of a table, its neighbor graph and its scores.
+    """A view of a table, its neighbor graph and its scores."""
 
-    Attributes
-    ----------
-    space
-        Columns, metric and reference rows.
-    graph
-        Neighbor graph of the reference rows.
-    scores
-        Scores with their frozen descriptions.
-    known
-        Finds rows that are among the reference rows, by all columns of the table.
-    isolation
-        Distance of every training row to its 10th reference row, itself left out; None in a model
-        that was loaded.
-    """
-
-    space: Space
-    graph: NeighborGraph
-    scores: list[FittedScore]
-    known: KnownRows
+    space: Space  # columns, metric and reference rows
+    graph: NeighborGraph  # neighbor graph of the reference rows
+    scores: list[FittedScore]  # scores with their frozen descriptions
+    known: KnownRows  # finds rows that are among the reference rows, by all columns of the table
+    # distance of every training row to its 10th reference row, itself left out; None in a
+    # model that was loaded
     isolation: NDArray | None = None
 
     @classmethod

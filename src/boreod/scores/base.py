@@ -33,34 +33,19 @@ class Score:
     """Base of all neighbor-based scores; high means outlying.
 
     Parameters of a score are the fields of its dataclass, all of them positive numbers.
-
-    Attributes
-    ----------
-    name
-        Short name, also the first part of column names.
-    title
-        The name as its authors write it.
-    citation
-        Where it was published.
-    formula
-        The score in one line.
-    reads
-        What it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or ``"geometry"``.
-    reads_radii
-        Whether it looks up k-distances of reference rows, which a model file must then hold.
-    min_k
-        Smallest k that gives an informative score.
-    descriptions
-        Names of the methods that describe a block, in order; each sees the ones before.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    citation: ClassVar[str]
-    formula: ClassVar[str]
+    name: ClassVar[str]  # short name, also the first part of column names
+    title: ClassVar[str]  # the name as its authors write it
+    citation: ClassVar[str]  # where it was published
+    formula: ClassVar[str]  # the score in one line
+    # what it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or
+    # ``"geometry"``
     reads: ClassVar[str] = "distances"
+    # whether it looks up k-distances of reference rows, which a model file must then hold
     reads_radii: ClassVar[bool] = True
-    min_k: ClassVar[int] = 1
+    min_k: ClassVar[int] = 1  # smallest k that gives an informative score
+    # names of the methods that describe a block, in order; each sees the ones before
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
 
     def __post_init__(self) -> None:
