@@ -37,11 +37,6 @@ def whole_file(path: Path) -> Iterator[Path]:
     After an error or Ctrl-C nothing is left, and an older file stays as it was. A link keeps
     leading to its file, whose content is new.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -75,15 +70,8 @@ def write_text(path: Path, text: str) -> None:
 def typed_json(kind: Any, value: Any, where: str) -> Any:
     """Return a value of some annotated type, or say in a ``ValueError`` where it is not one.
 
-    Parameters
-    ----------
-    kind
-        A dataclass, ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict or
-        optional of these.
-    value
-        What the JSON parser returned.
-    where
-        Place in the file, for the message.
+    ``kind`` is a dataclass, ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict
+    or optional of these; ``where`` is the place in the file, for the message.
 
     Examples
     --------

@@ -53,26 +53,11 @@ def descend(
     tolerance: float,
     limit: int,
 ) -> int:
-    """Move weights to the optimum, in place; return the number of steps.
+    """Move weights to the optimum, in place; return the number of steps, ``limit`` at most.
 
-    Parameters
-    ----------
-    kernel
-        K.
-    codes
-        1 outlier, 0 inlier, -1 unlabelled.
-    caps
-        c; rows with 0 take no part.
-    weights
-        Feasible weights a.
-    outputs
-        f = K (s a) of all rows, kept up to date.
-    surplus
-        What labelled rows have above kappa.
-    tolerance
-        Stop when no two rows are on the wrong sides by this share of the range of f.
-    limit
-        Largest number of steps.
+    ``kernel`` is K, ``caps`` are c (rows with 0 take no part), ``weights`` a feasible a, ``outputs``
+    f = K (s a) of all rows, kept up to date, ``surplus`` what labelled rows have above kappa. The
+    end is where no two rows are on the wrong sides by ``tolerance`` times the range of f.
     """
     rows, changes = unset(KINDS, np.int64), unset(KINDS)
     for step in range(limit):

@@ -33,21 +33,9 @@ def tune(
 ) -> dict[str, NDArray]:
     """Return every pair that was tried with its mean AUC, the best first.
 
-    Parameters
-    ----------
-    squared
-        Squared distances of all pairs of rows.
-    codes
-        1 outlier, 0 inlier, -1 unlabelled.
-    caps
-        Upper limits of the weights.
-    sigma, kappa
-        A value to keep, or None to try the range of the paper. Values of kappa that the labelled
-        rows of a fold cannot reach are not tried.
-    seed
-        Of the folds.
-    engine
-        Runs widths side by side.
+    ``squared`` are the squared distances of all pairs of rows, ``caps`` the upper limits of the
+    weights. Where sigma or kappa is None, the range of the paper is tried; values of kappa that the
+    labelled rows of a fold cannot reach are not.
     """
     rows, caps = sample_rows(codes, caps, TUNING_ROWS, seed)
     if len(rows) < len(codes):
@@ -131,17 +119,6 @@ def sample_rows(codes: NDArray, caps: NDArray, most: int, seed: int) -> tuple[ND
     Labelled outliers are at most half of a sample. Labelled inliers and unlabelled rows share the
     rest in the proportion they have, but enough inliers to judge by are kept. A drawn row stands
     for others, so its cap grows: every kind of rows can reach the same total weight as before.
-
-    Parameters
-    ----------
-    codes
-        1 outlier, 0 inlier, -1 unlabelled.
-    caps
-        Upper limits of the weights.
-    most
-        Largest number of rows.
-    seed
-        Of the draw.
 
     Examples
     --------

@@ -129,15 +129,7 @@ def _markdown_cell(cell: str | Bars) -> str:
 
 
 def to_page(title: str, sections: list[Section]) -> str:
-    """Return a page with all sections, their pictures inside.
-
-    Parameters
-    ----------
-    title
-        Of the page.
-    sections
-        In order.
-    """
+    """Return a page with all sections, their pictures inside."""
     links, body, writer = "", "", _Writer()
     for number, section in enumerate(sections, 1):
         name = f"part{number}"

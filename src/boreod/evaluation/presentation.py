@@ -22,14 +22,7 @@ MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no la
 def present(comparison: Comparison, about: str, folder: Path | None = None) -> Section:
     """Return tables and advice, and a picture if there is a folder for it.
 
-    Parameters
-    ----------
-    comparison
-        What was found.
-    about
-        The table, the labels and the splits, in a sentence.
-    folder
-        Where the picture goes, None for no picture.
+    ``about`` tells table, labels and splits in a sentence.
     """
     everything = comparison.runs + comparison.budget_runs + comparison.reference_runs
     count = len({run["repetition"] for run in everything})

@@ -122,15 +122,6 @@ class Loss:
 def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
     """Return what every other method loses against one; those without a common split are absent.
 
-    Parameters
-    ----------
-    runs
-        Results on an own table.
-    best
-        The method that the others are compared with.
-    measure
-        One of ``MEASURES``.
-
     Examples
     --------
     >>> runs = [{"dataset": "table", "method": method, "repetition": number, "auc": value}

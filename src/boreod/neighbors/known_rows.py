@@ -14,12 +14,7 @@ UNKNOWN = -1
 
 
 class KnownRows:
-    """The index of every distinct row of a table.
-
-    Parameters
-    ----------
-    rows
-        Reference rows, float64 in C order.
+    """The index of every distinct row of a table, float64 in C order.
 
     Examples
     --------
