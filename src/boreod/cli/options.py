@@ -93,9 +93,7 @@ def read_amount(text: str | None) -> Any:
     >>> read_amount("0.3"), read_amount("fpr:0.01"), read_amount("200us")
     (0.3, 'fpr:0.01', '200us')
     """
-    if text is None:
-        return None
     try:
-        return float(text)
+        return float(text or "")
     except ValueError:
         return text

@@ -118,15 +118,14 @@ class TableModel:
         path
             Name of the file, by custom with the ending ``.boreod``.
         """
-        if isinstance(self.preparation, PlainColumns):
-            save_model(self.detector, path)
-            return
-        extra = {
-            "preparation": self.preparation.to_dict(),
-            "budget_curve": curve_to_dict(self.curve),
-            "source": self.source,
-            "outlier_label": self.outlier_label,
-        }
+        extra: dict[str, Any] | None = None
+        if isinstance(self.preparation, Preparation):
+            extra = {
+                "preparation": self.preparation.to_dict(),
+                "budget_curve": curve_to_dict(self.curve),
+                "source": self.source,
+                "outlier_label": self.outlier_label,
+            }
         save_model(self.detector, path, extra=extra)
 
     @property
@@ -303,10 +302,8 @@ def _read_extra(
     preparation = Preparation.from_dict(extra["preparation"])
     if preparation.names_ != names or not hasattr(detector, "feature_names_in_"):
         raise ModelFileError("its preparation makes other columns than its detector takes")
-    source, curve = extra.get("source"), extra.get("budget_curve")
-    if source is not None and (not isinstance(source, str) or source != Path(source).name):
-        raise ModelFileError("the name of its training table is none")
-    label = extra.get("outlier_label")
-    if not isinstance(label, str | int | float | None):
-        raise ModelFileError("its label of outliers is neither a text nor a number")
-    return preparation, source, _curve_from_dict(curve), label
+    source, label = extra.get("source"), extra.get("outlier_label")
+    named = source is None or (isinstance(source, str) and source == Path(source).name)
+    if not named or not isinstance(label, str | int | float | None):
+        raise ModelFileError("the name of its training table or its label of outliers is none")
+    return preparation, source, _curve_from_dict(extra.get("budget_curve")), label
