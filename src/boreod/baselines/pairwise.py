@@ -55,9 +55,9 @@ def descend(
 ) -> int:
     """Move weights to the optimum, in place; return the number of steps, ``limit`` at most.
 
-    ``kernel`` is K, ``caps`` are c (rows with 0 take no part), ``weights`` a feasible a, ``outputs``
-    f = K (s a) of all rows, kept up to date, ``surplus`` what labelled rows have above kappa. The
-    end is where no two rows are on the wrong sides by ``tolerance`` times the range of f.
+    ``kernel`` is K, ``caps`` are c (rows with 0 take no part), ``weights`` a feasible a,
+    ``outputs`` f = K (s a) of all rows, kept up to date, ``surplus`` what labelled rows have above
+    kappa. It ends where no two rows are on the wrong sides by ``tolerance`` times the range of f.
     """
     rows, changes = unset(KINDS, np.int64), unset(KINDS)
     for step in range(limit):

@@ -71,6 +71,7 @@ class Training:
     scaler: Scaler
     table: NDArray  # scaled columns of all training rows
     codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    inliers: NDArray  # which rows count as inliers: those that are labelled so
     classes: NDArray  # inlier first
     bags: Bags
     shares: Shares
@@ -98,7 +99,8 @@ class Training:
         """
         codes, classes, shares = labels
         scaler = MinMax.fit(rows) if scalings[0] == "minmax" else None
-        who = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
+        inliers = codes == INLIER
+        who = np.flatnonzero(codes == OUTLIER), np.flatnonzero(inliers)
         bags = draw_bags(*who, len(rows), *bagging, seeds[0])
         points = rows if scaler is None else scaler.transform(rows)
         table = representation.fit_compute(points, names, len(bags.rows))
@@ -106,8 +108,8 @@ class Training:
         seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
         columns = representation.fitted_columns_
         return cls(
-            scaler, columns, scaling, scaling.transform(table), codes, classes, bags, shares,
-            seen, options, seeds[1],
+            scaler, columns, scaling, scaling.transform(table), codes, inliers, classes, bags,
+            shares, seen, options, seeds[1],
         )  # fmt: skip
 
     def learn(self, names: list[str], engine: Engine) -> tuple[Fitted, OutOfBag]:
@@ -131,7 +133,7 @@ class Training:
             columns,
             scaler,
             head,
-            table[self.codes == INLIER].mean(axis=0),
+            table[self.inliers].mean(axis=0),
             correction,
             aggregation,
             self.classes,
