@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from boreod.datasets import DatasetInfo, Original, entries
-from datasets.range_server import RangeServer
+from datasets.server import Server
 from datasets.tiny_set import TINY, TINY_X, TINY_Y
 
 
@@ -71,6 +71,6 @@ def cache(tmp_path, monkeypatch):
 def server(monkeypatch):
     """Return a running mirror that has the tiny file."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with RangeServer({"a/b/tiny.arff": TINY}) as site:
+    with Server({"a/b/tiny.arff": TINY}) as site:
         monkeypatch.setenv("BOREOD_MIRROR", site.address)
         yield site

@@ -16,7 +16,7 @@ from boreod.datasets.loading import (
     read_csv,
     read_originals,
 )
-from datasets.range_server import RangeServer
+from datasets.server import Server
 from datasets.tiny_set import TINY, TINY_X, TINY_Y
 
 SOURCES = {"digits": load_digits, "wdbc": load_breast_cancer, "wine": load_wine}
@@ -45,7 +45,7 @@ def test_downloads_once_then_uses_the_cache(tiny, cache, server):
     assert_is_tiny(load("tiny"))
     assert available()["tiny"] == [1]
     assert_is_tiny(load("tiny"))
-    assert len(server.ranges) == 1
+    assert server.requests == 1
 
 
 def test_folder_comes_first(tiny, cache, folder, monkeypatch):
@@ -76,7 +76,7 @@ def test_real_files_over_http(cache, raw, paper, monkeypatch):
     if not all(path.exists() for path in files.values()):
         pytest.skip("not all original files are beside BOREOD_DATA")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with RangeServer({name: path.read_bytes() for name, path in files.items()}) as site:
+    with Server({name: path.read_bytes() for name, path in files.items()}) as site:
         monkeypatch.setenv("BOREOD_MIRROR", f"{site.address}/")
         for info in infos:
             held = np.load(paper / f"{info.name}.npz")

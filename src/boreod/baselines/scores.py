@@ -80,8 +80,6 @@ class MeanScore(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Table of numbers.
         y
             1 for outliers, 0 for inliers, -1 for unlabelled rows.
         """
@@ -100,13 +98,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray:
-        """Return the mean of the scores in use, high for outliers.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return the mean of the scores in use, high for outliers."""
         check_is_fitted(self)
         rows = self._scale_input(read_rows(self, X, fitting=False))
         return self._scaler.transform(self._scores.compute(rows)).mean(axis=1)

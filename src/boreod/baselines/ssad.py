@@ -135,8 +135,6 @@ class SSAD(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Table of numbers: array, pandas or polars frame.
         y
             1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
             ``outlier_label``. One class may be missing, and so may both.
@@ -146,13 +144,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray:
-        """Return rho - f(x): positive for outliers, at most ``rho_`` far from all rows.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return rho - f(x): positive for outliers, at most ``rho_`` far from all rows."""
         check_is_fitted(self)
         points = self._scale(read_rows(self, X, fitting=False))
         size = max(1, BLOCK // len(self._anchors))
@@ -166,13 +158,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         return scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of every row, that of outliers where the score is positive.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return the label of every row, that of outliers where the score is positive."""
         outlying = self.decision_function(X) > 0.0  # first, as it says so if there is no fit
         return self.classes_[outlying.astype(int)]
 

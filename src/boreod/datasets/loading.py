@@ -51,9 +51,7 @@ class Dataset:
     info: DatasetInfo
 
 
-def load(
-    name: str, version: int = 1, data: Folder | None = None, *, verbose: bool = True
-) -> Dataset:
+def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
     """Load a data set of the catalogue.
 
     Parameters
@@ -65,8 +63,6 @@ def load(
     data
         Folder of .npz files; None for the one that BOREOD_DATA names, if any. Sets that are not in
         it come from the cache or the public source; built-in sets need no folder.
-    verbose
-        Whether a long download may show a progress bar on a terminal.
 
     Raises
     ------
@@ -92,7 +88,7 @@ def load(
     elif path := _find_npz(info, version, _data_folder(data)):
         points, labels = _read_npz(path, info)
     else:
-        paths = [fetch(file, cache_folder(), verbose=verbose) for file in info.files(version)]
+        paths = [fetch(file, cache_folder()) for file in info.files(version)]
         points, labels = read_originals(info, version, paths)
     return Dataset(points, labels, list(info.feature_names), info)
 

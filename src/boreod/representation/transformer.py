@@ -101,40 +101,18 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlierRepresentation":
-        """Search the neighbors of all rows and remember what new rows are compared with.
-
-        Parameters
-        ----------
-        X
-            Table of numbers: array, pandas or polars frame.
-        y
-            Ignored.
-        """
+        """Search the neighbors of all rows and remember what new rows are compared with."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray:
-        """Fit, and return the representation of the training rows.
-
-        Parameters
-        ----------
-        X
-            Table of numbers: array, pandas or polars frame.
-        y
-            Ignored.
-        """
+        """Fit, and return the representation of the training rows."""
         with plain_interrupts(), all_or_nothing(self):
             points = read_rows(self, X, fitting=True)
             return self.fit_compute(points, _check_feature_names_in(self))
 
     def transform(self, X: ArrayLike) -> NDArray:
-        """Return the representation of rows, old or new.
-
-        Parameters
-        ----------
-        X
-            Table with the columns seen in ``fit``.
-        """
+        """Return the representation of rows, old or new."""
         if not hasattr(self, "fitted_columns_"):  # the check itself costs as much as a small search
             check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))

@@ -80,22 +80,20 @@ class Settings:
 
     def identify(self, name: str, repetition: int) -> str:
         """Return what tells a split of a data set from all others, the rows themselves included."""
-        digest = _digest(name, repetition, self.data, self.verbose)
+        digest = _digest(name, repetition, self.data)
         return f"{name}/{repetition}/{self.seed}/{digest}"
 
 
-def load_repetition(
-    name: str, repetition: int, data: Path | None, verbose: bool = False
-) -> tuple[NDArray, NDArray]:
+def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
     """Return rows and labels: another sample for every repetition where the set has several."""
     versions = find(name).versions
-    found = datasets.load(name, versions[repetition % len(versions)], data, verbose=verbose)
+    found = datasets.load(name, versions[repetition % len(versions)], data)
     return found.X, found.y.astype(np.int64)
 
 
 @cache
-def _digest(name: str, repetition: int, data: Path | None, verbose: bool) -> str:
-    return rows_digest(*load_repetition(name, repetition, data, verbose))[:12]
+def _digest(name: str, repetition: int, data: Path | None) -> str:
+    return rows_digest(*load_repetition(name, repetition, data))[:12]
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
