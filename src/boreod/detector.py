@@ -239,10 +239,7 @@ class BORE(ClassifierMixin, BaseEstimator):
     def draw_reference(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
         """Return the rows that a fit would learn from, None for all, and which part they are.
 
-        Parameters
-        ----------
-        codes
-            Labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
+        ``codes`` are the labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
         """
         check_parameters(self)
         seed = _draw_seeds(self.random_state)[3]
@@ -288,13 +285,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return model
 
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
-        """Return probabilities of inlier and outlier.
-
-        Parameters
-        ----------
-        raw
-            Return the bags' mean, uncorrected for their balance.
-        """
+        """Return probabilities of inlier and outlier; ``raw`` ones as the balanced bags see them."""
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
@@ -314,10 +305,7 @@ class BORE(ClassifierMixin, BaseEstimator):
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds.
 
-        Parameters
-        ----------
-        grouped
-            Sum scores by family (all of LOF, all of kNN, ...); raw columns stay alone.
+        If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
         """
         rows = self._read(X, "explain")
         return self.fitted_.explain(rows, self._engine, grouped)
@@ -328,14 +316,9 @@ class BORE(ClassifierMixin, BaseEstimator):
         return self.fitted_.novelty(rows, self._engine)
 
     def assess(self, X: ArrayLike, explain: bool = False, novelty: bool = True) -> Assessment:
-        """Return log-odds, novelty and reasons of rows from one search of their neighbors.
+        """Return log-odds, and if wanted novelty and reasons, from one search of neighbors.
 
-        Parameters
-        ----------
-        explain
-            Whether reasons are wanted, summed by family.
-        novelty
-            Whether novelty is wanted.
+        Reasons are summed by family.
         """
         rows = self._read(X, "assess")
         return self.fitted_.assess(rows, self._engine, explain, novelty)
@@ -348,12 +331,8 @@ class BORE(ClassifierMixin, BaseEstimator):
     def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
 
-        Parameters
-        ----------
-        threshold
-            As the parameter of the same name.
-        novelty
-            Whether novel rows are alerts too, and count as such.
+        It is spelled as the parameter of this name. With ``novelty`` novel rows are alerts too, and
+        count as such.
         """
         check_is_fitted(self)
         always = self.fitted_.seen.novel_training_rows() if novelty else None
@@ -577,13 +556,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return map_rows(work, X, self.for_workers(n_jobs=1), width, dtype)
 
     def for_workers(self, n_jobs: int | None) -> "BORE":
-        """Return the same detector without its training, for another process.
-
-        Parameters
-        ----------
-        n_jobs
-            Number of threads there.
-        """
+        """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
         parameters = {**self.get_params(deep=False), "n_jobs": n_jobs, "verbose": False}
         named = hasattr(self, "feature_names_in_")
         return BORE.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)

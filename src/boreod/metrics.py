@@ -30,11 +30,6 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     ranking, ``most / 2`` for a random one. Not the standardized value of scikit-learn's
     ``max_fpr``, which is 0.5 for a random ranking.
 
-    Parameters
-    ----------
-    most
-        Largest false-positive rate.
-
     Examples
     --------
     >>> scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
@@ -44,9 +39,7 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
     false, true = roc_rates(y_true, y_score)
-    end = int(
-        np.searchsorted(false, most)
-    )  # the first at or beyond: steps at the edge do not count
+    end = int(np.searchsorted(false, most))  # or beyond: steps at the edge do not count
     share = (most - false[end - 1]) / (false[end] - false[end - 1])
     edge = true[end - 1] + share * (true[end] - true[end - 1])
     false, true = np.append(false[:end], most), np.append(true[:end], edge)
@@ -56,10 +49,7 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
 def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -> float:
     """Return the share of outliers among the rows with the highest scores.
 
-    Parameters
-    ----------
-    number
-        How many rows, None for as many as there are outliers.
+    Without a ``number`` these are as many rows as there are outliers.
 
     Examples
     --------
@@ -93,11 +83,6 @@ def average_precision(y_true: NDArray, y_score: NDArray) -> float:
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
     """Return the ROC curve at given false-positive rates, the upper end of every vertical step.
-
-    Parameters
-    ----------
-    false_rates
-        False-positive rates from 0 to 1.
 
     Examples
     --------

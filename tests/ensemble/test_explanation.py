@@ -75,4 +75,3 @@ def test_groups(data):
     lof = [name.startswith("lof") for name in explanation.columns]
     assert sum(lof) == 6
     assert_allclose(grouped.contributions[:, 6], explanation.contributions[:, lof].sum(axis=1))
-    assert list(grouped.to_frame().columns) == grouped.columns

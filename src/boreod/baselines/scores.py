@@ -27,7 +27,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
-from boreod.representation.scaling import MinMax, scale_within_bounds
+from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import make_representation
 from boreod.validation import OUTLIER, all_or_nothing, read_labels, read_rows
 
@@ -76,13 +76,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "MeanScore":
-        """Compute the scores of all rows and choose those in use.
-
-        Parameters
-        ----------
-        y
-            1 for outliers, 0 for inliers, -1 for unlabelled rows.
-        """
+        """Compute the scores of all rows and choose those in use; labels are 1, 0 and -1."""
         with plain_interrupts(), all_or_nothing(self):
             rows = read_rows(self, X, fitting=True)
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
@@ -90,7 +84,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             scores.set_params(n_jobs=self.n_jobs, passthrough=False)
             self._input_scaler = MinMax.fit(rows)
             names = _check_feature_names_in(self)
-            table = scores.fit_compute(self._scale_input(rows), names)
+            table = scores.fit_compute(self._input_scaler.transform(rows), names)
             self._scaler = MinMax.fit(table)
             chosen = self._choose(self._scaler.transform(table), codes)
             self._scores = scores.keep([scores.columns_[place] for place in chosen])
@@ -100,7 +94,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Return the mean of the scores in use, high for outliers."""
         check_is_fitted(self)
-        rows = self._scale_input(read_rows(self, X, fitting=False))
+        rows = self._input_scaler.transform(read_rows(self, X, fitting=False))
         return self._scaler.transform(self._scores.compute(rows)).mean(axis=1)
 
     @property
@@ -108,9 +102,6 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         """Names of the scores in use."""
         check_is_fitted(self)
         return self._scores.columns_
-
-    def _scale_input(self, rows: NDArray) -> NDArray:
-        return scale_within_bounds(rows, self._input_scaler.low, self._input_scaler.factor)
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
         """Return the places of the scores in use."""
@@ -147,12 +138,8 @@ class BestScore(MeanScore):
 def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
     """Return the places of the chosen scores, the first one first.
 
-    Parameters
-    ----------
-    scores
-        One row per score, one column per object; high means outlying, on comparable scales.
-    n_outliers
-        Smallest size of the target.
+    Scores have a row each and a column per object; high means outlying, on comparable scales. The
+    target has at least ``n_outliers`` objects.
 
     Examples
     --------

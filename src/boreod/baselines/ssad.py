@@ -24,7 +24,7 @@ from boreod.baselines.ssad_solver import Problem, check_feasible, solve
 from boreod.baselines.ssad_tuning import gaussian, sample_rows, tune
 from boreod.ensemble.logistic import standardization
 from boreod.parallel import Threads, one_blas_thread, plain_interrupts
-from boreod.representation.scaling import scale_within_bounds
+from boreod.representation.scaling import MinMax
 from boreod.validation import (
     INLIER,
     OUTLIER,
@@ -133,11 +133,8 @@ class SSAD(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> "SSAD":
         """Learn from labelled and unlabelled rows.
 
-        Parameters
-        ----------
-        y
-            1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
-            ``outlier_label``. One class may be missing, and so may both.
+        Labels are 1 for outliers, 0 for inliers, -1 for unlabelled rows, or any with
+        ``outlier_label``. One class may be missing, and so may both.
         """
         with plain_interrupts(), all_or_nothing(self), one_blas_thread():
             self._fit(X, y)
@@ -227,7 +224,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
     def _scale(self, rows: NDArray) -> NDArray:
         if self._factor is None:
             return rows
-        return scale_within_bounds(rows, self._center, self._factor)
+        return MinMax(self._center, self._factor).transform(rows)
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""

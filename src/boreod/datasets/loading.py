@@ -96,11 +96,6 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
 def available(data: Folder | None = None) -> dict[str, list[int]]:
     """Return the versions of each set that need no network: built in, in a folder or in the cache.
 
-    Parameters
-    ----------
-    data
-        As in ``load``.
-
     Examples
     --------
     >>> available()["wine"]

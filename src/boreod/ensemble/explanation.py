@@ -13,7 +13,6 @@ of Ang: The LMDI approach to decomposition analysis. Energy Policy 33(7), 2005.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +47,6 @@ class Explanation:
         for place, group in enumerate(groups):
             sums[:, names.index(group)] += self.contributions[:, place]
         return Explanation(names, sums, self.base, self.log_odds)
-
-    def to_frame(self) -> Any:
-        """Return a pandas frame of the contributions."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("`to_frame` needs pandas: pip install pandas.") from None
-
-        return pd.DataFrame(self.contributions, columns=self.columns)
 
 
 def contribute(

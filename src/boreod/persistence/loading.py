@@ -48,13 +48,8 @@ def load_model(path: str | PathLike[str]) -> BORE:
     """Read a detector from a file that :func:`save_model` wrote.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds. What
-    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells what
-    is known of the training.
-
-    Parameters
-    ----------
-    path
-        Name of the file. It need not be trusted: nothing in it is executed.
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells
+    what the file says of itself. It need not be trusted: nothing in it is executed.
     """
     path = Path(path)
     try:

@@ -73,15 +73,7 @@ class BudgetDisplay(Display):
     def from_budget_curve(
         cls, curve: Any, marked: float | None = None, mark: str = "", *, ax: Any = None
     ) -> Self:
-        """Draw the budget curve of a detector.
-
-        Parameters
-        ----------
-        curve
-            What a detector's ``budget_curve`` returns.
-        marked, mark
-            As in the constructor, in the unit of the curve.
-        """
+        """Draw what a detector's ``budget_curve`` returns; ``marked`` is in the curve's unit."""
         in_time = curve.unit == "s"
         scale = 1e6 if in_time else 1.0
         order = np.argsort(curve.costs, kind="stable")  # a larger budget may buy a cheaper set
@@ -98,12 +90,7 @@ class BudgetDisplay(Display):
     def from_estimator(cls, model: Any, budgets: Any = None, *, ax: Any = None, **how: Any) -> Self:
         """Draw out-of-bag quality of a fitted detector over budgets; its own cost is marked.
 
-        Parameters
-        ----------
-        model
-            Has ``budget_curve``, and ``cost_`` if it keeps to a budget.
-        budgets, how
-            As for the model's ``budget_curve``.
+        Budgets and options are those of the model's ``budget_curve``.
         """
         curve, cost = model.budget_curve(budgets, **how), getattr(model, "cost_", None)
         if cost is None or model.costs_.unit != curve.unit:  # other units have no place here

@@ -45,13 +45,7 @@ class Display(ABC):
     _size = (6.4, 4.0)  # of new axes, in inches
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw and return the display.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on, None for new ones; so in all methods that draw.
-        """
+        """Draw on axes, new ones if there are none, and return the display."""
         self.ax_ = new_panels(1, 1, self._size)[1][0] if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
@@ -130,14 +124,8 @@ def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options
 def save_picture(figure: Any, path: Path) -> Path:
     """Write a figure as SVG and PNG, close it, and return the path of the SVG.
 
-    Files of the same figure are the same to the byte: no dates, no random names.
-
-    Parameters
-    ----------
-    figure
-        A matplotlib figure.
-    path
-        Without suffix.
+    ``path`` has no suffix. Files of the same figure are the same to the byte: no dates, no random
+    names.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt

@@ -45,12 +45,6 @@ class MinMax:
         return MinMax(self.low[places], self.factor[places])
 
 
-def scale_within_bounds(rows: NDArray, low: NDArray, factor: NDArray) -> NDArray:
-    """Scale raw columns; rows absurdly far from the training rows stay computable."""
-    with np.errstate(over="ignore"):
-        return np.clip((rows - low) * factor, -LARGEST, LARGEST)
-
-
 @dataclass(frozen=True, eq=False)
 class Rank:
     """The share of training rows below a value, between 0 and 1, interpolated."""

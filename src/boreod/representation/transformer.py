@@ -118,35 +118,17 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         return self.compute(read_rows(self, X, fitting=False))
 
     def compute(self, points: NDArray) -> NDArray:
-        """Return the representation of rows that were checked already.
-
-        Parameters
-        ----------
-        points
-            Float64 rows in C order.
-        """
+        """Return the representation of rows that were checked already: float64 in C order."""
         return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
-        """Return the names of the output columns.
-
-        Parameters
-        ----------
-        input_features
-            Names of the raw columns, checked against those seen in ``fit``.
-        """
+        """Return the names of the output columns; those of the input are checked."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         return np.array(self.columns_, dtype=object)
 
     def keep(self, columns: Iterable[str]) -> "OutlierRepresentation":
-        """Return a fitted representation that computes these columns and nothing else.
-
-        Parameters
-        ----------
-        columns
-            Names as in ``columns_``; the result has them in this order.
-        """
+        """Return a fitted representation of these columns, in this order, and nothing else."""
         check_is_fitted(self)
         kept = copy.copy(self)
         if isinstance(columns, str):

@@ -76,15 +76,13 @@ def score_folder(
 
     Parameters
     ----------
-    model
-        Scores the rows.
     source
         A folder of Parquet files, also in folders of its own, or a single Parquet file; or the
         address of one, such as ``s3://bucket/folder``.
     output
         A folder that is new or empty: a name that ends in a slash or has no suffix. A name with a
         suffix is a file, for all scores in one table. On a cluster all workers must see its disk.
-    carry, all_columns, reasons, top, threshold, novelty, reading, verbose
+    model, carry, all_columns, reasons, top, threshold, novelty, reading, verbose
         As in :func:`boreod.table_model.score_table`; ``top`` needs an output that is a file.
     """
     name, target = fspath(source), fspath(output)

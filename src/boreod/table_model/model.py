@@ -90,12 +90,7 @@ class TableModel:
     def load(cls, path: str | PathLike[str], n_jobs: int | None = None) -> "TableModel":
         """Read a model file, of ``boreod fit`` or of :func:`boreod.save_model`.
 
-        Parameters
-        ----------
-        path
-            Name of the file. It need not be trusted.
-        n_jobs
-            Number of threads, None for that of the fit.
+        It need not be trusted. Without ``n_jobs`` it has as many threads as the fit.
         """
         detector = load_model(path)
         detector.set_params(verbose=False)
@@ -111,13 +106,7 @@ class TableModel:
             ) from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one file, which appears when it is complete.
-
-        Parameters
-        ----------
-        path
-            Name of the file, by custom with the ending ``.boreod``.
-        """
+        """Write everything to one file, by custom ``.boreod``; it appears when it is complete."""
         extra: dict[str, Any] | None = None
         if isinstance(self.preparation, Preparation):
             extra = {
@@ -142,12 +131,8 @@ class TableModel:
     def prepare(self, batch: Any, first_row: int = 1) -> NDArray:
         """Return rows of numbers, one column for each of the detector's.
 
-        Parameters
-        ----------
-        batch
-            A pyarrow record batch or table with the columns of ``inputs``, and perhaps others.
-        first_row
-            Number of its first row, for errors.
+        A batch is a pyarrow record batch or table with the columns of ``inputs``, and perhaps
+        others; ``first_row`` is the number of its first row, for errors.
         """
         rows = self.preparation.transform(batch, first_row=first_row)
         names = self.preparation.names_
@@ -162,29 +147,16 @@ class TableModel:
     def assess(
         self, batch: Any, first_row: int = 1, *, explain: bool = False, novelty: bool = True
     ) -> Assessment:
-        """Return log-odds, novelty and reasons of every row.
+        """Return log-odds, and if wanted novelty and reasons, of every row of a batch.
 
-        Parameters
-        ----------
-        batch, first_row
-            As in :meth:`prepare`.
-        explain
-            Whether reasons are wanted: what raw columns and families of scores added.
-        novelty
-            Whether novelty is wanted; without it no row is novel.
+        Reasons are what raw columns and families of scores added. Without novelty no row is novel.
         """
         rows, detector = self.prepare(batch, first_row), self.detector
         engine = current_engine(detector.n_jobs, detector.verbose)
         return detector.fitted_.assess(rows, engine, explain, novelty)
 
     def log_odds(self, batch: Any, first_row: int = 1) -> NDArray:
-        """Return the log-odds of being an outlier for every row.
-
-        Parameters
-        ----------
-        batch, first_row
-            As in :meth:`prepare`.
-        """
+        """Return the log-odds of being an outlier for every row, as in :meth:`assess`."""
         return self.assess(batch, first_row, novelty=False).log_odds
 
     def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
@@ -208,11 +180,6 @@ def describe(model: TableModel) -> dict[str, Any]:
     """Return what is to be known of a model as plain data, ready for JSON.
 
     Prices of columns are None if nobody asked for them in the fit.
-
-    Parameters
-    ----------
-    model
-        What ``TableModel.load`` or ``fit_table`` returned.
     """
     detector, preparation = model.detector, model.preparation
     stored, costs, seen = detector.stored_, detector.known_costs, detector.fitted_.seen

@@ -216,24 +216,12 @@ class ArrowMap:
     scoring: Scoring
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Give ids, probability, decision, novelty and reasons of all rows.
-
-        Parameters
-        ----------
-        batches
-            Pyarrow record batches.
-        """
+        """Give ids, probability, decision, novelty and reasons of all rows of record batches."""
         for scored, _ in self.scoring.score_all(batches):
             yield scored
 
     def schema(self, given: Any) -> Any:
-        """Return the schema of the scores, of the same kind as that of the rows.
-
-        Parameters
-        ----------
-        given
-            ``frame.schema`` of a Spark frame, or a pyarrow schema.
-        """
+        """Return the schema of the scores, of the same kind as that of the rows: Spark or Arrow."""
         self.scoring.check(given.names)
         if isinstance(given, pa.Schema):
             return self.scoring.schema(given)

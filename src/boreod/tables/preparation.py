@@ -113,12 +113,8 @@ class Preparation:
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
 
-        Parameters
-        ----------
-        batch
-            A pyarrow record batch or table, its columns in any order.
-        first_row
-            Number of its first row, for errors.
+        A batch is a pyarrow record batch or table, its columns in any order; ``first_row`` is the
+        number of its first row, for errors.
         """
         if not self._steps:
             raise TableError("This preparation is not fitted yet. Call `fit` first.")
@@ -165,13 +161,7 @@ class Preparation:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Preparation":
-        """Return a fitted preparation from what ``to_dict`` gave; anything else is refused.
-
-        Parameters
-        ----------
-        data
-            Plain data, perhaps from a file that others have written.
-        """
+        """Return a fitted preparation from what ``to_dict`` gave; anything else is refused."""
         try:
             learned = typed_json(_Learned, data, "preparation")
             learned.check()

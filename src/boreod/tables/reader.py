@@ -142,19 +142,7 @@ def open_table(
 
 
 def read_table(path: FilePath, **options: Any) -> Any:
-    """Read a whole table.
-
-    Parameters
-    ----------
-    path
-        As in ``open_table``.
-    **options
-        As in ``open_table``.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
+    """Read a whole table into a ``pyarrow.Table``; path and options are those of ``open_table``."""
     with open_table(path, **options) as reader:
         return reader.read_all()
 
