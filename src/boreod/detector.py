@@ -285,7 +285,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return model
 
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
-        """Return probabilities of inlier and outlier; ``raw`` ones as the balanced bags see them."""
+        """Return probabilities of inlier and outlier; ``raw`` as the balanced bags see them."""
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
