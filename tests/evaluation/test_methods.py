@@ -33,7 +33,7 @@ def test_labels_of_judged_rows_do_not_matter(name, monkeypatch):
         pytest.skip(f"{' and '.join(METHODS[name].needs)} is not installed")
     seen = []
     monkeypatch.setattr(
-        "boreod.evaluation.splits.judge", lambda scores, outliers: seen.append(scores) or {}
+        "boreod.evaluation.splits.judge", lambda y_true, y_score: seen.append(y_score) or {}
     )
     from boreod.evaluation import split_rows
 
