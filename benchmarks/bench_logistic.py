@@ -75,7 +75,7 @@ def main() -> None:
             if gap <= 1e-6:
                 break
         ours, theirs = best_of_both(
-            lambda: LogisticHead(table, bags, PENALTY, engine),
+            lambda: LogisticHead.fit(table, bags, PENALTY, engine),
             lambda solver=solver, tolerance=tolerance: solve_with(
                 solver, tolerance, designs, targets
             ),

@@ -34,7 +34,9 @@ def main() -> None:
 
     print("boreod: learning from a few labelled outliers (the first run compiles kernels) ...")
     started = time.perf_counter()
-    model = fit_table(known, label="malignant", ids=["sample"], name="demo", random_state=0)
+    model = fit_table(
+        known, label="malignant", ids=["sample"], name="demo", random_state=0, curve=True
+    )
     scored = score_frame(model, new, reasons=3).to_pylist()
     print(
         f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n"

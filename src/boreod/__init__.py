@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from boreod.files import __version__
-
 __all__ = [
     "BORE",
     "ColumnsLeftOutWarning",
@@ -21,6 +19,7 @@ __all__ = [
 if TYPE_CHECKING:
     from boreod import parallel
     from boreod.detector import BORE
+    from boreod.files import __version__
     from boreod.persistence import ModelFileError, load_model, save_model
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
@@ -34,6 +33,7 @@ _HOMES = {
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",
+    "__version__": "boreod.files",
     "load_model": "boreod.persistence",
     "save_model": "boreod.persistence",
 }

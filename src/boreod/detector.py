@@ -221,14 +221,8 @@ class BORE(ClassifierMixin, BaseEstimator):
     ) -> "BORE":
         """Learn from a reference sample that was drawn already, of a table that is elsewhere.
 
-        Parameters
-        ----------
-        X, y
-            Rows of the sample, as in :meth:`fit`.
-        shares, rows
-            What :meth:`draw_reference` returned with it.
-        names
-            Of the columns, if X is an array.
+        ``shares`` and ``rows`` are what :meth:`draw_reference` returned; ``names`` are those of the
+        columns, if X is an array.
         """
         with plain_interrupts(), all_or_nothing(self):
             self._fit(X, y, shares, names)
@@ -260,14 +254,8 @@ class BORE(ClassifierMixin, BaseEstimator):
     ) -> "BORE":
         """Return a detector that predicts, but cannot learn again.
 
-        Parameters
-        ----------
-        parameters
-            Of the constructor.
-        fitted, oob, threshold, costs, selection, stored
-            As the attributes of these names.
-        named
-            Whether the training table had column names.
+        ``parameters`` are those of the constructor; ``named`` tells whether the training table had
+        column names; the others are the attributes of these names.
         """
         model = cls(**parameters)
         check_parameters(model)
@@ -551,12 +539,12 @@ class BORE(ClassifierMixin, BaseEstimator):
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
         """Return lazily, as a Dask array, what a method says about the rows of a collection."""
-        check_is_fitted(self)
         work = partial(_call, method=method, **options)
         return map_rows(work, X, self.for_workers(n_jobs=1), width, dtype)
 
     def for_workers(self, n_jobs: int | None) -> "BORE":
         """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
+        check_is_fitted(self)
         parameters = {**self.get_params(deep=False), "n_jobs": n_jobs, "verbose": False}
         named = hasattr(self, "feature_names_in_")
         return BORE.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)

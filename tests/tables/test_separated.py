@@ -50,8 +50,22 @@ def test_no_header(csv):
 def test_columns_without_a_name_get_one(tmp_path):
     path = tmp_path / "index.csv"
     path.write_text(",a\n0,5\n1,6\n")
-    with open_table(path) as reader:
+    with (
+        pytest.warns(UserWarning, match=r"Column 1 has no name and is called c0\."),
+        open_table(path) as reader,
+    ):
         assert [column.name for column in reader.columns] == ["c0", "a"]
+
+
+@pytest.mark.parametrize("cell", ["007", "2", "-3,25"])
+def test_decimal_commas_are_asked_about(cell, csv):
+    with pytest.raises(TableError, match="decimal comma"):
+        csv(f"a;b\n1,5;1\n{cell};2\n")
+
+
+@pytest.mark.parametrize("cell", ["1.5", "x", "1,5e3"])
+def test_other_cells_with_commas_are_text(cell, csv):
+    assert csv(f"a;b\n1,5;1\n{cell};2\n")["a"].to_pylist() == ["1,5", cell]
 
 
 @pytest.mark.parametrize("marker", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", " ", '""'])

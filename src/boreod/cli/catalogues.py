@@ -60,6 +60,7 @@ def datasets(
 
     if output is None:
         raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
+    options.check_dataset(name)
     found = load(name, version, data)
     order = np.random.default_rng(0).permutation(len(found.y))
     columns = {

@@ -97,3 +97,13 @@ def read_amount(text: str | None) -> Any:
         return float(text or "")
     except ValueError:
         return text
+
+
+def check_dataset(name: str) -> None:
+    """Refuse a name that is not in the catalogue of data sets, as a wrong command."""
+    from boreod.datasets.entries import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

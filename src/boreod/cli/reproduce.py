@@ -48,7 +48,6 @@ def reproduce(
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
-    from boreod.datasets.entries import find
     from boreod.documents import to_markdown
     from boreod.reproduce import PARTS, SETS, Settings
     from boreod.reproduce import reproduce as run
@@ -57,7 +56,7 @@ def reproduce(
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
     names = tuple(split_names(datasets) or SETS)
     for name in names:
-        find(name)
+        options.check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
     settings = Settings(output, names, repetitions, quick, data, jobs, seed, verbose=not quiet)

@@ -124,7 +124,8 @@ def find(name: Any) -> DatasetInfo:
         return entries[name]
     raise ValueError(
         f"`name` must be that of a data set of the catalogue; got {shorten(name)}. "
-        f"{suggest(str(name).lower(), entries, 'data sets')}"
+        f"{suggest(str(name).lower(), entries, 'data sets')} "
+        "See catalogue(), or `boreod datasets`."
     )
 
 

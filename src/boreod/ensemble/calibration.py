@@ -58,7 +58,7 @@ def calibrate(
         "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
         "probabilities are corrected for the balance of the bags only.",
         UserWarning,
-        stacklevel=7,
+        stacklevel=6,
     )
     return otherwise
 

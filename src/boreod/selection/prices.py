@@ -28,7 +28,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead, combine
 from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
-from boreod.parallel import one_blas_thread
+from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.selection.budgets import read_budget, round_up, write_budget
 from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs
 from boreod.selection.measured import (
@@ -123,7 +123,7 @@ class PriceLists:
             work["estimator"] = training.options.estimator
             work["size"] = [bags.shape[1], len(fitted.base)]
         facts = facts_of_prices(training.columns, self._shape, work)
-        with one_blas_thread():
+        with plain_interrupts(), one_blas_thread():
             times = remembered_costs(
                 facts,
                 training.columns.names,

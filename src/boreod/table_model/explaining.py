@@ -88,7 +88,7 @@ def explain_top(
     numbers, suspicion = np.empty(0, np.int64), np.empty(0)
     seen = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
-        for batch in batches:
+        for batch in filter(len, batches):
             found = model.assess(batch, seen + 1, novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
             chosen = np.argsort(-own, kind="stable")[:number]

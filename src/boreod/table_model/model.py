@@ -134,6 +134,8 @@ class TableModel:
         A batch is a pyarrow record batch or table with the columns of ``inputs``, and perhaps
         others; ``first_row`` is the number of its first row, for errors.
         """
+        if not batch.num_rows:
+            raise TableError("The table has no rows to score.")
         rows = self.preparation.transform(batch, first_row=first_row)
         names = self.preparation.names_
         for row, column in np.argwhere(np.abs(rows) > LARGEST)[:1].tolist():
@@ -162,13 +164,8 @@ class TableModel:
     def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
 
-        Parameters
-        ----------
-        spelling
-            A probability, ``"fpr:0.01"`` and so on as in :class:`boreod.BORE`; None for that of the
-            fit.
-        novelty
-            Whether novel rows are alerts too: numbers of alerts and false positives count both.
+        It is spelled as in :class:`boreod.BORE`, ``"fpr:0.01"`` and so on; None is that of the fit.
+        With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold both.
         """
         wanted = self.detector.threshold if spelling is None else spelling
         if spelling is None and not (novelty and isinstance(wanted, str)):

@@ -112,11 +112,8 @@ def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 def as_arrow(frame: Any) -> Any:
     """Return a pyarrow table with plain column types.
 
-    Parameters
-    ----------
-    frame
-        A pandas or polars data frame, a pyarrow table or record batch, a NumPy array of rows
-        (columns are called c0, c1 and so on), or whatever else has Arrow's stream protocol.
+    A frame is a pandas or polars data frame, a pyarrow table or record batch, a NumPy array of rows
+    (columns are called c0, c1 and so on), or whatever else has Arrow's stream protocol.
 
     Examples
     --------
@@ -133,12 +130,7 @@ def as_arrow(frame: Any) -> Any:
 def like_input(table: Any, original: Any) -> Any:
     """Return a pyarrow table as the kind of thing that the original is.
 
-    Parameters
-    ----------
-    table
-        A pyarrow table.
-    original
-        What was given to ``as_arrow``. A pandas index is kept if the numbers of rows agree.
+    That is what was given to ``as_arrow``. A pandas index is kept if the numbers of rows agree.
 
     Examples
     --------

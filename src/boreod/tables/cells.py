@@ -16,9 +16,11 @@ from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
 from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "Null", "None")
+NO_NUMBER = ("NaN", "nan", "NAN", "Nan")
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", *NO_NUMBER, "null", "NULL", "Null", "None")
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
+DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
 CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
 CORRECT = "Correct it, or leave it empty."
@@ -42,6 +44,13 @@ def find_kind(column: Any, decimal: str = ".") -> str:
         words = set(pc.unique(pc.utf8_lower(cells)).to_pylist()[:4]) - {None}
         return "boolean" if words <= {"true", "false"} else "text"
     return "text" if first_match(cells, CODE) is not None else "number"
+
+
+def has_decimal_commas(column: Any) -> bool:
+    """Tell whether all values of a column of text are numbers, some with a decimal comma."""
+    cells = pc.drop_null(_present(column, "."))
+    some = pc.any(pc.match_substring(cells, ",")).as_py()
+    return bool(some and pc.all(pc.match_substring_regex(cells, DECIMAL_COMMA)).as_py())
 
 
 def to_kind(column: Any, kind: str, decimal: str = ".") -> Any:

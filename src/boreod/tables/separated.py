@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from boreod.tables.arrow import TableError, arrow_csv, check_names, option, pa
-from boreod.tables.cells import find_kind
+from boreod.tables.cells import find_kind, has_decimal_commas
 from boreod.tables.locations import STANDARD
 from boreod.tables.sources import GZIP, Block, Options, TextSource, Typed, check_columns, typed
 from boreod.text import count_of, listed, shorten
@@ -99,6 +100,9 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
             "header=True if these are names."
         )
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
+    for number, cell in enumerate(first):
+        if not cell.strip():
+            warnings.warn(f"Column {number + 1} has no name and is called c{number}.", stacklevel=2)
     check_names(names, shown)
     lines = islice(io.StringIO(text, newline=""), reader.line_num)
     size = sum(len(line.encode()) for line in lines)
@@ -108,7 +112,7 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
 def _find_kind(name: str, column: Any, layout: Layout, options: Options) -> str:
     kind = find_kind(column, options.decimal)
     can_have_commas = layout.separator != "," and options.decimal == "."
-    if kind == "text" and can_have_commas and find_kind(column, ",") == "number":
+    if kind == "text" and can_have_commas and has_decimal_commas(column):
         raise TableError(
             f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
             f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
