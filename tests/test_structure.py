@@ -53,4 +53,4 @@ def test_bodies_are_measured_without_signature_and_docstring(tmp_path, monkeypat
 def test_files_stay_small():
     """BORE is one file, of which its parameters and examples are a third."""
     for path in [*structure.FILES, *(PATH.parent.parent / "tests").rglob("*.py")]:
-        assert structure.lines(path) <= (650 if path.name == "detector.py" else 450), path
+        assert structure.lines(path) <= (600 if path.name == "detector.py" else 450), path
