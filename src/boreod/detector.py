@@ -346,7 +346,7 @@ class BORE(ClassifierMixin, BaseEstimator):
             again, for the model that is returned.
         """
         selector, fast = self._known_selector, copy.copy(self)
-        self._ask(fast, budget, costs, selection, fill)
+        fast._ask(budget, costs, selection, fill)
         with plain_interrupts():
             if is_fresh(costs):
                 fast._selector = selector.timed(self.fitted_)
@@ -372,15 +372,15 @@ class BORE(ClassifierMixin, BaseEstimator):
             As the parameters of the same names; None keeps this model's.
         """
         selector, asked = self._known_selector, copy.copy(self).set_params(budget=None)
-        self._ask(asked, None, costs, selection, fill)
+        asked._ask(None, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
             selector = selector.timed(self.fitted_)
         if budgets is None:
             budgets = budgets_over(selector.prices.read(asked.costs, self._unit, self.fitted_))
         how = asked.costs, asked.selection, asked.fill, self._threads
         with plain_interrupts():
-            bought = [selector.buy(self.fitted_, b, *how) for b in read_budgets(budgets)]
-        return trace_budgets((choice, oob) for choice, _, oob in bought)
+            bought = (selector.buy(self.fitted_, b, *how) for b in read_budgets(budgets))
+            return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
@@ -487,12 +487,11 @@ class BORE(ClassifierMixin, BaseEstimator):
         self.penalty_ = None if head is None else head.penalty
         self.gradients_ = None if head is None else head.gradients
 
-    @staticmethod
-    def _ask(model: "BORE", budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+    def _ask(self, budget: Any, costs: Any, selection: Any, fill: Any) -> None:
         """Set parameters of a purchase; None keeps what there is."""
         given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
-        model.set_params(**{name: value for name, value in given.items() if value is not None})
-        check_parameters(model)
+        self.set_params(**{name: value for name, value in given.items() if value is not None})
+        check_parameters(self)
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
