@@ -1,0 +1,236 @@
+"""Kernels of trees: descend with many rows or trees at once, and interventional Shapley values.
+
+The next node is looked up, not branched to: rows take sides at random, and a processor that guesses
+the side is wrong half of the time. Sixteen descents at once then hide what a look-up takes. A
+packed node has four fields of 32 bits: column, threshold, left and right child (as places of their
+first field). A leaf is its own child. Sums are added in the order of the trees for every row, so
+they do not depend on the number of rows.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, unset
+
+LARGEST = float(np.finfo(np.float32).max)  # values beyond are drawn in before they are compared
+LANES = 16  # descents at once
+CHECK_EVERY = 4  # levels between two looks whether all descents have ended
+FEW_ROWS = 6  # below this, lanes are trees of one row, not rows of one tree
+BLOCK = 512  # rows that pass through all trees together
+UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
+
+
+@compiled
+def narrow(table: NDArray) -> NDArray:
+    """Return float32 values as trees compare them; what is too large becomes the largest."""
+    result = unset(table.shape, np.float32)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            result[row, column] = np.float32(min(max(table[row, column], -LARGEST), LARGEST))
+    return result
+
+
+@compiled
+def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
+    """Return the fields of all nodes as one array of 32-bit integers."""
+    packed = unset(4 * len(feature), np.uint32)
+    thresholds = packed.view(np.float32)
+    for node in range(len(feature)):
+        place, leaf = 4 * node, feature[node] < 0
+        packed[place] = 0 if leaf else feature[node]
+        thresholds[place + 1] = 0.0 if leaf else threshold[node]
+        packed[place + 2] = place if leaf else place + 4
+        packed[place + 3] = place if leaf else 4 * right[node]
+    return packed
+
+
+@compiled
+def count_levels(starts: NDArray, feature: NDArray, right: NDArray) -> NDArray:
+    """Return for every tree how many steps lead to its deepest leaf."""
+    steps = np.zeros(len(feature), np.int32)
+    deepest = np.zeros(len(starts) - 1, np.int32)
+    for tree in range(len(deepest)):
+        for node in range(starts[tree], starts[tree + 1]):
+            if feature[node] >= 0:
+                steps[node + 1] = steps[right[node]] = steps[node] + 1
+            deepest[tree] = max(deepest[tree], steps[node])
+    return deepest
+
+
+@compiled
+def add_up(
+    table: NDArray, starts: NDArray, depths: NDArray, packed: NDArray, value: NDArray, n_groups: int
+) -> NDArray:
+    """Return the sum of leaf values of each group of trees: (rows, groups)."""
+    n_rows = table.shape[0]
+    result = np.zeros((n_rows, n_groups))
+    lanes = unset(LANES, np.uint64), np.zeros(LANES, np.uint64)
+    for start in range(0, n_rows, BLOCK):
+        part = narrow(table[start : start + BLOCK])
+        out = result[start : start + BLOCK]
+        if len(part) >= FEW_ROWS:
+            _rows_together(part, starts, depths, packed, value, lanes, out)
+        else:
+            for row in range(len(part)):
+                _trees_together(part[row], starts, depths, packed, value, lanes, out[row])
+    return result
+
+
+@compiled
+def _descend(values: NDArray, offsets: NDArray, at: NDArray, packed: NDArray, depth: int) -> None:
+    """Go down from the places ``at`` to leaves, in all lanes."""
+    thresholds = packed.view(np.float32)
+    for _ in range(0, depth, CHECK_EVERY):
+        moved = np.uint64(0)
+        for _ in range(CHECK_EVERY):
+            moved = np.uint64(0)
+            for lane in range(LANES):
+                place = at[lane]
+                x = values[offsets[lane] + np.uint64(packed[place])]
+                side = np.uint64(not x <= thresholds[place + np.uint64(1)])
+                child = np.uint64(packed[place + np.uint64(2) + side])
+                moved |= child ^ place
+                at[lane] = child
+        if moved == np.uint64(0):
+            break
+
+
+@compiled
+def _rows_together(
+    part: NDArray,
+    starts: NDArray,
+    depths: NDArray,
+    packed: NDArray,
+    value: NDArray,
+    lanes: tuple[NDArray, NDArray],
+    out: NDArray,
+) -> None:
+    """Send some rows at a time through one tree, then through the next."""
+    at, offsets = lanes
+    values, n_rows, n_columns = part.ravel(), part.shape[0], part.shape[1]
+    size = depths.shape[0] // out.shape[1]
+    for group in range(out.shape[1]):
+        for tree in range(group * size, (group + 1) * size):
+            root = np.uint64(4 * starts[tree])
+            for first in range(0, n_rows, LANES):
+                for lane in range(LANES):
+                    at[lane] = root
+                    offsets[lane] = np.uint64(min(first + lane, n_rows - 1) * n_columns)
+                _descend(values, offsets, at, packed, depths[tree])
+                for lane in range(min(LANES, n_rows - first)):
+                    out[first + lane, group] += value[at[lane] >> np.uint64(2)]
+
+
+@compiled
+def _trees_together(
+    row: NDArray,
+    starts: NDArray,
+    depths: NDArray,
+    packed: NDArray,
+    value: NDArray,
+    lanes: tuple[NDArray, NDArray],
+    out: NDArray,
+) -> None:
+    """Send one row through some trees at a time."""
+    at, offsets = lanes
+    n_trees = depths.shape[0]
+    size = n_trees // out.shape[0]
+    group = within = 0
+    for lane in range(LANES):
+        offsets[lane] = np.uint64(0)
+    for first in range(0, n_trees, LANES):
+        deepest = 0
+        for lane in range(LANES):
+            tree = min(first + lane, n_trees - 1)
+            at[lane] = np.uint64(4 * starts[tree])
+            deepest = max(deepest, depths[tree])
+        _descend(row, offsets, at, packed, deepest)
+        for lane in range(min(LANES, n_trees - first)):
+            out[group] += value[at[lane] >> np.uint64(2)]
+            within += 1
+            if within == size:
+                group, within = group + 1, 0
+
+
+@compiled
+def contribute(
+    table: NDArray,
+    base: NDArray,
+    multipliers: NDArray,
+    starts: NDArray,
+    nodes: tuple[NDArray, NDArray, NDArray, NDArray],
+    most: int,
+) -> NDArray:
+    """Return Shapley values of weighted sums over trees: (rows, columns).
+
+    ``most`` is the largest number of columns that can decide on one path.
+    """
+    n_rows, n_columns = table.shape
+    n_trees = starts.shape[0] - 1
+    size = n_trees // multipliers.shape[1]
+    result = np.zeros((n_rows, n_columns))
+    decided = np.zeros(n_columns, np.int8)
+    splits = unset((most, 2), np.int64), unset((most, 3), np.float64)
+    reference = narrow(base)[0]
+    for start in range(0, n_rows, BLOCK):
+        part = narrow(table[start : start + BLOCK])
+        for tree in range(n_trees):
+            for row in range(len(part)):
+                weight = multipliers[start + row, tree // size]
+                out = result[start + row]
+                _share(part[row], reference, weight, starts[tree], nodes, decided, splits, out)
+    return result
+
+
+@compiled
+def _share(
+    row: NDArray,
+    base: NDArray,
+    weight: float,
+    root: int,
+    nodes: tuple[NDArray, NDArray, NDArray, NDArray],
+    decided: NDArray,
+    splits: tuple[NDArray, NDArray],
+    out: NDArray,
+) -> None:
+    """Add the Shapley values of one tree for one row.
+
+    Every leaf that a mixture of row and base reaches is visited once. With ``a`` columns taken from
+    the row and ``b`` from the base on its path, a column of the row gets its value times
+    (a-1)! b! / (a+b)!, a column of the base loses it times a! (b-1)! / (a+b)!. With the number of
+    ways to choose ``a`` of ``a + b`` these are 1 / (a ways) and 1 / (b ways). Sums over the leaves
+    below a split, gains and losses, are all that a column needs, so a leaf is added up once.
+    """
+    feature, threshold, right, value = nodes
+    places, sums = splits  # (column, child of the base) and (ways, gain, loss) of open splits
+    node, n_open, a, b, ways = root, 0, 0, 0, 1.0
+    while True:
+        column = feature[node]
+        while column >= 0:
+            side = row[column] <= threshold[node]
+            other = base[column] <= threshold[node]
+            if decided[column] == OF_BASE:
+                side = other
+            elif decided[column] == UNDECIDED and side != other:
+                places[n_open, 0], places[n_open, 1] = column, node + 1 if other else right[node]
+                sums[n_open, 0] = ways
+                decided[column] = OF_ROW
+                n_open, a = n_open + 1, a + 1
+                ways = ways * (a + b) / a
+            node = node + 1 if side else right[node]
+            column = feature[node]
+        gain = value[node] / (a * ways) if a > 0 else 0.0
+        loss = value[node] / (b * ways) if b > 0 else 0.0
+        while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:  # both sides are done
+            n_open, b = n_open - 1, b - 1
+            column, ways = places[n_open, 0], sums[n_open, 0]
+            decided[column] = UNDECIDED
+            out[column] += weight * (sums[n_open, 1] - loss)
+            gain, loss = gain + sums[n_open, 1], loss + sums[n_open, 2]
+        if n_open == 0:
+            return
+        last = n_open - 1  # now the side of the base
+        sums[last, 1], sums[last, 2] = gain, loss
+        decided[places[last, 0]] = OF_BASE
+        a, b, node = a - 1, b + 1, places[last, 1]
+        ways = sums[last, 0] * (a + b) / b

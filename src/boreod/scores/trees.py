@@ -1,0 +1,236 @@
+"""Many binary trees in flat arrays: their sums for rows, and the share of every column in them.
+
+Nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``. A row goes left where
+its value, as float32, is at most the threshold: scikit-learn's rule. Trees stand in groups of equal
+size, one after the other; a group is what one bag has learned, or a whole forest.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boreod.scores.tree_kernels import LARGEST, add_up, contribute, count_levels, pack
+
+MAX_NODES = 2**28  # four fields a node must be counted in 32 bits
+DTYPES = {
+    "starts": np.int32,
+    "feature": np.int32,
+    "threshold": np.float32,
+    "right": np.int32,
+    "value": np.float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Binary trees, one after the other."""
+
+    starts: NDArray  # first node of every tree, and the number of nodes: int32
+    feature: NDArray  # column that a node asks for, -1 in a leaf: int32
+    threshold: NDArray  # rows at or below go left, 0 in a leaf: float32
+    right: NDArray  # node on the right side, 0 in a leaf: int32
+    value: NDArray  # of a leaf, 0 inside: float64
+
+    @classmethod
+    def build(cls, parts: Iterable[tuple[Any, ArrayLike]]) -> "Trees":
+        """Copy fitted trees of scikit-learn (``tree_``), each with a value for every node.
+
+        Only the values of leaves are read. Thresholds are rounded down to float32, which is where
+        float32 values already change sides.
+        """
+        pieces = [_flatten(tree, values) for tree, values in parts]
+        if not pieces:
+            raise ValueError("There is no tree. Pass at least one.")
+        sizes = [len(piece[0]) for piece in pieces]
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        if starts[-1] > MAX_NODES:
+            raise ValueError(
+                f"The trees have {starts[-1]:,} nodes; at most {MAX_NODES:,} are possible. "
+                "Use fewer or smaller trees."
+            )
+        feature, threshold, right, value = (
+            np.concatenate(of_trees) for of_trees in zip(*pieces, strict=True)
+        )
+        inside = feature >= 0
+        right = np.where(inside, right + np.repeat(starts[:-1], sizes), 0)
+        return cls(starts.astype(np.int32), feature, threshold, right.astype(np.int32), value)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.starts) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees together."""
+        return len(self.feature)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the arrays."""
+        return sum(getattr(self, name).nbytes for name in DTYPES)
+
+    @cached_property
+    def depths(self) -> NDArray:
+        """Number of steps to the deepest leaf of every tree."""
+        return count_levels(self.starts, self.feature, self.right)
+
+    @cached_property
+    def n_columns(self) -> int:
+        """Number of columns that a table must have at least."""
+        return int(self.feature.max()) + 1
+
+    def add_up(self, table: NDArray, n_groups: int = 1) -> NDArray:
+        """Return the sum of leaf values over the trees of each group, (rows, groups)."""
+        self._check_call(table, n_groups)
+        table = np.ascontiguousarray(table, dtype=np.float64)
+        return add_up(table, self.starts, self.depths, self._packed, self.value, n_groups)
+
+    def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
+        """Return what columns add to a weighted sum of the groups, compared with a base row.
+
+        These are the interventional Shapley values: a column that is left out takes its value
+        from the base. For every row they sum up to the difference of both weighted sums.
+
+        Parameters
+        ----------
+        table
+            Rows, float64.
+        base
+            One row, float64.
+        multipliers
+            Weight of every group for every row, (rows, groups).
+        """
+        self._check_call(table, multipliers.shape[1])
+        if multipliers.shape[0] != len(table) or base.shape != (table.shape[1],):
+            raise ValueError(
+                f"Rows, base and weights must fit together; got shapes {table.shape}, "
+                f"{base.shape} and {multipliers.shape}."
+            )
+        rows, row, weights = (
+            np.ascontiguousarray(array, dtype=np.float64)
+            for array in (table, base.reshape(1, -1), multipliers)
+        )
+        nodes = self.feature, self.threshold, self.right, self.value
+        most = min(table.shape[1], int(self.depths.max())) + 1
+        return contribute(rows, row, weights, self.starts, nodes, most)
+
+    def keep_per_group(self, n_groups: int, n: int) -> "Trees":
+        """Return the first so many trees of every group."""
+        size = self._size_of_group(n_groups)
+        if not 1 <= n <= size:
+            raise ValueError(f"The number of trees must be from 1 to {size}; got {n}.")
+        keep = np.arange(self.n_trees) % size < n
+        sizes = np.diff(self.starts)
+        nodes = np.repeat(keep, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
+        feature, threshold, value = self.feature[nodes], self.threshold[nodes], self.value[nodes]
+        shift = np.repeat(self.starts[:-1][keep] - starts[:-1], sizes[keep])
+        right = np.where(feature >= 0, self.right[nodes] - shift, 0).astype(np.int32)
+        return Trees(starts, feature, threshold, right, value)
+
+    def renumber(self, places: ArrayLike) -> "Trees":
+        """Return trees that read column ``places[i]`` in the place of column ``i``."""
+        inside = self.feature >= 0
+        feature = np.where(inside, np.asarray(places)[self.feature], -1).astype(np.int32)
+        return Trees(self.starts, feature, self.threshold, self.right, self.value)
+
+    def check(self, n_columns: int) -> None:
+        """Refuse arrays that are no trees over so many columns: no loop, nothing outside."""
+        for name, dtype in DTYPES.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+                raise ValueError(f"`{name}` of trees must be a list of {np.dtype(dtype)} numbers.")
+        n_nodes, starts = self.n_nodes, self.starts.astype(np.int64)
+        if not all(len(getattr(self, name)) == n_nodes for name in DTYPES if name != "starts"):
+            raise ValueError("Trees must have as many thresholds, children and values as columns.")
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != n_nodes or n_nodes > MAX_NODES:
+            raise ValueError(f"Trees must start at node 0 and end with the last of {n_nodes}.")
+        if (np.diff(starts) < 1).any():
+            raise ValueError("Every tree must have at least one node and start after the last one.")
+        if (self.feature < -1).any() or (self.feature >= n_columns).any():
+            raise ValueError(f"Trees must ask for columns 0 to {n_columns - 1}.")
+        if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
+            raise ValueError("Thresholds and values of trees must be finite numbers.")
+        self._check_children(starts)
+
+    def _check_children(self, starts: NDArray) -> None:
+        """Refuse a node that is outside of its tree or that two nodes or none lead to."""
+        inside = self.feature >= 0
+        if inside[starts[1:] - 1].any():
+            raise ValueError("The last node of a tree must be a leaf.")
+        end = np.repeat(starts[1:], np.diff(starts))[inside]
+        nodes, right = np.flatnonzero(inside), self.right[inside].astype(np.int64)
+        if (right <= nodes + 1).any() or (right >= end).any():
+            raise ValueError("Children must come after their node, within the same tree.")
+        # what follows a leaf is the right child of exactly one node, unless it starts a tree
+        follows = np.flatnonzero(~inside) + 1
+        follows = follows[~np.isin(follows, starts)]
+        if not np.array_equal(np.sort(right), follows):
+            raise ValueError("Every node but the first of a tree must be the child of one node.")
+
+    def _check_call(self, table: NDArray, n_groups: int) -> None:
+        self._size_of_group(n_groups)
+        if table.ndim != 2 or table.shape[1] < self.n_columns:
+            raise ValueError(
+                f"Trees need tables of at least {self.n_columns} columns; got {table.shape}."
+            )
+
+    def _size_of_group(self, n_groups: int) -> int:
+        if n_groups < 1 or self.n_trees % n_groups:
+            raise ValueError(
+                f"{self.n_trees} trees cannot be cut into {n_groups} groups of equal size."
+            )
+        return self.n_trees // n_groups
+
+    @cached_property
+    def _packed(self) -> NDArray:
+        return pack(self.feature, self.threshold, self.right)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send the trees, not what is computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _flatten(tree: Any, values: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Return columns, thresholds, right children and values of one tree in preorder."""
+    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != left.shape:
+        raise ValueError(f"A tree of {len(left)} nodes needs a value for each; got {values.shape}.")
+    order = _preorder(left, right)
+    place = np.empty(len(left), np.int64)
+    place[order] = np.arange(len(left))
+    leaf = left[order] < 0
+    feature = np.where(leaf, -1, tree.feature[order]).astype(np.int32)
+    threshold = np.where(leaf, 0.0, tree.threshold[order])
+    children = np.where(leaf, 0, place[right[order]])
+    return feature, round_down(threshold), children, np.where(leaf, values[order], 0.0)
+
+
+def _preorder(left: NDArray, right: NDArray) -> NDArray:
+    """Return the nodes such that a left child follows its parent; most trees are so already."""
+    inside = np.flatnonzero(left >= 0)
+    if np.array_equal(left[inside], inside + 1):
+        return np.arange(len(left))
+    order: list[int] = []
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if left[node] >= 0:
+            waiting += [int(right[node]), int(left[node])]
+    return np.array(order)
+
+
+def round_down(values: NDArray) -> NDArray:
+    """Return the largest float32 at or below each number."""
+    bounded = np.clip(values, -LARGEST, LARGEST)
+    near = bounded.astype(np.float32)
+    above = near > bounded
+    near[above] = np.nextafter(near[above], np.float32(-np.inf))
+    return near
