@@ -119,10 +119,12 @@ def test_out_of_bag_by_hand(data):
     X, y = data
     model = fit((X, y), n_estimators=30)
     odds = model.fitted_.head.log_odds(model.represent(X))
-    from boreod.ensemble.bags import draw_bags
+    from boreod.ensemble.bags import Bagging, draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)
-    bags = draw_bags(np.flatnonzero(y == 1), np.flatnonzero(y == 0), 240, 30, 0.7, seeds[1])
+    bags = draw_bags(
+        np.flatnonzero(y == 1), np.flatnonzero(y == 0), 240, Bagging(30, 0.7), seeds[1]
+    )
     row = 100
     outside = [number for number in range(30) if row not in bags.rows[number]]
     mean = (1 / (1 + np.exp(-odds[row, outside]))).mean()

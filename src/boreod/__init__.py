@@ -7,6 +7,7 @@ __all__ = [
     "BORE",
     "ColumnsLeftOutWarning",
     "Costs",
+    "Detector",
     "ModelFileError",
     "OutlierRepresentation",
     "View",
@@ -18,7 +19,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from boreod import parallel
-    from boreod.detector import BORE
+    from boreod.detector import BORE, Detector
     from boreod.files import __version__
     from boreod.persistence import ModelFileError, load_model, save_model
     from boreod.representation.plan import ColumnsLeftOutWarning
@@ -30,6 +31,7 @@ _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
+    "Detector": "boreod.detector",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",

@@ -214,8 +214,12 @@ def _refuse_values(estimator: Any, rows: NDArray) -> None:
             )
 
 
-def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
+def read_labels(
+    y: Any, n_rows: int, outlier_label: Any, assume: bool = False
+) -> tuple[NDArray, NDArray]:
     """Return codes (1, 0, -1) and the two class labels, inlier first.
+
+    If inliers may be assumed, no labels and outliers only will do.
 
     Examples
     --------
@@ -227,6 +231,8 @@ def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArr
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_array, column_or_1d
 
+    if y is None and assume:
+        return np.full(n_rows, UNLABELLED), np.array([INLIER, OUTLIER])
     if y is None:
         raise ValueError(
             "BORE requires y to be passed, but the target y is None. "
@@ -245,10 +251,10 @@ def read_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArr
     if outlier_label is not None and not np.isscalar(outlier_label):
         raise ValueError(f"`outlier_label` must be one label; got {outlier_label!r}.")
     if outlier_label is None:
-        codes, classes = _read_numbers(labels)
+        codes, classes = _read_numbers(labels, assume)
     else:
         codes, classes = _read_with_outlier_label(labels, outlier_label)
-    _check_both_classes(codes)
+    _check_both_classes(codes, assume)
     return codes, classes
 
 
@@ -268,7 +274,7 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
     return UNLABELLED if is_minus_one and minus_one_is_empty else INLIER
 
 
-def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
+def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
     """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
     values = _distinct(labels)
     if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
@@ -282,6 +288,8 @@ def _read_numbers(labels: NDArray) -> tuple[NDArray, NDArray]:
             "is the outlier. (Only binary classification is supported. The type of the target is "
             "multiclass.)"
         )
+    if set(values) == {OUTLIER, UNLABELLED} and assume:
+        return np.where(labels == OUTLIER, OUTLIER, UNLABELLED), np.array([UNLABELLED, OUTLIER])
     if set(values) == {OUTLIER, UNLABELLED}:
         warnings.warn(
             "`y` holds 1 and -1 but no 0, so -1 is read as inlier here, not as unlabelled. Use 0 "
@@ -335,8 +343,10 @@ def _is_empty(value: Any) -> bool:
     return value == "" or (isinstance(value, float) and isnan(value))
 
 
-def _check_both_classes(codes: NDArray) -> None:
+def _check_both_classes(codes: NDArray, assume: bool) -> None:
     n_labelled = int((codes >= 0).sum())
+    if assume and UNLABELLED in codes and (n_labelled == 0 or OUTLIER in codes):
+        return
     if n_labelled == 0:
         raise ValueError(
             "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0)."

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from boreod.ensemble.bags import draw_bags
+from boreod.ensemble.bags import Bagging, draw_bags
 
 
 @given(
@@ -21,7 +21,7 @@ def test_bags_are_balanced_and_hold_everyone_there_is_room_for(
 ):
     labels = np.random.default_rng(seed).permutation(n_outliers + n_inliers)
     outliers, inliers = labels[:n_outliers], labels[n_outliers:]
-    bags = draw_bags(outliers, inliers, len(labels), n_bags, share, seed)
+    bags = draw_bags(outliers, inliers, len(labels), Bagging(n_bags, share), seed)
     half = bags.rows.shape[1] // 2
     assert half == max(1, round(share * min(n_outliers, n_inliers)))
     for rows in bags.rows:
@@ -43,11 +43,11 @@ def test_seeds():
 
 
 def test_the_paper():
-    bags = draw_bags(np.arange(52), np.arange(52, 1040), 1040, 50, 0.7, 0)
+    bags = draw_bags(np.arange(52), np.arange(52, 1040), 1040, Bagging(50, 0.7), 0)
     assert bags.rows.shape == (50, 2 * 36)
 
 
 @pytest.mark.parametrize("n_outliers", [1, 2, 3])
 def test_few_outliers(n_outliers):
-    bags = draw_bags(np.arange(n_outliers), np.arange(10, 60), 60, 50, 0.7, 0)
+    bags = draw_bags(np.arange(n_outliers), np.arange(10, 60), 60, Bagging(50, 0.7), 0)
     assert bags.rows.shape[1] == 2 * max(1, round(0.7 * n_outliers))

@@ -9,7 +9,7 @@ from oracles.selection import path as slow_path
 from oracles.selection import stable_order
 from oracles.selection import stable_set as slow_set
 
-from boreod.ensemble.bags import draw_bags
+from boreod.ensemble.bags import Bagging, draw_bags
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
 from boreod.selection.stability import Paths, stable_set
@@ -22,7 +22,9 @@ def table_and_bags():
     random = np.random.default_rng(0)
     codes = (np.arange(80) < 12).astype(int)
     table = random.uniform(size=(80, M)) + 0.4 * random.uniform(size=M) * codes[:, None]
-    bags = draw_bags(np.flatnonzero(codes == 1), np.flatnonzero(codes == 0), 80, 12, 0.7, 0)
+    bags = draw_bags(
+        np.flatnonzero(codes == 1), np.flatnonzero(codes == 0), 80, Bagging(12, 0.7), 0
+    )
     return table, bags
 
 

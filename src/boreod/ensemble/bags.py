@@ -4,11 +4,12 @@ The sample holds all labelled outliers and some of the other rows, where a table
 used whole. Neighbors are searched among it. Its inliers and unlabelled rows stand for more than
 themselves; whoever counts rows of the table must know for how many.
 
-Each bag holds a share of the outliers and as many inliers, drawn without replacement. Rows that are
-not in a bag judge it honestly: that is the out-of-bag mask.
+Each bag holds a share of the outliers and as many inliers, or more of them, drawn without
+replacement; both classes weigh the same. Rows that are not in a bag judge it honestly: that is the
+out-of-bag mask.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -110,6 +111,26 @@ class Bags:
         return np.repeat([1.0, 0.0], [self.n_outliers, n_inliers])
 
     @property
+    def weights(self) -> NDArray:
+        """Weights of a bag's rows, 1 in the mean, with which both classes weigh the same."""
+        n_rows = self.rows.shape[1]
+        counts = np.array([self.n_outliers, n_rows - self.n_outliers])
+        return np.repeat(n_rows / (2.0 * counts), counts)
+
+    def balance(self, inlier_share: float) -> float:
+        """By how much bags overstate the odds of outliers: b0 w0 / (b1 w1).
+
+        b are the shares of inliers and outliers that one bag holds, w their weights; the inliers
+        that bags are drawn from may be a share of all themselves.
+        """
+        of_outlier, of_inlier = self.weights[[0, -1]].tolist()
+        return inlier_share * self.kept_inliers * of_inlier / (self.kept_outliers * of_outlier)
+
+    def first(self, number: int) -> "Bags":
+        """Return some of the bags."""
+        return replace(self, rows=self.rows[:number])
+
+    @property
     def holds(self) -> NDArray:
         """Whether each bag holds each row: (rows, bags)."""
         result = np.zeros((self.n_rows, self.rows.shape[0]), dtype=bool)
@@ -117,35 +138,53 @@ class Bags:
         return result
 
 
-def check_bags(n_estimators: Any, share: Any) -> None:
+@dataclass(frozen=True)
+class Bagging:
+    """How bags are drawn."""
+
+    n_bags: int
+    share: float  # of the smaller class, or of the outliers if there is a ratio
+    ratio: float | None = None  # inliers for each outlier; None for balanced bags
+    min_inliers: int = 1  # of a bag with a ratio, as far as there are so many
+
+
+def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: Any = 1) -> None:
     """Raise for parameters of bags that are not allowed."""
+    if ratio is not None and not (is_number(ratio) and 1.0 <= float(ratio) < np.inf):
+        raise ValueError(f"`ratio` must be None or a number from 1 on; got {ratio!r}.")
+    if not is_number(min_inliers, Integral) or min_inliers < 1:
+        raise ValueError(f"`min_inliers` must be a positive integer; got {min_inliers!r}.")
     if not is_number(n_estimators, Integral) or n_estimators < 1:
         raise ValueError(f"`n_estimators` must be a positive integer; got {n_estimators!r}.")
     if not is_number(share) or not 0.0 < float(share) <= 1.0:
         raise ValueError(f"`share` must be above 0 and at most 1; got {share!r}.")
 
 
-def draw_bags(
-    outliers: NDArray, inliers: NDArray, n_rows: int, n_bags: int, share: float, seed: int
-) -> Bags:
-    """Draw balanced bags.
+def draw_bags(outliers: NDArray, inliers: NDArray, n_rows: int, how: Bagging, seed: int) -> Bags:
+    """Draw bags.
 
-    The smaller class decides how many rows of each class a bag holds: ``share`` of it, at least
-    one. Every outlier is in some bag whenever the bags can hold all of them.
+    In balanced ones the smaller class decides how many rows of each class a bag holds: a share of
+    it, at least one. With a ratio the outliers decide alone, and no bag holds more than the share
+    of the inliers. Every outlier is in some bag whenever the bags can hold all of them.
 
     Examples
     --------
-    >>> bags = draw_bags(np.array([3, 5, 8]), np.arange(10, 20), 20, n_bags=4, share=0.7, seed=0)
+    >>> bags = draw_bags(np.array([3, 5, 8]), np.arange(10, 20), 20, Bagging(4, 0.7), seed=0)
     >>> bags.rows.shape, sorted(set(bags.rows[:, :2].ravel().tolist()))
     ((4, 4), [3, 5, 8])
     """
     random = np.random.default_rng(seed)
-    half = max(1, round(share * min(len(outliers), len(inliers))))
-    drawn = np.array([random.permutation(len(outliers))[:half] for _ in range(n_bags)])
+    if how.ratio is None:
+        many = few = max(1, round(how.share * min(len(outliers), len(inliers))))
+    else:
+        few = max(1, round(how.share * len(outliers)))
+        wanted = max(round(how.ratio * few), how.min_inliers)
+        many = min(wanted, max(1, round(how.share * len(inliers))))
+    drawn = np.array([random.permutation(len(outliers))[:few] for _ in range(how.n_bags)])
     _include_all_outliers(drawn, len(outliers), random)
-    others = np.array([random.permutation(len(inliers))[:half] for _ in range(n_bags)])
+    others = np.array([random.permutation(len(inliers))[:many] for _ in range(how.n_bags)])
     rows = np.hstack([outliers[drawn], inliers[others]])
-    return Bags(rows, half, n_rows, half / len(outliers), half / len(inliers))
+    return Bags(rows, few, n_rows, few / len(outliers), many / len(inliers))
 
 
 def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:

@@ -63,6 +63,11 @@ def calibrate(
     return otherwise
 
 
+def count_as_inliers(labels: NDArray) -> NDArray:
+    """Return labels with unlabelled rows as inliers."""
+    return np.where(labels == UNLABELLED, INLIER, labels)
+
+
 def warn_without_score(log_odds: NDArray) -> None:
     """Say how many rows have no out-of-bag score."""
     missing = int(np.isnan(log_odds).sum())
@@ -89,6 +94,8 @@ class TrainingSummary:
     judged: int  # labelled rows with an out-of-bag probability
     auc: float | None  # of these; None if they are of one class
     average_precision: float | None
+    assumed: bool  # whether unlabelled rows counted as inliers
+    left_out: int  # suspicious rows among those that counted so, which no bag held
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,15 @@ class OutOfBag:
     """What the bags that did not hold a training row say about it."""
 
     probabilities: NDArray = field(repr=False)  # NaN for a row that every bag holds
-    codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
+    labels: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
     shares: Shares
+    assumed: bool = False  # whether unlabelled rows count as inliers
+    left_out: int = 0  # suspicious rows that count as inliers, and that no bag holds
+
+    @property
+    def codes(self) -> NDArray:
+        """1 for outliers, 0 for what counts as an inlier, -1 for the rest."""
+        return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:
         """Return who is an outlier among the labelled rows with a probability, and these."""
@@ -110,20 +124,33 @@ class OutOfBag:
         both = 0 < y_true.sum() < len(y_true)
         return TrainingSummary(
             rows=len(self.codes),
-            outliers=int((self.codes == OUTLIER).sum()),
-            inliers=int((self.codes == INLIER).sum()),
-            unlabelled=int((self.codes == UNLABELLED).sum()),
+            outliers=int((self.labels == OUTLIER).sum()),
+            inliers=int((self.labels == INLIER).sum()),
+            unlabelled=int((self.labels == UNLABELLED).sum()),
             table_rows=self.shares.n_rows,
             inlier_share=self.shares.inliers,
             unlabelled_share=self.shares.unlabelled,
             judged=len(y_true),
             auc=float(auc(y_true, y_score)) if both else None,
             average_precision=average_precision(y_true, y_score) if both else None,
+            assumed=self.assumed,
+            left_out=self.left_out,
         )
 
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
-        """Return the probability that a threshold stands for, see :func:`choose_threshold`."""
-        weights = self.shares.weigh(self.codes)
+        """Return the probability that a threshold stands for, see :func:`choose_threshold`.
+
+        None is 0.5, and without any label one alert in a hundred rows.
+        """
+        unlabelled = bool((self.labels == UNLABELLED).all())
+        if threshold is None:
+            threshold = f"alerts:{max(1, self.shares.n_rows // 100)}" if unlabelled else 0.5
+        if unlabelled and read_threshold(threshold)[0] != "alerts":
+            raise ValueError(
+                "Without labels there is a ranking only, so the threshold must be a number of "
+                f"alerts, such as 'alerts:20'; got {threshold!r}."
+            )
+        weights = self.shares.weigh(self.labels)
         return choose_threshold(threshold, self.probabilities, self.codes, weights, always)
 
 

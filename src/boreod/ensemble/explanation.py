@@ -62,7 +62,7 @@ def contribute(
     if aggregation == "log-odds":
         weights = np.full((len(table), len(intercepts)), 1.0 / len(intercepts))
     else:
-        weights = _weigh_bags(base @ coefficients.T + intercepts, steps @ coefficients.T)
+        weights = weigh_bags(base @ coefficients.T + intercepts, steps @ coefficients.T)
     result = steps * (weights @ coefficients)
     missing = total - result.sum(axis=1)  # of the size of rounding errors
     size = np.abs(result).sum(axis=1)
@@ -70,7 +70,7 @@ def contribute(
     return result + np.abs(result) * share[:, np.newaxis]
 
 
-def _weigh_bags(start: NDArray, way: NDArray) -> NDArray:
+def weigh_bags(start: NDArray, way: NDArray) -> NDArray:
     """Return the weight of each bag's change in log-odds; all in logarithms, against underflow."""
     low, high = np.minimum(start, start + way), np.maximum(start, start + way)
     size = np.abs(way)

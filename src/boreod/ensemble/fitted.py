@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import Correction
-from boreod.ensemble.explanation import Explanation, contribute
-from boreod.ensemble.heads import Head, LogisticHead, combine
+from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.members import Member, average, sum_of
 from boreod.ensemble.novelty import Novelty, SeenRows
 from boreod.neighbors import blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler
+from boreod.representation.scaling import MinMax, Scaler, feature_sources
 
 MAX_ROWS_AT_ONCE = 65_536  # whose columns are in memory together
 
@@ -37,8 +38,8 @@ class Fitted:
     input_scaler: MinMax | None  # of the raw columns, before neighbors are searched
     columns: FittedColumns  # those in use
     scaler: Scaler
-    head: Head
-    base: NDArray  # scaled columns of the mean inlier, with which explanations compare
+    members: list[Member]
+    base: NDArray  # features of the mean inlier, with which explanations compare
     correction: Correction
     aggregation: str  # "mean" of the bags' probabilities, or mean of their "log-odds"
     classes: NDArray  # inlier first
@@ -112,18 +113,31 @@ class Fitted:
         return self.scaler.transform(table), isolation
 
     def _combine(self, table: NDArray, corrected: bool = True) -> NDArray:
-        odds = combine(self.head.log_odds(table), self.aggregation)
+        odds = average(self.members, table, self.aggregation)
         return self.correction.apply(odds) if corrected else odds
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
-        if not isinstance(self.head, LogisticHead):
-            raise TypeError(
-                "Exact contributions exist for the logistic head only. Use a permutation "
-                "importance, or leave `estimator` out."
-            )
         odds, base = self._combine(table), float(self._combine(self.base[np.newaxis])[0])
-        slope, bags = self.correction.slope, (self.head.coefficients, self.head.intercepts)
-        total = (odds - base) / slope
-        contributions = slope * contribute(table, self.base, *bags, self.aggregation, total)
+        change = (odds - base) / self.correction.slope if len(self.members) == 1 else None
+        of_features = sum_of(
+            m.weight * m.contribute(table, self.base, self.aggregation, change)
+            for m in self.members
+        )
+        contributions = self.correction.slope * self._by_column(of_features)
         result = Explanation(list(self.columns.names), contributions, base, odds)
         return result.grouped(self.columns.families) if grouped else result
+
+    def _by_column(self, of_features: NDArray) -> NDArray:
+        """Add up what a column says in two scalings."""
+        n_columns = len(self.columns.names)
+        result = np.ascontiguousarray(of_features[:, :n_columns])
+        sources = feature_sources(self.scaler, n_columns)
+        for place in range(n_columns, len(sources)):
+            result[:, sources[place]] += of_features[:, place]
+        return result
+
+    @property
+    def logistic(self) -> LogisticHead | None:
+        """The logistic head, if there is one."""
+        heads = (member.head for member in self.members)
+        return next((head for head in heads if isinstance(head, LogisticHead)), None)

@@ -37,10 +37,10 @@ class LogisticHead:
     @classmethod
     def fit(cls, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> "LogisticHead":
         """Solve all bags."""
-        targets = bags.targets
+        targets, weights = bags.targets, bags.weights
 
         def solve(rows: NDArray) -> Solution:
-            return fit_standardized(table[rows], targets, penalty)
+            return fit_standardized(table[rows], targets, penalty, weights)
 
         with one_blas_thread():
             solutions = engine.map(solve, list(bags.rows), "bags")
@@ -96,9 +96,6 @@ class ClassifierHead:
             )
         probabilities = np.clip(of_bags.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         return np.log(probabilities) - np.log1p(-probabilities)
-
-
-Head = LogisticHead | ClassifierHead
 
 
 def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:

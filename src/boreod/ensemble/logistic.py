@@ -2,7 +2,9 @@
 
 Minimized for every bag, over standardized columns and an intercept:
 
-    mean of log(1 + exp(-s f)) + penalty / 2 |beta|^2,    f = beta' phi + intercept, s = +1 or -1
+    mean of w log(1 + exp(-s f)) + penalty / 2 |beta|^2,  f = beta' phi + intercept, s = +1 or -1
+
+The weights w of rows are 1 in balanced bags.
 
 Bags are small and often separable; without a penalty their optimum is at infinity. A tiny penalty
 makes every problem well posed. Newton's method is used because nothing less reaches such optima: it
@@ -34,7 +36,9 @@ class Solution:
         return self.gradient <= SMALL_GRADIENT
 
 
-def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution:
+def fit_logistic(
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray | None = None
+) -> Solution:
     """Solve one problem.
 
     Examples
@@ -49,17 +53,21 @@ def fit_logistic(columns: NDArray, targets: NDArray, penalty: float) -> Solution
     design[1:] = columns.T
     start = np.zeros(len(design))
     signs = 2.0 * targets - 1.0
-    beta, gradient, _ = descend(design, gram_of(design), signs, penalty, start, MOST_STEPS)
+    weights = np.ones(n) if weights is None else weights
+    task = design, gram_of(design), signs, weights
+    beta, gradient, _ = descend(*task, penalty, start, MOST_STEPS)
     return Solution(beta, float(np.abs(gradient).max()) / n)
 
 
-def fit_standardized(columns: NDArray, targets: NDArray, penalty: float) -> Solution:
+def fit_standardized(
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray | None = None
+) -> Solution:
     """Solve one problem on columns brought to mean 0 and deviation 1; coefficients are for yours.
 
     A column that is constant within the bag says nothing there and gets the coefficient 0.
     """
     center, inverse = standardization(columns)
-    solution = fit_logistic((columns - center) * inverse, targets, penalty)
+    solution = fit_logistic((columns - center) * inverse, targets, penalty, weights)
     beta = solution.coefficients.copy()
     beta[1:] *= inverse
     beta[0] -= beta[1:] @ center
@@ -82,28 +90,34 @@ def gram_of(design: NDArray) -> NDArray:
 
 @compiled
 def descend(
-    design: NDArray, gram: NDArray, signs: NDArray, penalty: float, start: NDArray, most_steps: int
+    design: NDArray,
+    gram: NDArray,
+    signs: NDArray,
+    weights: NDArray,
+    penalty: float,
+    start: NDArray,
+    most_steps: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
 
     ``design`` has a row for every coefficient, so that some of the coefficients are a slice.
-    Returns coefficients, gradient, and targets minus probabilities.
+    Returns coefficients, gradient, and weighted targets minus probabilities.
     """
     n = design.shape[1]
     ridge = penalty * n
     beta = start
-    value, gradient, residual = _evaluate(design, signs, beta, ridge)
+    value, gradient, residual = _evaluate(design, signs, weights, beta, ridge)
     for _ in range(most_steps):
         if np.abs(gradient).max() <= SMALL_GRADIENT * n:
             break
-        step = _newton_step(design, gram, residual, gradient, ridge)
+        step = _newton_step(design, gram, residual, weights, gradient, ridge)
         size = 1.0
         moved = beta - step
-        new_value, new_gradient, new_residual = _evaluate(design, signs, moved, ridge)
+        new_value, new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         while new_value > value and size > 1e-8:
             size /= 2.0
             moved = beta - size * step
-            new_value, new_gradient, new_residual = _evaluate(design, signs, moved, ridge)
+            new_value, new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         if not (new_value < value or np.abs(new_gradient).max() < np.abs(gradient).max()):
             break  # rounding leaves no further progress
         beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
@@ -112,27 +126,32 @@ def descend(
 
 @compiled
 def _evaluate(
-    design: NDArray, signs: NDArray, beta: NDArray, ridge: float
+    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
 ) -> tuple[float, NDArray, NDArray]:
-    """Return objective, gradient and targets minus probabilities."""
+    """Return objective, gradient and weighted targets minus probabilities."""
     margins = signs * (beta @ design)
     value = 0.5 * ridge * (beta @ beta)
     residual = unset(margins.shape[0])
     for row in range(margins.shape[0]):
         small = np.exp(-abs(margins[row]))
-        value += np.log1p(small) + max(0.0, -margins[row])
+        value += weights[row] * (np.log1p(small) + max(0.0, -margins[row]))
         error = (small if margins[row] > 0.0 else 1.0) / (1.0 + small)
-        residual[row] = signs[row] * error
+        residual[row] = weights[row] * signs[row] * error
     return value, ridge * beta - design @ residual, residual
 
 
 @compiled
 def _newton_step(
-    design: NDArray, gram: NDArray, residual: NDArray, gradient: NDArray, ridge: float
+    design: NDArray,
+    gram: NDArray,
+    residual: NDArray,
+    weights: NDArray,
+    gradient: NDArray,
+    ridge: float,
 ) -> NDArray:
     """Solve (design W design' + ridge) step = gradient, in the smaller of the two dimensions."""
-    errors = np.abs(residual)
-    root = np.sqrt(errors * (1.0 - errors))
+    errors = np.abs(residual) / weights
+    root = np.sqrt(weights * (errors * (1.0 - errors)))
     if gram.shape[0] == 0:
         scaled = design * root
         hessian = scaled @ scaled.T

@@ -1,21 +1,23 @@
 """What a fit keeps of its training, so that other columns and budgets can be learned from it."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from boreod.ensemble.bags import Bags, Shares, draw_bags
+from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious
+from boreod.ensemble.bags import Bagging, Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_threshold
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, choose_penalty, combine
+from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_members
 from boreod.ensemble.novelty import SeenRows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import SCALERS, MinMax, Scaler
-from boreod.validation import INLIER, OUTLIER, check_choice, is_number
+from boreod.representation.scaling import MinMax, Scaler, fit_scaler
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
 
 if TYPE_CHECKING:  # it needs scikit-learn, and nothing else here does
     from boreod.representation.transformer import OutlierRepresentation
@@ -38,28 +40,50 @@ class NotStoredError(ValueError, AttributeError):
 class Options:
     """Parameters of the detector at the time of its fit, as far as learning again needs them."""
 
-    estimator: Any
-    penalty: float | str
-    aggregation: str
+    recipe: Recipe
     calibration: str | None
-    threshold: float | str
+    threshold: float | str | None
+    prior: float | None = None
 
     def check(self) -> None:
         """Raise for what is not allowed."""
-        check_choice("aggregation", self.aggregation, ("mean", "log-odds"))
-        check_choice("calibration", self.calibration, (None, "oob"))
-        read_threshold(self.threshold)
-        is_penalty = is_number(self.penalty) and MIN_PENALTY <= float(self.penalty) < np.inf
-        if not is_penalty and not (isinstance(self.penalty, str) and self.penalty == "auto"):
+        recipe = self.recipe
+        check_choice("aggregation", recipe.aggregation, ("mean", "log-odds"))
+        check_choice("calibration", self.calibration, (None, "oob", "platt"))
+        if self.threshold is not None:
+            read_threshold(self.threshold)
+        penalty = recipe.penalty
+        is_penalty = is_number(penalty) and MIN_PENALTY <= float(penalty) < np.inf
+        if not is_penalty and not (isinstance(penalty, str) and penalty == "auto"):
             raise ValueError(
                 f"`penalty` must be 'auto' or a finite number from {MIN_PENALTY:.0e} on; "
-                f"got {self.penalty!r}."
+                f"got {penalty!r}."
             )
-        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
+        if recipe.estimator is not None and not hasattr(recipe.estimator, "predict_proba"):
             raise TypeError(
-                f"`estimator` must have `predict_proba`; {self.estimator!r} has not. "
+                f"`estimator` must have `predict_proba`; {recipe.estimator!r} has not. "
                 "Wrap it in CalibratedClassifierCV."
             )
+        given = recipe.kinds
+        if not given or len(set(given)) < len(given) or not set(given) <= set(KINDS):
+            raise ValueError(
+                f"`heads` must be some of {list(KINDS)}, each once; got {list(given)!r}."
+            )
+        if not is_number(recipe.n_trees, Integral) or recipe.n_trees < 1:
+            raise ValueError(f"`n_trees` must be a positive integer; got {recipe.n_trees!r}.")
+        if self.prior is not None and not (is_number(self.prior) and 0.0 < self.prior < 1.0):
+            raise ValueError(f"`prior` must be None or between 0 and 1; got {self.prior!r}.")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table becomes bags: parameters of the detector that matter in its fit only."""
+
+    input_scaling: str | None
+    scaling: str
+    bagging: Bagging
+    assume: bool  # whether unlabelled rows may count as inliers, the most suspicious left out
+    reference_outliers: bool  # whether neighbors are searched among labelled outliers, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +93,9 @@ class Training:
     input_scaler: MinMax | None
     columns: FittedColumns  # all of them
     scaler: Scaler
-    table: NDArray  # scaled columns of all training rows
-    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
-    inliers: NDArray  # which rows count as inliers: those that are labelled so
+    table: NDArray  # features of all training rows
+    labels: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    assumed: Assumed  # who counts as an inlier
     classes: NDArray  # inlier first
     bags: Bags
     shares: Shares
@@ -86,68 +110,104 @@ class Training:
         labels: tuple[NDArray, NDArray, Shares],
         representation: "OutlierRepresentation",
         names: list[str],
-        scalings: tuple[str | None, str],
-        bagging: tuple[int, float],
+        plan: Plan,
         options: Options,
         seeds: list[int],
+        engine: Engine,
     ) -> "Training":
         """Compute and scale the columns of all rows, and draw bags; the representation is fitted.
 
-        ``labels`` are codes, classes, and which part of a larger table the rows are; ``scalings``
-        those of raw columns and of all columns; ``bagging`` is the number of bags and the share of
-        the smaller class in each; ``seeds`` are those of bags and of what is learned from them.
+        ``labels`` are codes, classes, and which part of a larger table the rows are; ``seeds`` are
+        those of bags and of what is learned from them.
         """
         codes, classes, shares = labels
-        scaler = MinMax.fit(rows) if scalings[0] == "minmax" else None
-        inliers = codes == INLIER
-        who = np.flatnonzero(codes == OUTLIER), np.flatnonzero(inliers)
-        bags = draw_bags(*who, len(rows), *bagging, seeds[0])
+        scaler = MinMax.fit(rows) if plan.input_scaling == "minmax" else None
+        assumed = assume_inliers(codes, plan.bagging, plan.assume)
         points = rows if scaler is None else scaler.transform(rows)
-        table = representation.fit_compute(points, names, len(bags.rows))
-        scaling = SCALERS[scalings[1]].fit(table)
-        seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
+        apart = None if plan.reference_outliers else codes == OUTLIER
+        table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
         columns = representation.fitted_columns_
+        scaling = fit_scaler(plan.scaling, table, columns.n_raw)
+        table = scaling.transform(table)
+        if plan.assume:
+            part = table[:, : columns.n_raw or len(columns.names)]
+            assumed = find_suspicious(assumed, part, plan.bagging, seeds[0], engine)
+        who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
+        bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
+        seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
         return cls(
-            scaler, columns, scaling, scaling.transform(table), codes, inliers, classes, bags,
-            shares, seen, options, seeds[1],
+            scaler, columns, scaling, table, codes, assumed, classes, bags, shares, seen, options,
+            seeds[1],
         )  # fmt: skip
 
-    def learn(self, names: list[str], engine: Engine) -> tuple[Fitted, OutOfBag]:
-        """Solve the bags on some of the columns; nothing is searched again."""
+    @property
+    def codes(self) -> NDArray:
+        """1 for outliers, 0 for what counts as an inlier, -1 for the rest."""
+        return self.assumed.codes
+
+    def learn(
+        self, names: list[str], engine: Engine, recipe: Recipe | None = None
+    ) -> tuple[Fitted, OutOfBag]:
+        """Solve the bags on some of the columns; nothing is searched again.
+
+        ``recipe`` tells which heads are fitted, if not those of the options.
+        """
+        recipe = recipe or self.options.recipe
         wanted = set(names)
         places = [place for place, name in enumerate(self.columns.names) if name in wanted]
         columns, scaler, table = self.columns, self.scaler, self.table
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
-            scaler, table = scaler.keep(places), table[:, places]
-        aggregation = self.options.aggregation
-        head = self._solve(table, engine)
-        odds = combine(head.log_odds(table), aggregation, ~self.bags.holds)
-        balance = self.shares.inliers * self.bags.kept_inliers / self.bags.kept_outliers
-        correction = Correction(float(np.log(balance)))
-        if self.options.calibration == "oob":
-            correction = calibrate(odds, self.codes, self.shares.inliers, correction)
+            scaler, table = scaler.keep(places), table[:, self._features(places)]
+        counts = columns.n_raw, len(columns.names)
+        evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
+        members, odds = learn_members(recipe, table, counts, self.bags, evidence, self.seed, engine)
+        correction = self._correct(odds, len(members) == 1)
         widest = columns.widest
         fitted = Fitted(
             self.input_scaler,
             columns,
             scaler,
-            head,
-            table[self.inliers].mean(axis=0),
+            members,
+            table[self.assumed.in_bags].mean(axis=0),
             correction,
-            aggregation,
+            recipe.aggregation,
             self.classes,
             replace(self.seen, isolation=None if widest is None else widest.isolation),
         )
-        return fitted, OutOfBag(expit(correction.apply(odds)), self.codes, self.shares)
+        oob = OutOfBag(
+            expit(correction.apply(odds)), self.labels, self.shares,
+            self.assumed.unlabelled, int(self.assumed.left_out.sum()),
+        )  # fmt: skip
+        return fitted, oob
 
-    def _solve(self, table: NDArray, engine: Engine) -> Head:
-        options = self.options
-        if options.estimator is not None:
-            return ClassifierHead.fit(table, self.bags, options.estimator, self.seed, engine)
-        if options.penalty == "auto":
-            return choose_penalty(table, self.bags, self.codes, options.aggregation, engine)
-        return LogisticHead.fit(table, self.bags, float(options.penalty), engine)
+    def _features(self, places: list[int]) -> list[int]:
+        """Return where in the table the features of some columns are."""
+        n_columns = len(self.columns.names)
+        extra = [n_columns + place for place in places if n_columns + place < self.table.shape[1]]
+        return places + extra
+
+    def _correct(self, odds: NDArray, alone: bool) -> Correction:
+        """Return the line from log-odds of bags, or of averaged members, to those of the table."""
+        codes, share = self.codes, self.shares.inliers
+        if self.assumed.unlabelled:  # of labelled inliers and unlabelled rows together
+            inliers = codes == INLIER
+            share = float(inliers.sum() / self.shares.weigh(self.labels)[inliers].sum())
+        n_outliers, n_inliers = (codes == OUTLIER).sum(), (codes == INLIER).sum() / share
+        balance = self.bags.balance(share) if alone else n_outliers / n_inliers
+        correction = Correction(float(np.log(balance)))
+        judged = np.isfinite(odds) & (codes >= 0)
+        outliers = codes[judged] == OUTLIER
+        if self.options.calibration == "oob":
+            correction = calibrate(odds, codes, share, correction)
+        elif self.options.calibration == "platt" and 0 < outliers.sum() < len(outliers):
+            weights = np.where(outliers, 1.0, 1.0 / share) / len(outliers)
+            correction = fit_line(odds[judged], outliers, weights)
+        if self.options.prior is not None:
+            seen = logit(n_outliers / (n_outliers + n_inliers))
+            shift = correction.shift + float(logit(self.options.prior) - seen)
+            correction = replace(correction, shift=shift)
+        return correction
 
     def place_of(self, names: list[str]) -> NDArray:
         """Return where in the table columns are."""

@@ -12,6 +12,7 @@ from boreod.detector import BORE
 from boreod.ensemble.calibration import Correction, OutOfBag
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.members import Member
 from boreod.ensemble.novelty import SeenRows
 from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.persistence.archive import ModelFileError, open_archive
@@ -95,7 +96,7 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
         Rank(arrays["scaler.quantiles"])
         if manifest.scaling == "rank"
         else _min_max(arrays, "scaler"),
-        head,
+        [Member("logistic", head)],
         arrays["base"],
         Correction(bags.shift, bags.slope),
         bags.aggregation,

@@ -14,7 +14,6 @@ from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import BORE
-from boreod.ensemble.heads import LogisticHead
 from boreod.files import __version__
 from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
@@ -97,8 +96,8 @@ def save_model(
 def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
     """Return manifest, arrays, and the arrays as bytes."""
     fitted, columns = model.fitted_, model.fitted_.columns
-    head = fitted.head
-    if not isinstance(head, LogisticHead):
+    head = fitted.logistic
+    if head is None or len(fitted.members) > 1:
         raise ModelFileError(
             f"`estimator` is {shorten(model.estimator)}, which a model file cannot "
             "store without pickle. Fit with `estimator=None`, the logistic head, in its place."

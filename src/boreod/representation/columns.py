@@ -43,6 +43,11 @@ class FittedColumns:
         self._detector_to = [place[detector.label] for detector in self.detectors]
 
     @property
+    def n_raw(self) -> int:
+        """Number of raw columns in use."""
+        return len(self._raw_to)
+
+    @property
     def families(self) -> dict[str, str]:
         """The score that each score column belongs to."""
         return {

@@ -2,7 +2,8 @@
 
 Scores have long tails: one row beside a clump of copies can have a LOF of thousands. Min-max
 scaling (the paper's) keeps their shape; rank scaling replaces a value by the share of training rows
-below it, which no tail can stretch.
+below it, which no tail can stretch. Both at once are for models that can use either: raw columns
+scaled, scores ranked, and raw columns ranked behind them.
 """
 
 from dataclasses import dataclass
@@ -66,8 +67,52 @@ class Rank:
         return Rank(self.quantiles[places])
 
 
-Scaler = MinMax | Rank
-SCALERS: dict[str, type[MinMax] | type[Rank]] = {"minmax": MinMax, "rank": Rank}
+@dataclass(frozen=True, eq=False)
+class Both:
+    """Raw columns scaled and scores ranked, column by column, then raw columns ranked."""
+
+    scaled: MinMax  # of raw columns, which come first
+    ranked: Rank  # of all columns
+
+    @classmethod
+    def fit(cls, table: NDArray, n_raw: int) -> "Both":
+        """Learn ranges and quantiles."""
+        return cls(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
+
+    @property
+    def n_raw(self) -> int:
+        """Number of raw columns."""
+        return len(self.scaled.low)
+
+    def transform(self, table: NDArray) -> NDArray:
+        """Scale rows."""
+        ranked, n_raw = self.ranked.transform(table), self.n_raw
+        scaled = self.scaled.transform(table[:, :n_raw])
+        return np.hstack([scaled, ranked[:, n_raw:], ranked[:, :n_raw]])
+
+    def keep(self, places: list[int]) -> "Both":
+        """Return the same for some of the columns."""
+        raw = [place for place in places if place < self.n_raw]
+        return Both(self.scaled.keep(raw), self.ranked.keep(places))
+
+
+Scaler = MinMax | Rank | Both
+SCALERS = ("minmax", "rank", "both")
+
+
+def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
+    """Learn a scaler of columns, of which the raw ones come first."""
+    if kind == "both":
+        return Both.fit(table, n_raw)
+    return Rank.fit(table) if kind == "rank" else MinMax.fit(table)
+
+
+def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
+    """Return the column that each scaled feature comes from."""
+    columns = np.arange(n_columns)
+    return (
+        np.concatenate([columns, columns[: scaler.n_raw]]) if isinstance(scaler, Both) else columns
+    )
 
 
 @compiled

@@ -7,6 +7,7 @@ import copy
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import check_fit
 from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
-from boreod.representation.views import resolve_views
+from boreod.representation.views import Space, resolve_views
 from boreod.scores.foreign import ForeignDetector
 from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
@@ -29,6 +30,8 @@ CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
 CHECKED_VALUES = 5_000_000  # few rows may have very many columns
 LARGE_TABLE = 10_000  # rows; a search through more of them is expensive
 CHEAP_VIEWS = ("sample:256", "sample:1024")
+FEW = "few"
+FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
 
 
 class OutlierRepresentation(TransformerMixin, BaseEstimator):
@@ -150,7 +153,13 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.fitted_columns_.recall
 
-    def fit_compute(self, points: NDArray, names: Sequence[str], n_bags: int = 0) -> NDArray:
+    def fit_compute(
+        self,
+        points: NDArray,
+        names: Sequence[str],
+        n_bags: int = 0,
+        apart: NDArray | None = None,
+    ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
         Parameters
@@ -161,6 +170,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             Names of their columns.
         n_bags
             Number of bags that are learned afterwards, which take memory, too.
+        apart
+            Mask of rows that are scored like new ones, and are nobody's neighbors.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -174,7 +185,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
         self.left_out_: list[str] = []
         planned = []
-        for space in resolve_views(self.views, points.shape[0], raw, random):
+        for space in _without(apart, resolve_views(self.views, points.shape[0], raw, random)):
             size = len(points) if space.rows is None else len(space.rows)
             plan, left_out = make_plan(requests, ks, size, space.name)
             self.left_out_ += left_out
@@ -188,7 +199,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         for space, plan in planned:
             known = everywhere if space.rows is None else KnownRows(points[space.rows])
             # samples are small: nothing is saved there by missing neighbors
-            how = self.neighbors if space.rows is None else "auto"
+            how = "auto" if _is_sample(space, apart) else self.neighbors
             view, of_reference = ScoredView.fit(known, space, plan, how, engine)
             if view.graph.recall is not None:
                 print(f"{shorten(how)} {view.graph.recall}.", file=sys.stderr)  # noqa: T201
@@ -214,11 +225,31 @@ def _spread(
     if rows is None:
         return of_reference
     alone = FittedColumns(view.column_names, [], [view], [])
-    scores, isolation = alone.compute_and_isolate(points, engine)
-    assert isolation is not None
+    others = np.setdiff1d(np.arange(len(points)), rows)
+    scores, isolation = np.empty((len(points), len(view.column_names))), np.empty(len(points))
+    if len(others):
+        found = alone.compute_and_isolate(np.ascontiguousarray(points[others]), engine)
+        scores[others], isolation[others] = found
     scores[rows], isolation[rows] = np.hstack(of_reference), view.isolation
     view.isolation = isolation
     return [scores]
+
+
+def _without(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
+    """Take rows out of the reference of every space, as long as two are left."""
+    if apart is None or not apart.any():
+        return spaces
+    result = []
+    for space in spaces:
+        rows = np.arange(len(apart)) if space.rows is None else space.rows
+        kept = rows[~apart[rows]]
+        result.append(replace(space, rows=kept) if len(kept) >= 2 else space)
+    return result
+
+
+def _is_sample(space: Space, apart: NDArray | None) -> bool:
+    """Whether a space has fewer reference rows than it could have."""
+    return space.rows is not None and (apart is None or len(space.rows) < (~apart).sum())
 
 
 def _checked(names: list[str]) -> list[str]:
@@ -238,17 +269,25 @@ def _checked(names: list[str]) -> list[str]:
 
 
 def make_representation(
-    given: OutlierRepresentation | None, n_rows: int, on_budget: bool, seed: Any
+    given: OutlierRepresentation | str | None, n_rows: int, on_budget: bool, seed: Any
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
     By default a large table also gets views of few reference rows if there is a budget: a tight one
-    then has scores to buy.
+    then has scores to buy. ``"few"`` are scores that differ much, as far as there are so many rows.
     """
-    if given is not None:
+    if given is not None and not isinstance(given, str):
         fresh = clone(given)
-    elif on_budget and n_rows > LARGE_TABLE:
-        fresh = OutlierRepresentation(views=("full", *CHEAP_VIEWS))
     else:
         fresh = OutlierRepresentation()
+        if on_budget and n_rows > LARGE_TABLE:
+            fresh.set_params(views=("full", *CHEAP_VIEWS))
+        if given == FEW:
+            fresh.set_params(scores=[name for name in FEW_SCORES if _least_rows(name) <= n_rows])
     return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)
+
+
+def _least_rows(column: str) -> int:
+    """Return how many reference rows a score column needs."""
+    k = column.partition("_")[2]
+    return int(k) + 1 if k else 2

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.documents import Figure, Paragraph, Section, Table
-from boreod.ensemble.bags import draw_bags
+from boreod.ensemble.bags import Bagging, draw_bags
 from boreod.evaluation import METHODS, PAPER, RATES, Summary
 from boreod.plots import Curve, EmbeddingDisplay, RocDisplay, new_panels, save_picture
 from boreod.representation.scaling import MinMax
@@ -58,7 +58,7 @@ def _draw_bag(settings: Settings, name: str) -> tuple[NDArray, NDArray, NDArray]
     columns = OutlierRepresentation(n_jobs=settings.n_jobs, random_state=settings.seed)
     table = columns.fit_transform(points)
     outliers, inliers = np.flatnonzero(codes == OUTLIER), np.flatnonzero(codes == INLIER)
-    bag = np.sort(draw_bags(outliers, inliers, len(rows), 1, SHARE, settings.seed).rows[0])
+    bag = np.sort(draw_bags(outliers, inliers, len(rows), Bagging(1, SHARE), settings.seed).rows[0])
     return points[bag], table[bag], codes[bag] == OUTLIER
 
 

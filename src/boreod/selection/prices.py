@@ -94,17 +94,23 @@ class PriceLists:
 
         They are those of an earlier fit that did the same work, unless they are to be fresh.
         """
-        training, head = self.training, fitted.head
-        bags, logistic = training.bags.rows, isinstance(head, LogisticHead)
+        training, bags, logistic = (
+            self.training,
+            self.training.bags.rows,
+            fitted.logistic is not None,
+        )
+        others = [m for m in fitted.members if not isinstance(m.head, LogisticHead)]
 
         def per_row(rows: NDArray) -> NDArray:
             check_values(None, rows)
             fitted.scale_input(rows)
+            odds = np.zeros(len(rows))
             if logistic:
-                odds = np.zeros((len(rows), len(bags)))
-            else:  # a classifier may read any column, so all its work is counted here
-                odds = head.log_odds(np.full((len(rows), len(fitted.base)), 0.5))
-            return expit(fitted.correction.apply(combine(odds, fitted.aggregation)))
+                odds = combine(np.zeros((len(rows), len(bags))), fitted.aggregation)
+            for member in others:  # they may read any column, so all their work is counted here
+                some = training.table[np.arange(len(rows)) % len(training.table)]
+                odds = odds + member.log_odds(some[:, : len(fitted.base)], fitted.aggregation)
+            return expit(fitted.correction.apply(odds))
 
         def per_column(table: NDArray) -> NDArray:
             scaled = training.scaler.transform(table)
@@ -119,8 +125,9 @@ class PriceLists:
             "scaling": type(training.scaler).__name__,
             "input_scaling": fitted.input_scaler is not None,
         }
-        if not logistic:
-            work["estimator"] = training.options.estimator
+        if others:
+            work["estimator"] = training.options.recipe.estimator
+            work["heads"] = [member.kind for member in others]
             work["size"] = [bags.shape[1], len(fitted.base)]
         facts = facts_of_prices(training.columns, self._shape, work)
         with plain_interrupts(), one_blas_thread():

@@ -56,12 +56,13 @@ def pursue(
     penalty: float = 1e-6,
     cost_aware: bool = True,
     intercept: bool = True,
+    weights: NDArray | None = None,
     path: Path | None = None,
 ) -> Path:
     """Follow the path of a bag, or go on with one, as far as a budget buys or through all columns.
 
     The first column that does not fit is on the path too. Columns are in the order of
-    ``costs.names``, targets 1.0 for outliers and 0.0 for inliers.
+    ``costs.names``, targets 1.0 for outliers and 0.0 for inliers; rows may have weights.
 
     Examples
     --------
@@ -77,6 +78,7 @@ def pursue(
             f"columns, one a price; got the shape {columns.shape}."
         )
     path = path or Path()
+    weights = np.ones(len(targets)) if weights is None else weights
     center, inverse = standardization(columns) if intercept else (0.0, _inverse_length(columns))
     own, parts, needs, n_parts = costs.arrays
     raw = np.ascontiguousarray(columns.T)
@@ -84,7 +86,7 @@ def pursue(
     while not path.buy(costs, budget)[1]:
         how = penalty, intercept, own, parts, needs, np.zeros(n_parts), cost_aware
         known = path.order, path.coefficients
-        path = Path(*_follow(raw, standard, targets, *how, *known, budget - costs.base))
+        path = Path(*_follow(raw, standard, targets, weights, *how, *known, budget - costs.base))
     return path
 
 
@@ -99,6 +101,7 @@ def _follow(
     columns: NDArray,
     standard: NDArray,
     targets: NDArray,
+    weights: NDArray,
     penalty: float,
     intercept: bool,
     own: NDArray,
@@ -115,7 +118,7 @@ def _follow(
     The last model is the one before the last column joined.
     """
     m, n = columns.shape
-    squares = (columns * columns).sum(axis=1)
+    squares = (columns * columns * weights).sum(axis=1)
     signs = 2.0 * targets - 1.0
     order, free = unset(m, np.int64), np.ones(m, np.bool_)
     design, gram = unset((m + 1, n)), np.empty((0, 0))
@@ -128,9 +131,9 @@ def _follow(
             start = np.zeros(count + 1)
             start[: beta.shape[0]] = beta
             joined = design[: count + 1]
-            beta, _, residual = descend(joined, gram, signs, penalty, start, MOST_STEPS)
+            beta, _, residual = descend(joined, gram, signs, weights, penalty, start, MOST_STEPS)
             if count == 0 and not intercept:
-                residual = targets  # as the paper prints
+                residual = weights * targets  # as the paper prints
             price = own.copy()
             for column in range(m):
                 price[column] = marginal_cost(own, parts, needs, levels, column)

@@ -50,7 +50,7 @@ class Paths:
     def _reach(self, budget: float, engine: Engine) -> list[Path]:
         """Return the paths, followed at least as far as a budget buys."""
         known = self.paths or [Path() for _ in self.bags.rows]
-        targets = self.bags.targets
+        targets, weights = self.bags.targets, self.bags.weights
 
         def follow(number: int) -> Path:
             return pursue(
@@ -60,6 +60,7 @@ class Paths:
                 budget,
                 penalty=self.penalty,
                 cost_aware=self.cost_aware,
+                weights=weights,
                 path=known[number],
             )
 

@@ -1,4 +1,4 @@
-"""BORE: representation, selection, scaling, balanced bags, one probability."""
+"""The facade of a detector: fit, predict, explain, budgets; presets give it its parameters."""
 
 import copy
 from functools import partial
@@ -10,18 +10,19 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.ensemble.bags import Shares, check_bags, check_reference, draw_reference
+from boreod.ensemble.bags import Bagging, Shares, check_bags, check_reference, draw_reference
 from boreod.ensemble.calibration import OutOfBag, warn_without_score
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.fitted import Assessment, Fitted
-from boreod.ensemble.heads import PENALTY, LogisticHead
+from boreod.ensemble.heads import PENALTY
+from boreod.ensemble.members import Recipe
 from boreod.ensemble.novelty import Novelty
-from boreod.ensemble.training import NotStoredError, Options, Training
+from boreod.ensemble.training import NotStoredError, Options, Plan, Training
 from boreod.parallel import Engine, Threads, current_engine, plain_interrupts
 from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection, map_rows
 from boreod.representation.memory import available_memory, check_reading
 from boreod.representation.scaling import SCALERS
-from boreod.representation.transformer import OutlierRepresentation, make_representation
+from boreod.representation.transformer import FEW, OutlierRepresentation, make_representation
 from boreod.selection.budgets import (
     BudgetCurve,
     Selection,
@@ -32,110 +33,18 @@ from boreod.selection.budgets import (
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import SHARED, budgets_over, check_purchase, is_fresh, needs_clock
 from boreod.selection.selector import Selector
-from boreod.validation import all_or_nothing, check_choice, read_labels, read_rows, read_seed
+from boreod.validation import (
+    OUTLIER,
+    all_or_nothing,
+    check_choice,
+    read_labels,
+    read_rows,
+    read_seed,
+)
 
 
-class BORE(ClassifierMixin, BaseEstimator):
-    """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
-
-    Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
-    rows a logistic regression is run to its optimum; the bags' probabilities are averaged. Nothing
-    needs tuning: the defaults are the paper's. ``X`` is a table with the columns seen in ``fit``
-    wherever it is asked for: an array, a pandas or polars frame, for predictions also a Dask
-    collection.
-
-    Parameters
-    ----------
-    representation
-        An :class:`OutlierRepresentation`, or None for its defaults; with a budget and more than
-        10000 rows these include the views ``"sample:256"`` and ``"sample:1024"``, whose searches
-        are cheap.
-    neighbors
-        How neighbors are searched, see :mod:`boreod.neighbors.backends`; ``"auto"`` leaves it to
-        the representation, which is exact.
-    reference_size
-        Learn from so many rows: all labelled outliers and a sample of the others. None for all.
-    reference_sampling
-        ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
-        places, ``"random"`` does not.
-    input_scaling
-        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
-        them.
-    scaling
-        Of the representation's columns: ``"minmax"`` (the paper) or ``"rank"``.
-    n_estimators
-        Number of bags.
-    share
-        Share of the smaller class that each bag holds, with as many rows of the other class.
-    penalty
-        Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
-        chooses it by out-of-bag log-loss.
-    estimator
-        A scikit-learn classifier with ``predict_proba`` in the place of logistic regression.
-    aggregation
-        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
-    calibration
-        None corrects probabilities for the balanced bags only; ``"oob"`` also fits slope and
-        intercept to out-of-bag log-odds. Both keep the ranking.
-    threshold
-        Of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or ``"precision:0.8"``.
-    budget
-        Cost of one prediction: a time per row such as ``"200us"``, or units of ``costs``. The
-        columns that fit are chosen; None takes all.
-    costs
-        Of the columns, see :mod:`boreod.selection.prices`: ``"measured:shared"``,
-        ``"complexity:additive"``, or a dict such as ``{"lof_10": 50, "knn": 20}``. None measures
-        seconds for budgets in time, and counts operations for other budgets. Measured prices are
-        remembered for tables of the same shape; ``"fresh"`` measures again.
-    selection
-        ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
-    fill
-        Whether a column that does not fit is skipped and the next one tried. False is the paper's
-        rule: the first that does not fit is the end, and no single column takes the place of all.
-    outlier_label
-        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
-        always the second class, whatever the alphabet says; scikit-learn's scorers expect the
-        other order for words, so score models with labels 0 and 1.
-    n_jobs
-        Number of threads, -1 for all cores. Results do not depend on it.
-    random_state
-        Seed of bags, views and classifiers.
-    verbose
-        Show progress bars when the work is long.
-
-    Attributes
-    ----------
-    classes_
-        The two labels, inlier first.
-    fitted_
-        What predictions need: a :class:`boreod.ensemble.fitted.Fitted`.
-    training_
-        What other columns and budgets can be learned from; None for a loaded model.
-    oob_
-        What the bags that did not hold a training row say about it, see ``oob_proba_``.
-    reference_rows_
-        Positions of the training rows that were learned from: all, unless ``reference_size`` says
-        otherwise. Model files do not keep those of a sample: None.
-    threshold_
-        Probability above which ``predict`` says outlier.
-    stored_
-        What a model file said about itself, for a loaded model; otherwise None.
-    selection_, cost_
-        With a budget: how stable the choice of each column was, and what they cost together.
-        Otherwise None.
-    penalty_, gradients_
-        Penalty used and largest component of the gradient left in each bag; None if an
-        ``estimator`` takes the place of logistic regression.
-
-    Examples
-    --------
-    >>> random = np.random.default_rng(0)
-    >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
-    >>> y = np.repeat([0, 1], [200, 10])
-    >>> model = BORE(random_state=0).fit(X, y)
-    >>> model.predict([[0.0, 0.0, 0.0], [4.0, 4.0, 4.0]]).tolist()
-    [0, 1]
-    """
+class OutlierDetector(ClassifierMixin, BaseEstimator):
+    """What all presets do; they differ in the defaults of their parameters only."""
 
     training_: Training | None
     reference_rows_: NDArray | None
@@ -143,53 +52,9 @@ class BORE(ClassifierMixin, BaseEstimator):
     _selector: Selector | None
     _costs: Costs | None
 
-    def __init__(
-        self,
-        representation: Any = None,
-        neighbors: Any = "auto",
-        reference_size: int | None = None,
-        reference_sampling: str = "stratified",
-        input_scaling: str | None = "minmax",
-        scaling: str = "minmax",
-        n_estimators: int = 50,
-        share: float = 0.7,
-        penalty: float | str = 1e-6,
-        estimator: Any = None,
-        aggregation: str = "mean",
-        calibration: str | None = None,
-        threshold: float | str = 0.5,
-        budget: float | str | None = None,
-        costs: Any = None,
-        selection: str = "budget",
-        fill: bool = True,
-        outlier_label: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.representation = representation
-        self.neighbors = neighbors
-        self.reference_size = reference_size
-        self.reference_sampling = reference_sampling
-        self.input_scaling = input_scaling
-        self.scaling = scaling
-        self.n_estimators = n_estimators
-        self.share = share
-        self.penalty = penalty
-        self.estimator = estimator
-        self.aggregation = aggregation
-        self.calibration = calibration
-        self.threshold = threshold
-        self.budget = budget
-        self.costs = costs
-        self.selection = selection
-        self.fill = fill
-        self.outlier_label = outlier_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: ArrayLike, y: ArrayLike, **unsupported: Any) -> "BORE":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, **unsupported: Any
+    ) -> "OutlierDetector":
         """Learn from labelled rows; unlabelled rows only take part as neighbors.
 
         Parameters
@@ -198,13 +63,13 @@ class BORE(ClassifierMixin, BaseEstimator):
             Table of numbers: array, pandas or polars frame.
         y
             1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
-            ``outlier_label``.
+            ``outlier_label``. None if no row is labelled and inliers are assumed.
         **unsupported
             Nothing; ``sample_weight`` is refused with a reason.
         """
         if unsupported:
             raise TypeError(
-                f"BORE.fit does not take {', '.join(unsupported)}: rows have no weights in a "
+                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no weights in a "
                 "neighbor graph, and bags are balanced already. Leave it out."
             )
         with plain_interrupts(), all_or_nothing(self):
@@ -218,7 +83,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         shares: Shares,
         rows: NDArray | None = None,
         names: list[str] | None = None,
-    ) -> "BORE":
+    ) -> "OutlierDetector":
         """Learn from a reference sample that was drawn already, of a table that is elsewhere.
 
         ``shares`` and ``rows`` are what :meth:`draw_reference` returned; ``names`` are those of the
@@ -251,7 +116,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         stored: Any = None,
         *,
         named: bool = False,
-    ) -> "BORE":
+    ) -> "OutlierDetector":
         """Return a detector that predicts, but cannot learn again.
 
         ``parameters`` are those of the constructor; ``named`` tells whether the training table had
@@ -316,7 +181,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         rows = self._read(X, "represent")
         return self.fitted_.represent(rows, self._engine)
 
-    def choose_threshold(self, threshold: float | str, novelty: bool = False) -> float:
+    def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
 
         It is spelled as the parameter of this name. With ``novelty`` novel rows are alerts too, and
@@ -333,7 +198,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         costs: Any = None,
         selection: str | None = None,
         fill: bool | None = None,
-    ) -> "BORE":
+    ) -> "OutlierDetector":
         """Return a fitted detector whose predictions keep to a budget.
 
         Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
@@ -422,7 +287,7 @@ class BORE(ClassifierMixin, BaseEstimator):
     def _fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         shares: Shares | None = None,
         names: list[str] | None = None,
     ) -> None:
@@ -434,7 +299,8 @@ class BORE(ClassifierMixin, BaseEstimator):
         sizes = count_rows(X) if lazy else [len(rows)]
         n_rows = sum(sizes)
         labels = gather_rows(y) if is_collection(y) else y
-        codes, classes = read_labels(labels, n_rows, self.outlier_label)
+        assume = self.inliers == "assumed"
+        codes, classes = read_labels(labels, n_rows, self.outlier_label, assume)
         chosen = None
         if shares is None:
             how = self.reference_size, self.reference_sampling, seeds[3]
@@ -453,7 +319,9 @@ class BORE(ClassifierMixin, BaseEstimator):
     ) -> None:
         """Go the way from rows to bags; everything is fitted here."""
         on_budget = self.budget is not None
-        representation = make_representation(self.representation, len(rows), on_budget, seeds[0])
+        representation = make_representation(
+            self.representation, len(rows) - _n_apart(self, labels[0]), on_budget, seeds[0]
+        )
         representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if not isinstance(self.neighbors, str) or self.neighbors != "auto":
             representation.set_params(neighbors=self.neighbors)
@@ -462,10 +330,10 @@ class BORE(ClassifierMixin, BaseEstimator):
             labels,
             representation,
             [str(name) for name in _check_feature_names_in(self)],
-            (self.input_scaling, self.scaling),
-            (self.n_estimators, self.share),
+            _plan(self),
             _options(self),
             seeds[1:3],
+            self._threads,
         )
         self._take(*self.training_.learn(self.training_.columns.names, self._threads))
         warn_without_score(self.oob_proba_)
@@ -483,7 +351,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         self.fitted_, self.oob_, self.selection_ = fitted, oob, selection
         self.classes_ = fitted.classes
         self.cost_ = None if selection is None else selection.cost
-        head = fitted.head if isinstance(fitted.head, LogisticHead) else None
+        head = fitted.logistic
         self.penalty_ = None if head is None else head.penalty
         self.gradients_ = None if head is None else head.gradients
 
@@ -541,12 +409,12 @@ class BORE(ClassifierMixin, BaseEstimator):
         work = partial(_call, method=method, **options)
         return map_rows(work, X, self.for_workers(n_jobs=1), width, dtype)
 
-    def for_workers(self, n_jobs: int | None) -> "BORE":
+    def for_workers(self, n_jobs: int | None) -> "OutlierDetector":
         """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
         check_is_fitted(self)
         parameters = {**self.get_params(deep=False), "n_jobs": n_jobs, "verbose": False}
         named = hasattr(self, "feature_names_in_")
-        return BORE.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)
+        return self.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)
 
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
@@ -555,7 +423,7 @@ class BORE(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _call(model: BORE, block: Any, *, method: str, **options: Any) -> NDArray:
+def _call(model: OutlierDetector, block: Any, *, method: str, **options: Any) -> NDArray:
     return getattr(model, method)(block, **options)
 
 
@@ -563,22 +431,40 @@ def _draw_seeds(random_state: Any) -> list[int]:
     return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
 
 
-def _options(model: BORE) -> Options:
-    return Options(
-        model.estimator, model.penalty, model.aggregation, model.calibration, model.threshold
-    )
+def _options(model: OutlierDetector) -> Options:
+    heads = (model.heads,) if isinstance(model.heads, str) else tuple(model.heads)
+    recipe = Recipe(heads, model.estimator, model.penalty, model.n_trees, model.aggregation)
+    return Options(recipe, model.calibration, model.threshold, model.prior)
 
 
-def check_parameters(model: BORE) -> None:
+def _plan(model: OutlierDetector) -> Plan:
+    bagging = Bagging(model.n_estimators, model.share, model.ratio, model.min_inliers)
+    assume = model.inliers == "assumed"
+    how = model.input_scaling, model.scaling, bagging, assume, model.reference_outliers
+    return Plan(*how)
+
+
+def _n_apart(model: OutlierDetector, codes: NDArray) -> int:
+    return 0 if model.reference_outliers else int((codes == OUTLIER).sum())
+
+
+def check_parameters(model: OutlierDetector) -> None:
     """Raise for a parameter that is not allowed, before any work is done."""
     check_choice("input_scaling", model.input_scaling, ("minmax", None))
-    check_choice("scaling", model.scaling, tuple(SCALERS))
+    check_choice("scaling", model.scaling, SCALERS)
+    check_choice("inliers", model.inliers, ("labelled", "assumed"))
     check_reference(model.reference_size, model.reference_sampling)
-    check_bags(model.n_estimators, model.share)
+    check_bags(model.n_estimators, model.share, model.ratio, model.min_inliers)
     _options(model).check()
     check_purchase(model.budget, model.costs, model.selection, model.fill)
-    if not isinstance(model.representation, OutlierRepresentation | None):
+    if not isinstance(model.reference_outliers, bool | np.bool_):
+        raise ValueError(
+            f"`reference_outliers` must be True or False; got {model.reference_outliers!r}."
+        )
+    given = model.representation
+    if not isinstance(given, OutlierRepresentation | None) and not (
+        isinstance(given, str) and given == FEW
+    ):
         raise TypeError(
-            "`representation` must be an OutlierRepresentation or None; got "
-            f"{model.representation!r}."
+            f"`representation` must be an OutlierRepresentation, {FEW!r} or None; got {given!r}."
         )

@@ -1,0 +1,6 @@
+"""Detectors: a facade over what was learned, and its presets."""
+
+from boreod.detector.facade import OutlierDetector
+from boreod.detector.presets import BORE, Detector
+
+__all__ = ["BORE", "Detector", "OutlierDetector"]

@@ -1,0 +1,76 @@
+"""Who counts as an inlier: labelled inliers, and where these are few, unlabelled rows.
+
+Nobody labels thousands of ordinary rows. Where there are fewer labelled inliers than bags want,
+unlabelled rows count as inliers, and some of these are outliers that nobody has found yet. So may
+be rows that somebody took for inliers. Such rows show themselves: among rows that are told apart
+well, few inliers stand above the median of the known outliers. If there are many, that is more than
+MAX_RATIO for every known outlier above it, these rows are left out of the bags, the most
+suspicious first and at most a tenth of all. They still count as inliers in thresholds and
+probabilities, which therefore mean "would be labelled an outlier".
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.bags import Bagging, draw_bags
+from boreod.ensemble.calibration import count_as_inliers
+from boreod.ensemble.heads import combine
+from boreod.ensemble.tree_heads import TreeHead
+from boreod.parallel import Engine
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+MAX_RATIO = 4.0
+MAX_SHARE = 0.1
+TREES = 10  # of each bag
+
+
+@dataclass(frozen=True, eq=False)
+class Assumed:
+    """Who counts as what."""
+
+    codes: NDArray  # 1 outlier, 0 what counts as an inlier, -1 the rest
+    unlabelled: bool  # whether unlabelled rows count as inliers
+    left_out: NDArray  # suspicious rows, which no bag may hold
+
+    @property
+    def in_bags(self) -> NDArray:
+        """Which rows bags draw their inliers from."""
+        return (self.codes == INLIER) & ~self.left_out
+
+
+def assume_inliers(labels: NDArray, how: Bagging, allowed: bool) -> Assumed:
+    """Count unlabelled rows as inliers, if it is allowed and bags want more than are labelled.
+
+    Examples
+    --------
+    >>> few = assume_inliers(np.array([1, 0, -1, -1]), Bagging(10, 0.7, 10.0, 50), allowed=True)
+    >>> few.codes, few.unlabelled
+    (array([1, 0, 0, 0]), True)
+    """
+    wanted = max((how.ratio or 1.0) * (labels == OUTLIER).sum(), how.min_inliers)
+    few = (labels == INLIER).sum() < wanted and bool((labels == UNLABELLED).any())
+    counted = allowed and few
+    codes = count_as_inliers(labels) if counted else labels
+    return Assumed(codes, counted, np.zeros(len(labels), dtype=bool))
+
+
+def find_suspicious(
+    assumed: Assumed, table: NDArray, how: Bagging, seed: int, engine: Engine
+) -> Assumed:
+    """Leave out inliers that look like the known outliers, if there are too many to be chance."""
+    outliers, inliers = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
+    bags = draw_bags(outliers, inliers, len(table), how, seed)
+    head = TreeHead.fit(table, bags, TREES, False, seed, engine)
+    odds = combine(head.log_odds(table), "mean", ~bags.holds)
+    known = odds[outliers][np.isfinite(odds[outliers])]
+    if len(known) == 0:
+        return assumed
+    above = inliers[odds[inliers] > np.median(known)]
+    if len(above) <= MAX_RATIO * 0.5 * len(outliers):
+        return assumed
+    order = above[np.argsort(-odds[above], kind="stable")]
+    left_out = assumed.left_out.copy()
+    left_out[order[: int(MAX_SHARE * len(inliers))]] = True
+    return replace(assumed, left_out=left_out)

@@ -1,0 +1,245 @@
+"""Members of a detector: several heads, each with what it reads, averaged as log-odds.
+
+Heads differ in scale: trees are shy, a separable logistic regression is sure. A line with a
+positive slope, learned out of bag, brings the log-odds of each to the same meaning, those of
+classes of equal weight; a row's score depends on that row only, and no line ends above the largest
+training value. Heads are weighted by their out-of-bag average precision.
+
+==================  ===========================================================================
+kind                what is fitted to every bag, and the features that it reads
+==================  ===========================================================================
+``logistic``        logistic regression, all features
+``trees``           extremely randomized trees, raw columns
+``trees+scores``    the same, raw columns and scores
+``boosted``         boosted trees, raw columns, on the first bags only
+``boosted+scores``  the same, raw columns and scores
+==================  ===========================================================================
+
+A detector with one head averages nothing: it is taken as it is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from boreod.ensemble.bags import Bags
+from boreod.ensemble.calibration import Correction
+from boreod.ensemble.explanation import contribute, weigh_bags
+from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine
+from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
+from boreod.metrics import average_precision
+from boreod.parallel import Engine
+from boreod.validation import OUTLIER, UNLABELLED
+
+Head = LogisticHead | ClassifierHead | TreeHead
+KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
+UNCHANGED = Correction(0.0)
+NEWTON_STEPS = 100
+MIN_SLOPE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One head, the features that it reads, its line and its weight."""
+
+    kind: str
+    head: Head
+    features: NDArray | None = None  # their places; None for all
+    line: Correction = UNCHANGED
+    weight: float = 1.0
+
+    def read(self, table: NDArray) -> NDArray:
+        """Return the features that the head reads."""
+        return table if self.features is None else np.ascontiguousarray(table[:, self.features])
+
+    def log_odds(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+        """Return one log-odds per row, from the bags that may be used."""
+        return self.line.apply(combine(self.head.log_odds(self.read(table)), aggregation, use))
+
+    def contribute(
+        self, table: NDArray, base: NDArray, aggregation: str, change: NDArray | None = None
+    ) -> NDArray:
+        """Return what each feature adds to the log-odds of rows, beyond those of the base row.
+
+        ``change`` is the sum of these, if it is known.
+        """
+        rows, start = self.read(table), self.read(base[np.newaxis])
+        of_rows, of_base = self.head.log_odds(rows), self.head.log_odds(start)
+        if change is None:
+            change = combine(of_rows, aggregation) - combine(of_base, aggregation)
+        if isinstance(self.head, LogisticHead):
+            bags = self.head.coefficients, self.head.intercepts
+            parts = contribute(rows, start[0], *bags, aggregation, change)
+        elif isinstance(self.head, TreeHead):
+            slopes = np.full(of_rows.shape, 1.0 / of_rows.shape[1])
+            if aggregation == "mean":
+                slopes = weigh_bags(of_base[0], of_rows - of_base)
+            parts = self.head.contribute(rows, start[0], slopes, of_rows - of_base)
+        else:
+            raise TypeError(
+                "Exact contributions exist for boreod's own heads only. Use a permutation "
+                "importance, or leave `estimator` out."
+            )
+        result = np.zeros(table.shape)
+        result[:, slice(None) if self.features is None else self.features] = parts
+        return self.line.slope * result
+
+
+def average(members: list[Member], table: NDArray, aggregation: str) -> NDArray:
+    """Return the weighted mean of the members' log-odds."""
+    if len(members) == 1:
+        return members[0].log_odds(table, aggregation)
+    return sum_of(member.weight * member.log_odds(table, aggregation) for member in members)
+
+
+def sum_of(arrays: Iterable[NDArray]) -> NDArray:
+    """Add arrays up in their order."""
+    total, *rest = arrays
+    for array in rest:
+        total = total + array
+    return total
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which heads are fitted, and how."""
+
+    kinds: tuple[str, ...]
+    estimator: Any  # of another library, in the place of all heads
+    penalty: float | str
+    n_trees: int  # extremely randomized trees a bag; boosted ones in proportion
+    aggregation: str
+
+
+def learn_members(
+    recipe: Recipe,
+    table: NDArray,
+    columns: tuple[int, int],
+    bags: Bags,
+    codes: NDArray,
+    seed: int,
+    engine: Engine,
+) -> tuple[list[Member], NDArray]:
+    """Fit all heads; return them and the out-of-bag log-odds of all rows.
+
+    ``columns`` are the numbers of raw columns and of all columns, which are the first features;
+    ``codes`` tell which rows are evidence: outliers and those that count as inliers.
+    """
+    members, found = [], []
+    for place, kind in enumerate(_distinct_kinds(recipe, *columns)):
+        features = _features_of(kind, table.shape[1], *columns)
+        member = Member(kind, _fit_head(kind, recipe, table, features, bags, codes,
+                                        seed + place, engine), features)  # fmt: skip
+        use = ~bags.holds
+        if kind.startswith("boosted"):
+            use = use[:, :BOOSTED_BAGS]
+        odds = member.log_odds(table, recipe.aggregation, use)
+        members.append(member)
+        found.append(odds)
+    if len(members) == 1:
+        return members, found[0]
+    weighed = [_weigh(*pair, codes) for pair in zip(members, found, strict=True)]
+    total = sum(member.weight for member in weighed)
+    members = [replace(member, weight=member.weight / total) for member in weighed]
+    return members, _mean_out_of_bag(members, found)
+
+
+def _distinct_kinds(recipe: Recipe, n_raw: int, n_columns: int) -> list[str]:
+    """Leave out heads that would read the same as another, or nothing."""
+    if recipe.estimator is not None:
+        return ["logistic"]
+    if 0 < n_raw < n_columns:
+        return list(recipe.kinds)
+    return list(dict.fromkeys(kind.partition("+")[0] for kind in recipe.kinds))
+
+
+def _features_of(kind: str, n_features: int, n_raw: int, n_columns: int) -> NDArray | None:
+    if kind == "logistic":
+        return None
+    number = n_columns if kind.endswith("+scores") or n_raw == 0 else n_raw
+    return None if number == n_features else np.arange(number)
+
+
+def _fit_head(
+    kind: str,
+    recipe: Recipe,
+    table: NDArray,
+    features: NDArray | None,
+    bags: Bags,
+    codes: NDArray,
+    seed: int,
+    engine: Engine,
+) -> Head:
+    if recipe.estimator is not None:
+        return ClassifierHead.fit(table, bags, recipe.estimator, seed, engine)
+    if kind == "logistic":
+        if recipe.penalty == "auto":
+            return choose_penalty(table, bags, codes, recipe.aggregation, engine)
+        return LogisticHead.fit(table, bags, float(recipe.penalty), engine)
+    part = table if features is None else table[:, features]
+    if kind.startswith("trees"):
+        return TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
+    n_trees = max(1, round(BOOSTED_TREES * recipe.n_trees / 10))
+    return TreeHead.fit(part, bags.first(BOOSTED_BAGS), n_trees, True, seed, engine)
+
+
+def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member:
+    """Learn line and weight of a member from out-of-bag log-odds; without any it is one of many."""
+    judged = np.isfinite(odds) & (codes != UNLABELLED)
+    outliers, odds = codes[judged] == OUTLIER, odds[judged]
+    if not 0 < outliers.sum() < len(outliers):
+        return member
+    weights = np.where(outliers, 0.5 / outliers.sum(), 0.5 / (~outliers).sum())
+    evidence = average_precision(outliers, odds)
+    return replace(member, line=fit_line(odds, outliers, weights), weight=evidence)
+
+
+def _mean_out_of_bag(members: list[Member], found: list[NDArray]) -> NDArray:
+    """Average what members say; a row that some of them cannot judge is judged by the others."""
+    total, weights = np.zeros(len(found[0])), np.zeros(len(found[0]))
+    for member, odds in zip(members, found, strict=True):
+        known = np.isfinite(odds)
+        total[known] += member.weight * member.line.apply(odds[known])
+        weights[known] += member.weight
+    return np.divide(total, weights, out=np.full(len(total), np.nan), where=weights > 0)
+
+
+def fit_line(log_odds: NDArray, outliers: NDArray, weights: NDArray) -> Correction:
+    """Fit a line through log-odds to labels by weighted logistic regression.
+
+    Targets are those of Platt (Probabilistic outputs for support vector machines, 1999): as if one
+    more row of each class had been seen, so that few rows that can be told apart do not make a
+    line vertical. A slope that is not positive is none: the line is then almost flat.
+    """
+    n_outliers, n_inliers = outliers.sum(), (~outliers).sum()
+    targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))
+    design = np.column_stack([np.ones(len(log_odds)), log_odds])
+    line = np.array([0.0, 1.0])
+
+    def loss(line: NDArray) -> float:
+        z = design @ line
+        return float(weights @ (np.logaddexp(0.0, z) - targets * z))
+
+    value = loss(line)
+    for _ in range(NEWTON_STEPS):
+        p = expit(design @ line)
+        gradient = design.T @ (weights * (p - targets))
+        hessian = (design.T * (weights * p * (1.0 - p))) @ design
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        size = 1.0
+        while loss(line - size * step) > value and size > 1e-6:
+            size /= 2.0
+        moved = loss(line - size * step)
+        if not moved < value:
+            break
+        line, value = line - size * step, moved
+    shift, slope = line.tolist()
+    if slope < MIN_SLOPE:  # it ranks no better than chance: it has no say
+        return Correction(
+            float(np.log(weights[outliers].sum() / weights[~outliers].sum())), MIN_SLOPE
+        )
+    return Correction(shift, slope)

@@ -1,0 +1,112 @@
+"""Tree heads: forests of extremely randomized trees, and boosted trees, on every bag.
+
+scikit-learn fits them; what is kept are flat arrays, see :mod:`boreod.scores.trees`. Extremely
+randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags with few
+outliers; boosted ones (Friedman, 2001) find interactions where there are more of them.
+
+A leaf that holds outliers only would say "certain". Leaves are therefore smoothed as if each held
+some weight of both classes, so that log-odds stay finite.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.bags import Bags
+from boreod.parallel import Engine
+from boreod.scores.trees import Trees
+
+SMOOTHING = 0.05  # weight that is added to every leaf, where that of a mean row is 1
+BOOSTED_BAGS = 10  # boosted trees vary little from bag to bag
+BOOSTED_TREES = 60
+BOOSTING = {
+    "max_depth": 4,
+    "learning_rate": 0.15,
+    "subsample": 0.7,
+    "max_features": "sqrt",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TreeHead:
+    """Trees, as many for every bag."""
+
+    trees: Trees
+    n_bags: int
+    boosted: bool  # leaves add up to log-odds; otherwise their mean is a probability
+
+    @classmethod
+    def fit(
+        cls, table: NDArray, bags: Bags, n_trees: int, boosted: bool, seed: int, engine: Engine
+    ) -> "TreeHead":
+        """Fit so many trees to each bag."""
+        seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
+        targets, weights = bags.targets.astype(np.int64), bags.weights
+        fit = _fit_boosted if boosted else _fit_random
+
+        def grow(number: int) -> list[tuple[Any, NDArray]]:
+            part = np.ascontiguousarray(table[bags.rows[number]], dtype=np.float32)
+            return list(fit(part, targets, weights, n_trees, seeds[number]))
+
+        grown = engine.map(grow, list(range(len(bags.rows))), "trees")
+        return cls(Trees.build([tree for of_bag in grown for tree in of_bag]), len(grown), boosted)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of one bag."""
+        return self.trees.n_trees // self.n_bags
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        sums = self.trees.add_up(table, self.n_bags)
+        if self.boosted:
+            return sums
+        probabilities = sums / self.n_trees
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+    def contribute(
+        self, table: NDArray, base: NDArray, slopes: NDArray, changes: NDArray
+    ) -> NDArray:
+        """Return contributions of features to the sum of slopes times changes of log-odds.
+
+        Slopes and changes are (rows, bags); changes are those of the bags' log-odds from the base
+        row. Where leaves are probabilities, each bag's contributions are brought to log-odds by
+        the change of one for the change of the other.
+        """
+        if not self.boosted:
+            start = self.trees.add_up(base[np.newaxis], self.n_bags)
+            way = (self.trees.add_up(table, self.n_bags) - start) / self.n_trees
+            p = start / self.n_trees
+            steep = 1.0 / (p * (1.0 - p))  # the limit where nothing changes
+            ratio = np.divide(changes, way, out=np.broadcast_to(steep, way.shape).copy(),
+                              where=np.abs(way) > 1e-12)  # fmt: skip
+            slopes = slopes * ratio / self.n_trees
+        return self.trees.contribute(table, base, slopes)
+
+
+def _fit_random(
+    part: NDArray, targets: NDArray, weights: NDArray, n_trees: int, seed: int
+) -> Iterator[tuple[Any, NDArray]]:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(part, targets, weights)
+    for model in forest.estimators_:
+        tree = model.tree_
+        weight = tree.weighted_n_node_samples
+        outliers = tree.value[:, 0, 1] * weight
+        yield tree, (outliers + 0.5 * SMOOTHING) / (weight + SMOOTHING)
+
+
+def _fit_boosted(
+    part: NDArray, targets: NDArray, weights: NDArray, n_trees: int, seed: int
+) -> Iterator[tuple[Any, NDArray]]:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    model = GradientBoostingClassifier(
+        n_estimators=n_trees, init="zero", random_state=seed, **BOOSTING
+    ).fit(part, targets, weights)
+    for (regressor,) in model.estimators_:
+        yield regressor.tree_, model.learning_rate * regressor.tree_.value[:, 0, 0]
