@@ -14,6 +14,7 @@ from boreod.datasets.loading import (
     npz_name,
     read_arff,
     read_csv,
+    read_npz,
     read_originals,
 )
 from datasets.server import Server
@@ -308,3 +309,28 @@ def test_events_are_drawn_without_replacement_and_ordered(tmp_path):
     assert (np.diff(events) > 0).all()
     assert ((events % 2 == 0) == (y == 1)).all()
     assert y.sum() == 5
+
+
+def test_an_own_npz_is_read_as_it_is(tmp_path):
+    labels = np.repeat([False, True], [6, 4])
+    np.savez(tmp_path / "own.npz", X=np.arange(20, dtype=np.float32).reshape(10, 2), y=labels)
+    points, codes = read_npz(tmp_path / "own.npz")
+    assert points.dtype == np.float64
+    assert points[3].tolist() == [6.0, 7.0]
+    assert codes.tolist() == [0] * 6 + [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros(10), np.repeat([0, 1], 5), r"table X and y .*; got X \(10,\) and y \(10,\)"),
+        (np.zeros((9, 2)), np.repeat([0, 1], 5), r"one label a row, .*; got X \(9, 2\)"),
+        (np.zeros((10, 2)), np.repeat([0, 2], 5), r"1 for outliers and 0 for inliers"),
+        (np.zeros((10, 2)), np.repeat([0, 1], [7, 3]), r"at least 4 .*; got 7 inliers, 3 outliers"),
+        (np.full((10, 2), np.nan), np.repeat([0, 1], 5), r"and 20 cells that are not finite"),
+    ],
+)
+def test_an_own_npz_that_cannot_be_used(tmp_path, X, y, message):
+    np.savez(tmp_path / "own.npz", X=X, y=y)
+    with pytest.raises(ValueError, match=rf"own.npz must hold .*{message}.*leave it out"):
+        read_npz(tmp_path / "own.npz")

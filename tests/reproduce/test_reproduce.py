@@ -14,7 +14,7 @@ import pytest
 from boreod.cli.reproduce import NAMES
 from boreod.documents import Table, to_markdown
 from boreod.evaluation import PAPER, Summary
-from boreod.reproduce import PARTS, SETS, Settings, reproduce
+from boreod.reproduce import PAPER_PARTS, PARTS, SETS, Settings, reproduce
 from boreod.reproduce.setup import make_feature_bagging, read_paper
 from boreod.reproduce.tables import JUDGED, judge_reproduction
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     """Return the results of everything, on one small set."""
     path = tmp_path_factory.mktemp("results")
     settings = Settings(path, ("wine",), quick=True, n_jobs=1, verbose=False)
-    reproduce(list(PARTS), settings)
+    reproduce(list(PAPER_PARTS), settings)
     return path
 
 
@@ -35,7 +35,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def test_every_part_leaves_its_files(folder):
-    for name in PARTS:
+    for name in PAPER_PARTS:
         assert (folder / f"{name}.md").read_text(encoding="utf-8").startswith("# ")
         assert read(folder / f"{name}.csv")
     for picture in ("tsne", "roc", "sensitivity_wine", "budget_wine"):
@@ -47,7 +47,7 @@ def test_every_part_leaves_its_files(folder):
 def test_the_report_has_everything_and_needs_nothing(folder):
     markdown = (folder / "report.md").read_text(encoding="utf-8")
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for name in PARTS:
+    for name in PAPER_PARTS:
         title = (folder / f"{name}.md").read_text(encoding="utf-8").splitlines()[0][2:]
         assert f"## {title}" in markdown
         assert f">{title}</h2>" in page

@@ -11,24 +11,34 @@ from boreod.cli.app import plain_errors, stop_with_journal
 from boreod.cli.options import split_names
 from boreod.text import show_seconds
 
-NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget")
+NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "quality")
 
 
 @plain_errors
 def reproduce(
-    part: Annotated[str, typer.Argument(help=f"{', '.join(NAMES)}, or all.", metavar="PART")],
+    part: Annotated[
+        str, typer.Argument(help=f"{', '.join(NAMES)}, or all of the paper.", metavar="PART")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of tables, pictures and report.")
     ] = Path("results"),
     datasets: Annotated[
         str | None,
-        typer.Option(help="Names, separated by commas; all twelve if not given."),
+        typer.Option(
+            help="Names, separated by commas; all twelve if not given. For quality also "
+            ".npz files, and all of --data if not given."
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Names of methods that quality compares; all installed if not given."),
     ] = None,
     repetitions: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of samples or splits: 10 (20 draws of costs), or 1 (2) with --quick.",
+            help="Number of samples or splits: 10 (20 draws of costs, 5 seeds of quality), or 1 "
+            "(2) with --quick.",
         ),
     ] = None,
     quick: Annotated[
@@ -44,25 +54,30 @@ def reproduce(
 ) -> None:
     """Reproduce a table or figure of the paper: CSV, PNG, SVG, Markdown; HTML for all of them.
 
-    A run that was stopped goes on where it was when the same command is given again.
+    The part quality is not in the paper: detectors with few labels, ours beside others. A run
+    that was stopped goes on where it was when the same command is given again.
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
     from boreod.documents import to_markdown
-    from boreod.reproduce import PARTS, SETS, Settings
+    from boreod.reproduce import PAPER_PARTS, PARTS, SETS, Settings
     from boreod.reproduce import reproduce as run
+    from boreod.reproduce.quality import find_sets
 
     if part != "all" and part not in PARTS:
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
-    names = tuple(split_names(datasets) or SETS)
-    for name in names:
+    if methods is not None and part != "quality":
+        raise typer.BadParameter(f"--methods is for quality only; got the part {part!r}.")
+    names = tuple(split_names(datasets) or (find_sets(data) if part == "quality" else SETS))
+    for name in names if part != "quality" else ():
         options.check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
-    settings = Settings(output, names, repetitions, quick, data, jobs, seed, verbose=not quiet)
+    chosen = None if methods is None else tuple(split_names(methods) or ())
+    settings = Settings(output, names, repetitions, quick, data, jobs, seed, not quiet, chosen)
     started = time.perf_counter()
     try:
-        sections = run(list(PARTS) if part == "all" else [part], settings)
+        sections = run(list(PAPER_PARTS) if part == "all" else [part], settings)
     except KeyboardInterrupt:
         stop_with_journal(output / "runs.jsonl")
     if part == "all":

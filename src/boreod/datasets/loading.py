@@ -24,7 +24,9 @@ from boreod.validation import is_number
 
 ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
 BUILTIN = {"digits": 4, "wdbc": 0, "wine": 2}  # the class that becomes rare
+FEWEST = 4  # rows of each kind in a file of one's own, to learn from some and judge others
 REMEDY = "Replace the file, or remove it to use the original."
+OWN_REMEDY = "Correct the file or leave it out."
 Columns = dict[str, Sequence[str]]  # by name, cells that are still text
 Folder = str | os.PathLike[str]
 
@@ -91,6 +93,24 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
         paths = [fetch(file, cache_folder()) for file in info.files(version)]
         points, labels = read_originals(info, version, paths)
     return Dataset(points, labels, list(info.feature_names), info)
+
+
+def read_npz(path: Path) -> tuple[NDArray, NDArray]:
+    """Read rows and labels of a file that is not in the catalogue: X, and y with 1 and 0."""
+    points, labels = _read_arrays(path, OWN_REMEDY)
+    if points.ndim != 2 or labels.shape != points.shape[:1] or not np.isin(labels, (0, 1)).all():
+        raise ValueError(
+            f"{path} must hold a table X and y with one label a row, 1 for outliers and 0 for "
+            f"inliers; got X {points.shape} and y {labels.shape}. {OWN_REMEDY}"
+        )
+    counts = int((labels == 0).sum()), int((labels == 1).sum())
+    if min(counts) < FEWEST or not np.isfinite(points).all():
+        raise ValueError(
+            f"{path} must hold finite numbers and at least {FEWEST} rows of each kind; got "
+            f"{counts[0]} inliers, {counts[1]} outliers and {(~np.isfinite(points)).sum()} cells "
+            f"that are not finite. {OWN_REMEDY}"
+        )
+    return points, labels.astype(np.int8)
 
 
 def available(data: Folder | None = None) -> dict[str, list[int]]:
@@ -229,15 +249,7 @@ def _find_npz(info: DatasetInfo, version: int, folder: Path | None) -> Path | No
 
 def _read_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
     """Read X and y of a file and compare their shapes and labels with the catalogue."""
-    try:
-        with path.open("rb") as file, np.load(file) as held:
-            points = np.asarray(held["X"], dtype=np.float64, order="C")
-            labels = np.asarray(held["y"], dtype=np.float64)
-    except Exception as error:  # broken files raise nearly anything
-        raise ValueError(
-            f"{path} must be an .npz file with numbers X and y; reading it gave "
-            f"{type(error).__name__}: {error}. {REMEDY}"
-        ) from error
+    points, labels = _read_arrays(path, REMEDY)
     shown = "X {} and y {} with {} outliers (1) and {} inliers (0)"
     got = shown.format(points.shape, labels.shape, (labels == 1).sum(), (labels == 0).sum())
     expected = shown.format((info.n, info.d), (info.n,), info.outliers, info.n - info.outliers)
@@ -247,3 +259,16 @@ def _read_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
             f"{REMEDY}"
         )
     return points, labels.astype(np.int8)
+
+
+def _read_arrays(path: Path, remedy: str) -> tuple[NDArray, NDArray]:
+    try:
+        with path.open("rb") as file, np.load(file) as held:
+            points = np.asarray(held["X"], dtype=np.float64, order="C")
+            labels = np.asarray(held["y"], dtype=np.float64)
+    except Exception as error:  # broken files raise nearly anything
+        raise ValueError(
+            f"{path} must be an .npz file with numbers X and y; reading it gave "
+            f"{type(error).__name__}: {error}. {remedy}"
+        ) from error
+    return points, labels

@@ -4,7 +4,7 @@ from boreod.evaluation.comparison import Comparison, compare_methods
 from boreod.evaluation.methods import METHODS, PAPER, TODAY, LabelledRows, Method, find_methods
 from boreod.evaluation.runs import Journal, run_tasks
 from boreod.evaluation.splits import MEASURES, PROTOCOLS, RATES, judge, run_method, split_rows
-from boreod.evaluation.summary import Cell, Loss, Summary, error_of_mean
+from boreod.evaluation.summary import Cell, Gain, Loss, Summary, error_of_mean, find_gains
 
 __all__ = [
     "MEASURES",
@@ -15,6 +15,7 @@ __all__ = [
     "TODAY",
     "Cell",
     "Comparison",
+    "Gain",
     "Journal",
     "LabelledRows",
     "Loss",
@@ -22,6 +23,7 @@ __all__ = [
     "Summary",
     "compare_methods",
     "error_of_mean",
+    "find_gains",
     "find_methods",
     "judge",
     "run_method",

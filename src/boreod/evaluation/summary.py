@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from boreod.evaluation.splits import TEST_SHARE
 
 Run = dict[str, Any]
+DRAWS = 5000  # of the bootstrap
+FEWEST_SETS = 5  # to conclude anything from an interval over sets
 TABLE = "table"  # the name of an own table, where others have the name of a data set
 
 
@@ -160,3 +162,59 @@ def error_of_mean(differences: NDArray) -> float:
         return np.inf  # one split tells nothing about others
     factor = 1.0 / len(differences) + TEST_SHARE / (1.0 - TEST_SHARE)
     return float(np.sqrt(factor * np.var(differences, ddof=1)))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Mean of paired differences over data sets, above zero if the first is better.
+
+    Attributes
+    ----------
+    mean
+        How much higher a measure is.
+    low, high
+        Ends of the 90 % bootstrap interval over sets.
+    count
+        Number of sets.
+    """
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 if the interval is above or below zero, else 0, as for fewer than five sets."""
+        return 0 if self.count < FEWEST_SETS else int(self.low > 0) - int(self.high < 0)
+
+    def __str__(self) -> str:
+        """Write the mean and, where there are several sets, the interval."""
+        interval = f" [{self.low:+.3f}, {self.high:+.3f}]" if self.count > 1 else ""
+        return f"{self.mean:+.3f}{interval}"
+
+
+def find_gains(summary: Summary, first: str, measure: str) -> dict[str, Gain]:
+    """Return what one method gains over every other on the sets that both have.
+
+    Examples
+    --------
+    >>> runs = [{"dataset": name, "method": method, "auc": value}
+    ...         for method, values in {"bore": [0.9, 0.8], "be": [0.8, 0.75]}.items()
+    ...         for name, value in zip(["wine", "pima"], values)]
+    >>> print(find_gains(Summary(runs), "bore", "auc")["be"])
+    +0.075 [+0.050, +0.100]
+    """
+    gains = {}
+    for other in summary.methods:
+        pairs = [
+            (summary.cell(name, first, measure), summary.cell(name, other, measure))
+            for name in summary.datasets
+        ]
+        differences = np.array([a.mean - b.mean for a, b in pairs if a and b])
+        if other == first or not len(differences):
+            continue
+        drawn = np.random.default_rng(0).choice(differences, (DRAWS, len(differences)))
+        low, high = np.quantile(drawn.mean(axis=1), (0.05, 0.95))
+        gains[other] = Gain(float(differences.mean()), float(low), float(high), len(differences))
+    return gains

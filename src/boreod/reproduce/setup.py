@@ -37,6 +37,7 @@ class Settings:
     n_jobs: int = -1
     seed: int = 0
     verbose: bool = True
+    methods: tuple[str, ...] | None = None  # of the part ``quality``, None for all
 
     @property
     def count(self) -> int:
