@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from boreod import BORE
+from boreod import BORE, Detector
 from boreod.datasets import load
 from boreod.evaluation.few_labels import (
     OURS,
@@ -14,7 +14,6 @@ from boreod.evaluation.few_labels import (
     SHARES,
     TreeBags,
     draw_task,
-    our_detector,
     run_peer,
     takes_part,
 )
@@ -112,13 +111,7 @@ def test_bags_have_ten_inliers_an_outlier(n_outliers, rows):
         np.testing.assert_allclose(forest.estimators_[0].tree_.value[0], [[0.5, 0.5]])
 
 
-def test_ours_is_the_detector_once_there_is_one(monkeypatch):
-    import boreod
-
-    class Detector(BORE):
-        pass
-
-    monkeypatch.setattr(boreod, "Detector", Detector, raising=False)
-    assert our_detector() is Detector
+def test_without_labels_only_those_that_need_none_take_part():
     assert isinstance(PEERS[OURS].make(None, 0), Detector)
     assert [name for name in PEERS if not takes_part(name, 0.05)] == ["knn"]
+    assert [name for name in PEERS if takes_part(name, 0.0)] == [OURS, "iforest", "knn"]

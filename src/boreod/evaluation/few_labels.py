@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE
+from boreod.detector import BORE, Detector
 from boreod.evaluation.methods import Make, Method
 from boreod.evaluation.splits import TEST_SHARE, judge
 from boreod.representation.transformer import OutlierRepresentation
@@ -158,11 +158,6 @@ class Ranking:
         return self.score(self.model, X)
 
 
-def our_detector() -> type:
-    """Return what a user of this package gets without asking for anything."""
-    return getattr(import_module("boreod"), "Detector", BORE)
-
-
 def _isolation_forest(_: Any, seed: int) -> Ranking:
     from sklearn.ensemble import IsolationForest
 
@@ -195,7 +190,7 @@ _xgbod = _classifier("pyod.models.xgbod", "XGBOD", "random_state", base_score=0.
 PEERS = {
     method.name: method
     for method in (
-        Method(OURS, "Detector", lambda _, seed: our_detector()(n_jobs=1, random_state=seed)),
+        Method(OURS, "Detector", lambda _, seed: Detector(n_jobs=1, random_state=seed)),
         Method("bore", "BORE", lambda _, seed: BORE(n_jobs=1, random_state=seed)),
         Method("trees", "ExtraTrees bags", lambda _, seed: TreeBags(seed), group="today"),
         Method("catboost", "CatBoost", _catboost, group="today", needs=("catboost",)),

@@ -21,7 +21,6 @@ from boreod.evaluation.few_labels import (
     PEERS,
     PROBABILITIES,
     SHARES,
-    our_detector,
     run_peer,
     takes_part,
 )
@@ -196,8 +195,6 @@ def _digest(name: str, data: Path | None) -> str:
 
 def _version(method: str) -> str:
     """Return what tells the results of a method from those of another version of it."""
-    if method == OURS:
-        return our_detector().__name__
     return " ".join(version(package) for package in PEERS[method].needs)
 
 
@@ -213,9 +210,7 @@ def _about(settings: Settings, names: list[str], seeds: int) -> list[str]:
     command += ["--data FOLDER"] if settings.data else []
     command += ["--quick"] if settings.quick else []
     command += [f"--repetitions {seeds} --seed {settings.seed}"]
-    stand_in = our_detector().__name__
     return [
-        *([f"This version has no Detector: {stand_in} stands in for it."] * (stand_in == "BORE")),
         f"{count_of(len(shown), 'set')} ({', '.join(map(_shown, settings.datasets))}), "
         f"{count_of(seeds, 'seed')} from {settings.seed}.",
         f"boreod {__version__}, Python {platform.python_version()}, {versions}; "
