@@ -13,7 +13,7 @@ from payments import make_frauds, small_model, write
 
 import boreod
 from boreod.cli import app
-from boreod.scores import SCORES
+from boreod.scores import DETECTORS, SCORES
 from boreod.table_model import TableModel
 from cli.runner import PROGRAM, run
 
@@ -36,15 +36,16 @@ def test_version():
 def test_scorers_table():
     result = run_program("scorers")
     assert result.returncode == 0
-    for score in SCORES.values():
+    for score in (*SCORES.values(), *DETECTORS.values()):
         assert score.name in result.stdout
         assert score.title in result.stdout
 
 
 def test_scorers_json():
     rows = json.loads(run_program("scorers", "--json").stdout)
-    assert [row["name"] for row in rows] == list(SCORES)
-    assert all(row["formula"] and row["citation"] and row["min_k"] for row in rows)
+    assert [row["name"] for row in rows] == [*SCORES, *DETECTORS]
+    assert all(row["formula"] and row["citation"] for row in rows)
+    assert [row["min_k"] is None for row in rows] == [row["name"] in DETECTORS for row in rows]
 
 
 def test_help_and_usage():

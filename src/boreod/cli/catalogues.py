@@ -15,16 +15,18 @@ def scorers(json: options.Json = False) -> None:
 
     Example: boreod scorers --json
     """
-    from boreod.scores import SCORES
+    from boreod.scores import DETECTORS, SCORES, IsolationTrees, Score
+
+    known: list[type[Score] | type[IsolationTrees]] = [*SCORES.values(), *DETECTORS.values()]
 
     if json:
         fields = ("name", "title", "min_k", "reads", "formula", "citation")
-        rows = [{name: getattr(score, name) for name in fields} for score in SCORES.values()]
+        rows = [{name: getattr(score, name) for name in fields} for score in known]
         print_json(rows)
         return
     lines = [
-        [of.name, str(of.min_k), of.reads, f"{of.title}: {of.formula}\n{of.citation}"]
-        for of in SCORES.values()
+        [of.name, str(of.min_k or ""), of.reads, f"{of.title}: {of.formula}\n{of.citation}"]
+        for of in known
     ]
     print_table(["name", "k from", "reads", "score"], lines)
 

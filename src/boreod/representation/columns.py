@@ -1,4 +1,4 @@
-"""The fitted columns of a representation: raw, scores of all views, foreign detectors.
+"""The fitted columns of a representation: raw, scores of all views, detectors.
 
 Computes exactly the columns it holds. Narrowing gives a smaller object that shares the reference
 rows and searches nothing again.
@@ -14,6 +14,7 @@ from boreod.compiled import unset
 from boreod.neighbors import SEARCH_ROWS, Recall, blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.scored_view import ScoredView
+from boreod.scores import IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.text import close_names
 
@@ -29,7 +30,7 @@ class FittedColumns:
     # names of the raw columns in the order of the input, empty if none may be in the output
     raw: list[str]
     views: list[ScoredView]  # views with at least one column in use
-    detectors: list[ForeignDetector]  # foreign detectors in use
+    detectors: list[ForeignDetector | IsolationTrees]  # those in use
 
     def __post_init__(self) -> None:
         """Find the place of every column in the output."""

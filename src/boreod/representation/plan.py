@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from boreod.neighbors import Ks
-from boreod.scores import SCORES, Score
+from boreod.scores import DETECTORS, SCORES, Score
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
+NAMES = (*SCORES, *DETECTORS)
 
 
 class ColumnsLeftOutWarning(UserWarning):
@@ -46,7 +47,7 @@ class PlannedScore:
 
 
 def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
-    """Sort what the user asked for into scores and foreign detectors."""
+    """Sort what the user asked for into scores and detectors, which search no neighbors."""
     if isinstance(scores, str):
         scores = list(SCORES) if scores == "all" else [scores]
     if not isinstance(scores, Iterable):
@@ -57,7 +58,9 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
         label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
         if label is not None and (not isinstance(label, str) or not label or "@" in label):
             raise ValueError(f"The name in a pair must be a text without '@'; got {label!r}.")
-        if isinstance(what, str):
+        if isinstance(what, str) and what in DETECTORS:
+            detectors.append((label or what, DETECTORS[what]))
+        elif isinstance(what, str):
             requests.append(_read_name(what, label))
         elif what in SCORES.values():
             requests.append(Request(label or what.name, what()))
@@ -67,7 +70,7 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
             detectors.append((label or type(what).__name__.lower(), what))
         else:
             raise TypeError(
-                f"`scores` must hold names ({', '.join(SCORES)}), scores or detectors that can "
+                f"`scores` must hold names ({', '.join(NAMES)}), scores or detectors that can "
                 "score new rows (`score_samples` or `decision_function`; for scikit-learn's "
                 f"LocalOutlierFactor pass novelty=True); got {what!r}."
             )
@@ -104,8 +107,8 @@ def _read_name(name: str, label: str | None) -> Request:
     match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
     if match is None or match[1] not in SCORES:
         raise ValueError(
-            f"`scores` must be names among {', '.join(SCORES)}, alone or with a k as in "
-            f"'lof_10'; got {name!r}."
+            f"`scores` must be names among {', '.join(NAMES)}, those of neighbors alone or with "
+            f"a k as in 'lof_10'; got {name!r}."
         )
     return Request(label or match[1], SCORES[match[1]](), int(match[2]) if match[2] else None)
 

@@ -22,6 +22,7 @@ from boreod.representation.memory import check_fit
 from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import Space, resolve_views
+from boreod.scores import DETECTORS, IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
@@ -44,8 +45,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     scores
-        ``"all"``, or a list of names (``"lof"``), single columns (``"lof_10"``), scores with
-        parameters (``LoOP(extent=2)``), detectors of other libraries (``IsolationForest()``), or
+        ``"all"`` for the paper's twelve, or a list of names (``"lof"``, and ``"iforest"`` for an
+        isolation forest, which needs no neighbors), single columns (``"lof_10"``), scores with
+        parameters (``LoOP(extent=2)``), detectors of other libraries (``EllipticEnvelope()``), or
         pairs (name, score or detector).
     ks
         Neighborhood sizes; None for the paper's 1, 10, 20, ..., 100 as far as the table allows.
@@ -171,7 +173,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         n_bags
             Number of bags that are learned afterwards, which take memory, too.
         apart
-            Mask of rows that are scored like new ones, and are nobody's neighbors.
+            Mask of rows that are scored like new ones: nobody's neighbors, in no isolation tree.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -206,12 +208,27 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             views.append(view)
             scores.append(_spread(view, of_reference, points, engine))
         warn_left_out(self.left_out_, ks, points.shape[0])
-        fitted = [ForeignDetector.fit(*pair, points, random) for pair in detectors]
+        fitted = [_fit_detector(*pair, points, apart, random) for pair in detectors]
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.column_names)]
         names += [detector.label for detector in fitted]
         self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
         return self.fitted_columns_.assemble(points, scores)
+
+
+def _fit_detector(
+    label: str,
+    what: Any,
+    points: NDArray,
+    apart: NDArray | None,
+    random: np.random.RandomState,
+) -> ForeignDetector | IsolationTrees:
+    """Fit a detector of boreod or of another library, which sees all rows."""
+    if what in DETECTORS.values():
+        if apart is not None and (~apart).sum() >= 2:
+            points = points[~apart]
+        return what.fit(label, points, random)
+    return ForeignDetector.fit(label, what, points, random)
 
 
 def _spread(

@@ -1,8 +1,12 @@
-"""The registry of scores: a new one is one class and one line here."""
+"""The registries: neighbor-based scores, and detectors of boreod that search no neighbors.
+
+A new one is one class and one line here.
+"""
 
 from boreod.scores.abod import FastABOD
 from boreod.scores.base import Described, Score
 from boreod.scores.cof import COF
+from boreod.scores.iforest import IsolationTrees
 from boreod.scores.inflo import INFLO
 from boreod.scores.kdeos import KDEOS
 from boreod.scores.knn import KNN, ODIN, KNNWeight
@@ -29,8 +33,11 @@ SCORES: dict[str, type[Score]] = {
     )
 }
 
+DETECTORS: dict[str, type[IsolationTrees]] = {IsolationTrees.name: IsolationTrees}
+
 __all__ = [
     "COF",
+    "DETECTORS",
     "INFLO",
     "KDEOS",
     "KNN",
@@ -41,6 +48,7 @@ __all__ = [
     "SCORES",
     "Described",
     "FastABOD",
+    "IsolationTrees",
     "KNNWeight",
     "LoOP",
     "Score",

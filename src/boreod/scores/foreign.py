@@ -37,6 +37,11 @@ class ForeignDetector:
         scores = _outlyingness(self.detector, points)
         return np.nan_to_num(scores, nan=self.high, posinf=self.high, neginf=self.low)
 
+    @property
+    def work(self) -> Any:
+        """What its time depends on and that is the same in two fits of one table."""
+        return self.detector
+
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
     """Return an unfitted copy in which every missing seed, also of nested estimators, is set."""

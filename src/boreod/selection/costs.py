@@ -18,6 +18,7 @@ neighbor search  n d         once per view
 reverse lists    n           once per view, by scores that read reverse neighbors
 geometry         k k d / 2   once per view at the largest k, by scores that read geometry
 own              k           per column, for every step of its definition (k k for geometry)
+isolation        levels      of all trees together, and at least a raw column
 ===============  ==========  ================================================================
 
 In units of the paper: a search through the whole training table is of its cheapest class, 10, and
@@ -37,6 +38,7 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
+from boreod.scores import IsolationTrees
 from boreod.text import close_names, shorten
 from boreod.validation import is_number
 
@@ -231,7 +233,9 @@ def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Cost
     """Return costs by complexity, with shared parts, for a training table of this size."""
     unit = SEARCH / (n_rows * n_columns)
     own = dict.fromkeys(fitted.names, RAW)
-    own |= dict.fromkeys((detector.label for detector in fitted.detectors), SEARCH)
+    for detector in fitted.detectors:
+        steps = detector.n_steps * unit if isinstance(detector, IsolationTrees) else SEARCH
+        own[detector.label] = max(RAW, steps)
     needs: dict[str, Needs] = {}
     for view in fitted.views:
         for s in view.scores:

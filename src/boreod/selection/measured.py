@@ -191,7 +191,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
         "table": list(shape),
         "work": plain(work),
         "views": [_describe(view) for view in fitted.views],
-        "detectors": {d.label: plain(d.detector) for d in fitted.detectors},
+        "detectors": {d.label: plain(d.work) for d in fitted.detectors},
         "columns": list(fitted.names),
     }
 
