@@ -118,7 +118,7 @@ def test_out_of_bag_scores_are_honest():
 def test_out_of_bag_by_hand(data):
     X, y = data
     model = fit((X, y), n_estimators=30)
-    odds = model.fitted_.head.log_odds(model.represent(X))
+    odds = model.fitted_.logistic.log_odds(model.represent(X))
     from boreod.ensemble.bags import Bagging, draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)
@@ -160,7 +160,7 @@ def test_any_classifier(aggregation, data):
     assert roc_auc_score(truth, probabilities) > 0.8
     assert np.isfinite(model.decision_function(new)).all()
     assert not hasattr(trees, "estimators_")
-    with pytest.raises(TypeError, match="logistic head only"):
+    with pytest.raises(TypeError, match="own heads only"):
         model.explain(new)
     with pytest.raises(TypeError, match="must have `predict_proba`"):
         fit(data, estimator=LinearSVC())
@@ -277,10 +277,19 @@ def test_parameters_are_never_changed(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scaling": "z"}, r"`scaling` must be one of \['minmax', 'rank'\]; got 'z'"),
+        ({"scaling": "z"}, r"`scaling` must be one of \['minmax', 'rank', 'both'\]; got 'z'"),
         ({"input_scaling": "z"}, "`input_scaling`"),
         ({"aggregation": "max"}, "`aggregation`"),
-        ({"calibration": "platt"}, "`calibration`"),
+        ({"calibration": "isotonic"}, "`calibration`"),
+        ({"heads": ()}, "`heads`"),
+        ({"heads": ["forest"]}, "`heads`"),
+        ({"heads": 5}, "`heads`"),
+        ({"n_trees": 0}, "`n_trees`"),
+        ({"ratio": 0.5}, "`ratio`"),
+        ({"min_inliers": 0}, "`min_inliers`"),
+        ({"prior": 1.0}, "`prior`"),
+        ({"inliers": "all"}, "`inliers`"),
+        ({"reference_outliers": 1}, "`reference_outliers`"),
         ({"n_estimators": 0}, "`n_estimators` must be a positive integer; got 0"),
         ({"n_estimators": 2.5}, "`n_estimators`"),
         ({"share": 0}, "`share`"),

@@ -37,7 +37,7 @@ def test_bags_are_balanced_and_hold_everyone_there_is_room_for(
 
 
 def test_seeds():
-    arguments = (np.arange(20), np.arange(20, 200), 200, 10, 0.7)
+    arguments = (np.arange(20), np.arange(20, 200), 200, Bagging(10, 0.7))
     assert_array_equal(draw_bags(*arguments, seed=1).rows, draw_bags(*arguments, seed=1).rows)
     assert (draw_bags(*arguments, seed=1).rows != draw_bags(*arguments, seed=2).rows).any()
 

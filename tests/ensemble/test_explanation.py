@@ -30,7 +30,7 @@ def test_contributions_add_up(aggregation, calibration, data):
 
 def test_weights_of_bags_are_exact():
     """Without any remainder to spread, also where probabilities are all but 0 or 1."""
-    from boreod.ensemble.explanation import _weigh_bags
+    from boreod.ensemble.explanation import weigh_bags
     from boreod.ensemble.heads import combine
 
     random = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def test_weights_of_bags_are_exact():
         start, way = random.normal(0, scale, 20), random.normal(0, scale, (100, 20))
         way[:, 3] = 0.0
         difference = combine(start + way, "mean") - combine(start[None], "mean")
-        weighed = (_weigh_bags(start, way) * way).sum(axis=1)
+        weighed = (weigh_bags(start, way) * way).sum(axis=1)
         assert_allclose(weighed, difference, rtol=1e-9, atol=1e-9 * scale)
 
 
@@ -47,7 +47,7 @@ def test_one_bag_is_plain_products(data):
     with pytest.warns(UserWarning, match="in every bag"):
         model.fit(*data)
     table = model.represent(data[0])
-    expected = (table - model.fitted_.base) * model.fitted_.head.coefficients[0]
+    expected = (table - model.fitted_.base) * model.fitted_.logistic.coefficients[0]
     assert_allclose(model.explain(data[0]).contributions, expected, rtol=1e-9, atol=1e-9)
 
 

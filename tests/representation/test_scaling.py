@@ -4,26 +4,27 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod.representation.scaling import SCALERS, MinMax, Rank
+from boreod.representation.scaling import SCALERS, Both, MinMax, Rank, feature_sources, fit_scaler
 
 TABLE = np.random.default_rng(0).standard_cauchy((300, 4))
 
 
 @pytest.mark.parametrize("name", SCALERS)
 def test_training_rows_fill_the_unit_interval(name):
-    scaled = SCALERS[name].fit(TABLE).transform(TABLE)
+    scaled = fit_scaler(name, TABLE, n_raw=2).transform(TABLE)
     assert_allclose(scaled.min(axis=0), 0.0, atol=1e-12)
     assert_allclose(scaled.max(axis=0), 1.0)
-    for before, after in zip(TABLE.T, scaled.T, strict=True):
+    sources = feature_sources(fit_scaler(name, TABLE, 2), TABLE.shape[1])
+    for before, after in zip(TABLE.T[sources], scaled.T, strict=True):
         assert_array_equal(np.argsort(before), np.argsort(after))
 
 
 @pytest.mark.parametrize("name", SCALERS)
 def test_constant_columns_stay_finite(name):
     table = np.column_stack([np.full(50, 3.0), np.arange(50.0)])
-    scaler = SCALERS[name].fit(table)
+    scaler = fit_scaler(name, table, n_raw=1)
     assert np.isfinite(scaler.transform(table)).all()
-    assert np.isfinite(scaler.transform([[99.0, -99.0]])).all()
+    assert np.isfinite(scaler.transform(np.array([[99.0, -99.0]]))).all()
 
 
 def test_rank_is_the_share_below():
@@ -48,3 +49,19 @@ def test_rank_of_ties_is_their_middle():
 def test_minmax_lets_new_rows_lie_outside():
     scaler = MinMax.fit(np.array([[0.0], [10.0]]))
     assert scaler.transform(np.array([[20.0]])).tolist() == [[2.0]]
+
+
+def test_both_are_scaled_raw_columns_ranked_scores_and_ranked_raw_columns():
+    both = Both.fit(TABLE, n_raw=2)
+    expected = np.hstack(
+        [
+            MinMax.fit(TABLE[:, :2]).transform(TABLE[:, :2]),
+            Rank.fit(TABLE[:, 2:]).transform(TABLE[:, 2:]),
+            Rank.fit(TABLE[:, :2]).transform(TABLE[:, :2]),
+        ]
+    )
+    assert_array_equal(both.transform(TABLE), expected)
+    assert feature_sources(both, 4).tolist() == [0, 1, 2, 3, 0, 1]
+    kept = both.keep([1, 3])
+    assert_array_equal(kept.transform(TABLE[:, [1, 3]]), expected[:, [1, 3, 5]])
+    assert feature_sources(kept, 2).tolist() == [0, 1, 0]

@@ -10,19 +10,18 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.ensemble.bags import Bagging, Shares, check_bags, check_reference, draw_reference
+from boreod.detector.parameters import check_parameters, count_apart, read_options, read_plan
+from boreod.ensemble.bags import Shares, draw_reference
 from boreod.ensemble.calibration import OutOfBag, warn_without_score
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.heads import PENALTY
-from boreod.ensemble.members import Recipe
 from boreod.ensemble.novelty import Novelty
-from boreod.ensemble.training import NotStoredError, Options, Plan, Training
+from boreod.ensemble.training import NotStoredError, Training
 from boreod.parallel import Engine, Threads, current_engine, plain_interrupts
 from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection, map_rows
 from boreod.representation.memory import available_memory, check_reading
-from boreod.representation.scaling import SCALERS
-from boreod.representation.transformer import FEW, OutlierRepresentation, make_representation
+from boreod.representation.transformer import make_representation
 from boreod.selection.budgets import (
     BudgetCurve,
     Selection,
@@ -31,12 +30,10 @@ from boreod.selection.budgets import (
     trace_budgets,
 )
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import SHARED, budgets_over, check_purchase, is_fresh, needs_clock
+from boreod.selection.prices import SHARED, budgets_over, is_fresh, needs_clock
 from boreod.selection.selector import Selector
 from boreod.validation import (
-    OUTLIER,
     all_or_nothing,
-    check_choice,
     read_labels,
     read_rows,
     read_seed,
@@ -69,8 +66,8 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         """
         if unsupported:
             raise TypeError(
-                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no weights in a "
-                "neighbor graph, and bags are balanced already. Leave it out."
+                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no "
+                "weights in a neighbor graph, and bags are balanced already. Leave it out."
             )
         with plain_interrupts(), all_or_nothing(self):
             self._fit(X, y)
@@ -320,7 +317,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         """Go the way from rows to bags; everything is fitted here."""
         on_budget = self.budget is not None
         representation = make_representation(
-            self.representation, len(rows) - _n_apart(self, labels[0]), on_budget, seeds[0]
+            self.representation, len(rows) - count_apart(self, labels[0]), on_budget, seeds[0]
         )
         representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if not isinstance(self.neighbors, str) or self.neighbors != "auto":
@@ -330,8 +327,8 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
             labels,
             representation,
             [str(name) for name in _check_feature_names_in(self)],
-            _plan(self),
-            _options(self),
+            read_plan(self),
+            read_options(self),
             seeds[1:3],
             self._threads,
         )
@@ -429,42 +426,3 @@ def _call(model: OutlierDetector, block: Any, *, method: str, **options: Any) ->
 
 def _draw_seeds(random_state: Any) -> list[int]:
     return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-
-
-def _options(model: OutlierDetector) -> Options:
-    heads = (model.heads,) if isinstance(model.heads, str) else tuple(model.heads)
-    recipe = Recipe(heads, model.estimator, model.penalty, model.n_trees, model.aggregation)
-    return Options(recipe, model.calibration, model.threshold, model.prior)
-
-
-def _plan(model: OutlierDetector) -> Plan:
-    bagging = Bagging(model.n_estimators, model.share, model.ratio, model.min_inliers)
-    assume = model.inliers == "assumed"
-    how = model.input_scaling, model.scaling, bagging, assume, model.reference_outliers
-    return Plan(*how)
-
-
-def _n_apart(model: OutlierDetector, codes: NDArray) -> int:
-    return 0 if model.reference_outliers else int((codes == OUTLIER).sum())
-
-
-def check_parameters(model: OutlierDetector) -> None:
-    """Raise for a parameter that is not allowed, before any work is done."""
-    check_choice("input_scaling", model.input_scaling, ("minmax", None))
-    check_choice("scaling", model.scaling, SCALERS)
-    check_choice("inliers", model.inliers, ("labelled", "assumed"))
-    check_reference(model.reference_size, model.reference_sampling)
-    check_bags(model.n_estimators, model.share, model.ratio, model.min_inliers)
-    _options(model).check()
-    check_purchase(model.budget, model.costs, model.selection, model.fill)
-    if not isinstance(model.reference_outliers, bool | np.bool_):
-        raise ValueError(
-            f"`reference_outliers` must be True or False; got {model.reference_outliers!r}."
-        )
-    given = model.representation
-    if not isinstance(given, OutlierRepresentation | None) and not (
-        isinstance(given, str) and given == FEW
-    ):
-        raise TypeError(
-            f"`representation` must be an OutlierRepresentation, {FEW!r} or None; got {given!r}."
-        )

@@ -65,7 +65,7 @@ class Options:
                 "Wrap it in CalibratedClassifierCV."
             )
         given = recipe.kinds
-        if not given or len(set(given)) < len(given) or not set(given) <= set(KINDS):
+        if not given or any(given.count(kind) > 1 or kind not in KINDS for kind in given):
             raise ValueError(
                 f"`heads` must be some of {list(KINDS)}, each once; got {list(given)!r}."
             )
