@@ -11,6 +11,7 @@ plain arrays. No neighbor is searched.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -54,10 +55,9 @@ class IsolationTrees:
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1, high = outlying."""
-        usual = self.trees.n_trees * float(mean_splits([self.n_sampled])[0])
-        if usual == 0.0:  # samples of one row: nothing to be told apart
+        if self._usual == 0.0:  # samples of one row: nothing to be told apart
             return np.full(len(points), 0.5)
-        return np.exp2(-self.trees.add_up(points)[:, 0] / usual)
+        return np.exp2(self.trees.add_up(points)[:, 0] / -self._usual)
 
     @property
     def work(self) -> dict[str, int]:
@@ -68,6 +68,11 @@ class IsolationTrees:
     def n_steps(self) -> int:
         """The most comparisons that one row can take."""
         return int(self.trees.depths.sum())
+
+    @cached_property
+    def _usual(self) -> float:
+        """The mean number of splits, in all trees together."""
+        return self.trees.n_trees * float(mean_splits(self.n_sampled))
 
     def check(self, n_columns: int) -> None:
         """Refuse what is no forest over so many columns."""
