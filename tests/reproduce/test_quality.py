@@ -100,9 +100,13 @@ def test_a_method_that_fails_counts_as_nothing(data, tmp_path, monkeypatch):
     monkeypatch.setattr("boreod.reproduce.quality.run_peer", fail)
     settings = Settings(tmp_path, ("far",), 1, True, data, 1, 0, False, ("detector", "iforest"))
     text = to_markdown(reproduce(["quality"], settings)[0])
+    assert "| Detector | 0.000 | 0.000 | - | - | 0 |" in text  # without labels
     assert "| Detector | 0.000 | 0.000 | 1.000 | - | 0 |" in text
     assert "| isolation forest | **0.500** | **0.750** | - | 1.00 | 1 |" in text
-    assert "far, Detector, no labels, failed and counts as 0: RuntimeError: no luck" in text
+    assert (
+        "Detector, no labels, failed in 1 run (far), which count as 0: RuntimeError: no luck"
+        in text
+    )
     assert "| isolation forest | -0.500 | -0.500 |" in text
 
 

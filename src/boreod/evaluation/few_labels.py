@@ -80,7 +80,7 @@ def run_peer(
     else:
         scores = model.decision_function(task.new_rows)
     result = {"took": time.perf_counter() - started, **judge(task.outliers, scores)}
-    if name in PROBABILITIES:
+    if share and name in PROBABILITIES:  # without labels ours gives quantiles
         result["brier"] = float(np.mean((scores - task.outliers) ** 2))
     return result
 

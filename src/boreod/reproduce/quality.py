@@ -35,14 +35,14 @@ SHOWN = {JUDGED_BY: "average precision", "auc": "AUC", "brier": "Brier score", "
 FAILED = {JUDGED_BY: 0.0, "auc": 0.0}
 KNOWN = {info.name: info for info in datasets.catalogue()}
 PROTOCOL = (
-    "At most 5000 rows of a set, columns scaled to [0, 1], 60 % of the rows to learn from and 40 % "
-    "to judge, stratified. A share of the outliers to learn from is labelled, at least two; all "
-    "other rows are passed as inliers, hidden outliers too. Without labels only methods that need "
-    "none take part. Figures are means over sets of means over seeds; a method that fails counts "
-    "as 0. Seconds are those of fit and scores, on one core beside other runs. Detector and BORE "
-    "have their defaults, BORE is the printed method; ExtraTrees has bags of ten inliers an "
-    "outlier (50 bags of 10 trees), CatBoost 200 iterations, isolation forest 300 trees, kNN "
-    "k = 20, the others their defaults."
+    "At most 5000 rows of a set, columns scaled to [0, 1], 60 % of the rows to learn from and "
+    "40 % to judge, stratified. A share of the outliers to learn from is labelled, at least two; "
+    "all other rows are passed as inliers, hidden outliers too. Without labels only methods that "
+    "need none take part, and Detector gives quantiles, which have no Brier score. Figures are "
+    "means over sets of means over seeds; a method that fails counts as 0. Seconds are those of "
+    "fit and scores, on one core beside other runs. Detector and BORE have their defaults, BORE "
+    "is the printed method; ExtraTrees has bags of ten inliers an outlier (50 bags of 10 trees), "
+    "CatBoost 200 iterations, isolation forest 300 trees, kNN k = 20, the others their defaults."
 )
 Runs = list[dict[str, Any]]
 
@@ -57,13 +57,7 @@ def reproduce_quality(settings: Settings) -> Section:
     runs = _run(settings, names, shares, range(settings.seed, settings.seed + seeds))
     _write(settings.folder / "quality.csv", runs)
     summaries = {share: Summary([run for run in runs if run["share"] == share]) for share in shares}
-    failures = {
-        f"{run['dataset']}, {PEERS[run['method']].title}, {_labelled(run['share'])}, failed and "
-        f"counts as 0: {run['failed']}"
-        for run in runs
-        if "failed" in run
-    }
-    notes = [*_about(settings, names, seeds), *missing, *sorted(failures)]
+    notes = [*_about(settings, names, seeds), *missing, *_failures(runs)]
     parts = [
         Section("Means over sets", [_means(summaries[share], share) for share in shares]),
         Section("Detector beside each of the others", _gains(summaries)) if OURS in names else None,
@@ -184,7 +178,7 @@ def _count(fact: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     """Let a failed run count as the worst there is."""
     if "error" not in result:
         return result
-    worst = FAILED | ({"brier": 1.0} if fact["method"] in PROBABILITIES else {})
+    worst = FAILED | ({"brier": 1.0} if fact["share"] and fact["method"] in PROBABILITIES else {})
     return {**worst, "failed": result["error"]}
 
 
@@ -216,6 +210,20 @@ def _about(settings: Settings, names: list[str], seeds: int) -> list[str]:
         f"boreod {__version__}, Python {platform.python_version()}, {versions}; "
         f"{count_of(os.cpu_count() or 1, 'core')}.",
         f"All figures were computed by `{' '.join(command)}`; none was typed in.",
+    ]
+
+
+def _failures(runs: Runs) -> list[str]:
+    """Return a sentence on every method and share with failed runs, with the first error."""
+    failed: dict[tuple[str, float], Runs] = {}
+    for run in runs:
+        if "failed" in run:
+            failed.setdefault((run["method"], run["share"]), []).append(run)
+    return [
+        f"{PEERS[method].title}, {_labelled(share)}, failed in {count_of(len(those), 'run')} "
+        f"({', '.join(dict.fromkeys(run['dataset'] for run in those))}), which count as 0: "
+        f"{those[0]['failed']}"
+        for (method, share), those in failed.items()
     ]
 
 
