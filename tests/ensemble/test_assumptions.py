@@ -1,0 +1,86 @@
+"""Who counts as an inlier: few labels, hidden outliers, wrong labels."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from boreod import BORE, Detector, OutlierRepresentation
+from boreod.ensemble.assumptions import assume_inliers
+from boreod.ensemble.bags import Bagging
+
+RAW = OutlierRepresentation([], views=[])
+SMALL = {"representation": RAW, "n_estimators": 20, "n_trees": 5, "random_state": 0}
+
+
+def contaminated(n_hidden=30, n_known=5):
+    """Ordinary rows, outliers that nobody has found, known outliers."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(600, 3))
+    rows[: n_hidden + n_known] += 5.0
+    labels = np.zeros(600, dtype=int)
+    labels[:n_known] = 1
+    return rows, labels, np.arange(n_known, n_known + n_hidden)
+
+
+def test_unlabelled_rows_count_where_labelled_inliers_are_few():
+    how = Bagging(50, 0.7, 10.0, 50)
+    many = assume_inliers(np.repeat([1, 0, -1], [3, 60, 40]), how, allowed=True)
+    assert not many.unlabelled
+    assert (many.codes == -1).sum() == 40
+    few = assume_inliers(np.repeat([1, 0, -1], [3, 40, 60]), how, allowed=True)
+    assert few.unlabelled
+    assert (few.codes == 0).sum() == 100
+    assert not assume_inliers(np.repeat([1, 0, -1], [3, 40, 60]), how, allowed=False).unlabelled
+
+
+def test_hidden_outliers_are_left_out_of_the_bags():
+    rows, labels, hidden = contaminated()
+    model = Detector(**SMALL).fit(rows, labels)
+    left_out = np.flatnonzero(model.training_.assumed.left_out)
+    assert np.isin(hidden, left_out).mean() > 0.3  # about those above the median
+    assert np.isin(left_out, hidden).mean() > 0.9
+    assert not np.isin(left_out, model.training_.bags.rows).any()
+    assert model.oob_.summarize().left_out == len(left_out) <= 60
+    assert (model.oob_.codes == 0).sum() == 595  # they still count where precision is told
+    others = np.setdiff1d(np.arange(35, 600), left_out)
+    probabilities = model.predict_proba(rows)[:, 1]
+    assert probabilities[hidden].min() > np.quantile(probabilities[others], 0.95)
+
+
+def test_nothing_is_left_out_of_clean_rows():
+    rows, labels, _ = contaminated(n_hidden=0, n_known=30)
+    assert Detector(**SMALL).fit(rows, labels).oob_.left_out == 0
+
+
+def test_outliers_and_unlabelled_rows_are_enough():
+    rows, labels, _ = contaminated()
+    given = np.where(labels == 1, 1, -1)
+    model, plain = Detector(**SMALL).fit(rows, given), Detector(**SMALL).fit(rows, labels)
+    assert_array_equal(model.predict_proba(rows), plain.predict_proba(rows))
+    assert model.classes_.tolist() == [-1, 1]
+    assert set(model.predict(rows)) <= {-1, 1}
+    assert model.oob_.summarize().unlabelled == 595
+    with pytest.warns(UserWarning, match="-1 is read as inlier"):
+        BORE(RAW, random_state=0).fit(rows, given)
+
+
+def test_a_prior_moves_log_odds_by_a_constant():
+    rows, labels, _ = contaminated()
+    plain = Detector(**SMALL).fit(rows, labels)
+    known = Detector(prior=0.5, **SMALL).fit(rows, labels)
+    assert set(known.predict(rows[:100])) == {0, 1}
+    shift = known.decision_function(rows) - plain.decision_function(rows)
+    assert_allclose(shift, -np.log(5 / 595), rtol=1e-9)
+
+
+def test_permuted_labels_teach_nothing():
+    """Out-of-bag scores are honest: without a signal they rank at random."""
+    random = np.random.default_rng(1)
+    found = []
+    for seed in range(8):
+        rows, labels = random.normal(size=(400, 4)), np.zeros(400, dtype=int)
+        labels[random.permutation(400)[:30]] = 1
+        few = OutlierRepresentation(["knn_5", "lof_10"])
+        model = Detector(few, n_estimators=30, n_trees=3, random_state=seed).fit(rows, labels)
+        found.append(model.oob_.summarize().auc)
+    assert abs(np.mean(found) - 0.5) < 3 * np.std(found, ddof=1) / np.sqrt(8) + 0.02

@@ -1,0 +1,126 @@
+"""Heads averaged: lines, weights, features, reasons."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from boreod import BORE, Detector, OutlierRepresentation
+from boreod.ensemble.heads import combine
+from boreod.ensemble.members import KINDS, fit_line
+from boreod.metrics import average_precision
+
+FEW = OutlierRepresentation(["knn_5", "lof_10"])
+
+
+def table(seed, n=300):
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, 4))
+    labels = (random.random(n) < 0.08).astype(int)
+    rows[labels == 1, :2] += 2.5
+    return rows, labels
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Detector(FEW, n_estimators=30, n_trees=3, random_state=0).fit(*table(0))
+
+
+def test_detector_with_the_parameters_of_the_paper_is_the_paper():
+    X, y = table(1)
+    paper = BORE(FEW, n_estimators=30, random_state=3).fit(X, y)
+    same = Detector(**paper.get_params(deep=False)).fit(X, y)
+    assert_array_equal(same.predict_proba(X), paper.predict_proba(X))
+    assert_array_equal(same.oob_proba_, paper.oob_proba_)
+    assert BORE().get_params().keys() == Detector().get_params().keys()
+
+
+def test_log_odds_are_the_weighted_mean_of_lines(model):
+    new = table(2)[0]
+    fitted, features = model.fitted_, model.represent(new)
+    assert [member.kind for member in fitted.members] == list(KINDS)
+    assert_allclose(sum(member.weight for member in fitted.members), 1.0)
+    expected = np.zeros(len(new))
+    for member in fitted.members:
+        odds = combine(member.head.log_odds(member.read(features)), "mean")
+        assert member.line.slope > 0
+        expected += member.weight * (member.line.slope * odds + member.line.shift)
+    expected = fitted.correction.slope * expected + fitted.correction.shift
+    assert_allclose(model.decision_function(new), expected, rtol=1e-12)
+
+
+def test_weights_are_out_of_bag_average_precision(model):
+    training, fitted = model.training_, model.fitted_
+    outside = ~training.bags.holds
+    found = []
+    for member in fitted.members:
+        odds = member.head.log_odds(member.read(training.table))
+        odds = combine(odds, "mean", outside[:, : odds.shape[1]])
+        judged = np.isfinite(odds) & training.assumed.in_bags | (training.codes == 1)
+        judged &= np.isfinite(odds)
+        found.append(average_precision(training.codes[judged] == 1, odds[judged]))
+    weights = np.array([member.weight for member in fitted.members])
+    assert_allclose(weights, np.array(found) / sum(found), rtol=1e-9)
+
+
+def test_what_heads_read(model):
+    by_kind = {member.kind: member for member in model.fitted_.members}
+    assert by_kind["logistic"].features is None  # four scaled, two scores, four ranked
+    assert (
+        by_kind["trees"].features.tolist() == by_kind["boosted"].features.tolist() == [0, 1, 2, 3]
+    )
+    assert by_kind["trees+scores"].features.tolist() == [0, 1, 2, 3, 4, 5]
+    assert model.represent(table(0)[0]).shape == (300, 10)
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
+def test_reasons_add_up(aggregation):
+    X, y = table(3)
+    model = Detector(FEW, n_estimators=30, n_trees=2, aggregation=aggregation, random_state=0)
+    told = model.fit(X, y).explain(np.vstack([X[:40], 50.0 * X[:5]]))
+    assert told.columns == ["x0", "x1", "x2", "x3", "knn_5", "lof_10"]
+    assert_allclose(told.base + told.contributions.sum(axis=1), told.log_odds, rtol=0, atol=1e-9)
+    assert np.abs(told.contributions[:, :2]).mean() > 2 * np.abs(told.contributions[:, 2:4]).mean()
+
+
+def test_without_scores_no_head_is_fitted_twice():
+    X, y = table(4)
+    raw = Detector(OutlierRepresentation([], views=[]), n_estimators=30, n_trees=2, random_state=0)
+    kinds = [member.kind for member in raw.fit(X, y).fitted_.members]
+    assert kinds == ["logistic", "trees", "boosted"]
+
+
+def test_a_line_is_that_of_a_general_optimizer():
+    random = np.random.default_rng(0)
+    odds = random.normal(size=200)
+    outliers = random.random(200) < 1 / (1 + np.exp(1 - 2 * odds))
+    weights = np.where(outliers, 0.5 / outliers.sum(), 0.5 / (~outliers).sum())
+    found = fit_line(odds, outliers, weights)
+    n1, n0 = outliers.sum(), (~outliers).sum()
+    targets = np.where(outliers, (n1 + 1) / (n1 + 2), 1 / (n0 + 2))
+
+    def loss(line):
+        z = line[0] + line[1] * odds
+        return weights @ (np.logaddexp(0, z) - targets * z)
+
+    assert_allclose([found.shift, found.slope], minimize(loss, [0.0, 1.0]).x, atol=1e-4)
+
+
+def test_two_rows_that_can_be_told_apart_make_no_vertical_line():
+    odds = np.array([5.0, 6.0, *np.linspace(-4, -2, 50)])
+    outliers = np.arange(52) < 2
+    line = fit_line(odds, outliers, np.full(52, 1 / 52))
+    assert 0 < line.slope < 3
+    backwards = fit_line(-odds, outliers, np.full(52, 1 / 52))
+    assert 0 < backwards.slope < 0.1
+
+
+def test_same_seed_same_bits_over_threads():
+    X, y = table(5)
+    one, two = (
+        Detector(FEW, n_estimators=30, n_trees=2, n_jobs=n, random_state=0).fit(X, y)
+        for n in (1, 2)
+    )
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    alone = np.vstack([one.predict_proba(X[i : i + 1]) for i in range(20)])
+    assert_array_equal(alone, one.predict_proba(X[:20]))
