@@ -54,7 +54,7 @@ ODD = (
 START = f'{{"format": {FORMAT}'.encode()
 MANIFESTS = {
     "empty": b"",
-    "no JSON": b"{'format': 4}",
+    "no JSON": b"{'format': 5}",
     "a list": b"[]",
     "not ASCII": b"\xff\xfe{}",
     "NaN": b'{"format": NaN}',
@@ -62,7 +62,7 @@ MANIFESTS = {
     "deep objects": b'{"a":' * 100_000,
     "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
     "no format": b"{}",
-    "format of another type": b'{"format": "4"}',
+    "format of another type": b'{"format": "5"}',
     "large": START + b', "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
     "large objects": START + b', "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
 }

@@ -152,7 +152,7 @@ def test_unlabelled_rows_have_a_probability(parts, tmp_path):
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308])
-@pytest.mark.parametrize("name", ["base", "scaler.low", "input.low", "bags.coefficients"])
+@pytest.mark.parametrize("name", ["base", "scaler.low", "input.low", "members.0.coefficients"])
 def test_numbers_whose_products_are_not_finite(name, value, parts, tmp_path):
     manifest, content = parts
     arrays = load(content)
@@ -162,15 +162,16 @@ def test_numbers_whose_products_are_not_finite(name, value, parts, tmp_path):
 
 @pytest.mark.parametrize("slope", [1e-320, 1e307])
 def test_slopes_beyond_all_numbers(slope, parts, tmp_path):
-    manifest = {**parts[0], "bags": {**parts[0]["bags"], "slope": slope}}
-    assert "bags.coefficients" in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
+    manifest = {**parts[0], "correction": {"shift": 0.0, "slope": slope}}
+    assert "members.0.coefficients" in assert_refused(forge(tmp_path / "a", manifest, parts[1]))
 
 
 def test_the_largest_numbers_give_finite_scores(parts, labelled, tmp_path):
     manifest, content = parts
     arrays = load(content)
     arrays["scaler.factor"] = np.full_like(arrays["scaler.factor"], 1e308)
-    arrays["bags.coefficients"][:] = np.resize([1e150, -1e150], arrays["bags.coefficients"].shape)
+    coefficients = arrays["members.0.coefficients"]
+    coefficients[:] = np.resize([1e150, -1e150], coefficients.shape)
     model = load_model(forge(tmp_path / "a", manifest, save(arrays)))
     far = np.vstack([labelled[0][:50], np.full((1, 4), 1e150)])
     assert np.isfinite(model.decision_function(far)).all()
@@ -180,7 +181,7 @@ def test_the_largest_numbers_give_finite_scores(parts, labelled, tmp_path):
 @pytest.mark.parametrize("huge", HUGE)
 def test_huge_declared_sizes_in_the_manifest(huge, parts, tmp_path):
     for change in (
-        lambda m: m["bags"].update(number=huge),
+        lambda m: m["members"][0].update(bags=huge),
         lambda m: m["representation"].update(reference_rows=huge),
         lambda m: m["representation"]["views"][0].update(rows=huge),
         lambda m: m["representation"]["views"][0]["scores"][0].update(ks=[4, huge]),
@@ -235,12 +236,12 @@ def test_hostile_manifests(name, parts, tmp_path):
     assert_refused(forge(tmp_path / "a", MANIFESTS[name], parts[1], honest=False))
 
 
-@pytest.mark.parametrize("number", [1, 2, 7])
+@pytest.mark.parametrize("number", [1, 4, 7])
 def test_another_format(number, parts, tmp_path):
     manifest = {**parts[0], "format": number, "versions": {"boreod": "9.1"}, "new": True}
     message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))
     assert f"format {number} and was written by boreod '9.1'" in message
-    assert "reads format 4, so fit again with this version, or install that one" in message
+    assert "reads format 5, so fit again with this version, or install that one" in message
 
 
 def prices(change):

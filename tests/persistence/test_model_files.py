@@ -91,7 +91,7 @@ class Mine(KNN):
 
 
 REFUSED = {
-    "classifier": ({"estimator": ExtraTreesClassifier(5)}, "ExtraTreesClassifier.*logistic head"),
+    "classifier": ({"estimator": ExtraTreesClassifier(5)}, "ExtraTreesClassifier.*own `heads`"),
     "detector": (
         {"representation": OutlierRepresentation(["knn_5", IsolationForest(n_estimators=5)])},
         "isolationforest come from detectors of other libraries.*Leave them out",
@@ -130,7 +130,7 @@ def test_extra_must_be_json(extra, model, tmp_path):
 
 
 def test_other_arguments(model, tmp_path):
-    with pytest.raises(TypeError, match=r"`model` must be a BORE; got LOF"):
+    with pytest.raises(TypeError, match=r"`model` must be a BORE or a Detector; got LOF"):
         save_model(LOF(), tmp_path / "a")
     with pytest.raises(NotFittedError):
         save_model(BORE(), tmp_path / "a")

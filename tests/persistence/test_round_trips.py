@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from boreod import BORE, Costs, OutlierRepresentation, View
+from boreod import BORE, Costs, Detector, OutlierRepresentation, View
 from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_model, save_model
 from boreod.persistence.manifest import encode_parameters
@@ -76,12 +76,12 @@ def data(labelled):
     return X, y, np.vstack([random.normal(size=(60, 4)), X[::7], far])
 
 
-def fit(options, X, y):
+def fit(options, X, y, preset=BORE):
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # columns without a price
-        return BORE(**{"random_state": 0, "n_estimators": 20, **options}).fit(X, y)
+        return preset(**{"random_state": 0, "n_estimators": 20, **options}).fit(X, y)
 
 
 def reloaded(model, folder):
@@ -101,7 +101,8 @@ def assert_same(loaded, model, *tables):
             assert after.columns == before.columns
             assert after.base == before.base
             assert_array_equal(after.contributions, before.contributions)
-    assert type(loaded) is BORE
+        assert_array_equal(loaded.novelty(rows).distances, model.novelty(rows).distances)
+    assert type(loaded) is type(model)
     assert loaded.columns_ == model.columns_
     assert loaded.classes_.dtype == model.classes_.dtype
     assert_array_equal(loaded.classes_, model.classes_)
@@ -110,6 +111,7 @@ def assert_same(loaded, model, *tables):
     assert loaded.penalty_ == model.penalty_
     assert_array_equal(loaded.gradients_, model.gradients_)
     assert_array_equal(loaded.oob_proba_, model.oob_proba_)
+    assert loaded.oob_.summarize() == model.oob_.summarize()
     for threshold in (0.3, "alerts:10", "fpr:0.05"):
         assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
     assert encode_parameters(loaded) == encode_parameters(model)
@@ -130,6 +132,40 @@ def test_every_configuration(name, data, tmp_path):
     fit(clone(loaded).get_params(deep=False), X, y)
     save_model(loaded, tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
+
+
+WITH_TREES = {
+    "all heads": {"representation": FEW},
+    "one head": {"representation": FEW, "heads": "boosted", "n_trees": 3},
+    "raw columns": {"representation": OutlierRepresentation([]), "calibration": None},
+    "scores alone": {"representation": clone(FEW).set_params(passthrough=False), "n_trees": 2},
+    "other scaling": {"representation": FEW, "scaling": "minmax", "aggregation": "log-odds"},
+    "labelled inliers": {"representation": FEW, "inliers": "labelled", "prior": 0.01},
+    "budget": {"representation": FEW, "budget": 30, "costs": "complexity:shared"},
+}
+
+
+@pytest.mark.parametrize("name", WITH_TREES)
+def test_trees_and_several_heads(name, data, tmp_path):
+    X, y, new = data
+    options = {"n_trees": 4, "n_estimators": 12, **WITH_TREES[name]}
+    model = fit(options, X, np.where(y == 1, 1, -1) if name == "one head" else y, Detector)
+    loaded = reloaded(model, tmp_path)
+    assert_same(loaded, model, X, new)
+    assert [(m.kind, m.line, m.weight) for m in loaded.fitted_.members] == [
+        (m.kind, m.line, m.weight) for m in model.fitted_.members
+    ]
+    save_model(loaded, tmp_path / "again.boreod")
+    assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
+
+
+def test_trees_that_never_split(tmp_path):
+    """All rows are the same: every tree is one leaf, and there is no threshold to store."""
+    model = fit({"representation": OutlierRepresentation([]), "heads": "trees", "n_estimators": 2},
+                np.ones((60, 2)), np.repeat([1, 0], [5, 55]), Detector)  # fmt: skip
+    assert model.fitted_.members[0].head.trees.n_nodes == 20
+    loaded = reloaded(model, tmp_path)
+    assert_array_equal(loaded.decision_function(np.eye(2)), model.decision_function(np.eye(2)))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -243,7 +279,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     for again in (loaded, load_model(tmp_path / "b.boreod")):
         stored, facts = again.stored_, again.oob_.summarize()
         assert stored.extra == extra
-        assert stored.format == 4
+        assert stored.format == 5
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
         assert facts.judged == 270

@@ -12,27 +12,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.calibration import count_as_inliers
 from boreod.neighbors import BACKENDS, METRICS, Ks
 from boreod.persistence.archive import ModelFileError
-from boreod.persistence.manifest import Manifest, StoredView
+from boreod.persistence.arrays import (
+    FLOAT,
+    INTEGER,
+    LABEL,
+    TYPES,
+    Arrays,
+    Tensor,
+    wrong_numbers,
+)
+from boreod.persistence.manifest import PRESETS, Manifest, StoredView
+from boreod.persistence.members import (
+    check_reach,
+    fits_member,
+    fits_together,
+    member_tensors,
+    name_of,
+)
 from boreod.representation.plan import PlannedScore
 from boreod.representation.scaling import SCALERS
 from boreod.scores import SCORES
+from boreod.scores.trees import DTYPES
 from boreod.selection.costs import Costs
-from boreod.validation import LARGEST
+from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
-FLOAT, INTEGER, LABEL = "F64", "I32", "I8"
-TYPES: dict[str, np.dtype] = {
-    FLOAT: np.dtype("<f8"),
-    INTEGER: np.dtype("<i4"),
-    LABEL: np.dtype("i1"),
-}
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
 ISOLATION = "seen.isolation"  # of the training rows too
 DESCRIPTIONS = {name for score in SCORES.values() for name in score.descriptions}
 
-Arrays = dict[str, NDArray]
-Tensor = tuple[str, list[int]]  # type and shape of an array
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
     "int64": lambda label: type(label) is int and abs(label) < 2**63,
     "float64": lambda label: type(label) in (int, float),
@@ -50,17 +60,19 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
     _require(manifest.scaling in SCALERS, "scaling")
     _require(manifest.scaling == "minmax" or manifest.quantiles >= 2, "quantiles")
     _require(0.0 <= manifest.threshold <= 1.0, "threshold")
-    bags = manifest.bags
-    _require(bags.number >= 1 and bags.slope > 0.0 and bags.penalty > 0.0, "bags")
-    _require(bags.aggregation in ("mean", "log-odds"), "bags.aggregation")
+    _require(manifest.preset in PRESETS, "preset")
+    _require(manifest.aggregation in ("mean", "log-odds"), "aggregation")
+    _require(manifest.correction.slope > 0.0, "correction")
     kind, labels = manifest.classes.kind, manifest.classes.values
     _require(kind in CLASS_KINDS and len(labels) == 2 and labels[0] != labels[1], "classes")
     _require(all(CLASS_KINDS[kind](label) for label in labels), "classes")
     shares = manifest.shares
     _require(shares.n_rows >= manifest.rows >= 2, "rows")
+    _require(0 <= manifest.left_out < manifest.rows, "left_out")
     _require(0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0, "shares")
     _check_views(manifest)
     _check_columns(manifest)
+    _check_members(manifest)
     _check_prices(manifest)
     tensors = expected_tensors(manifest).values()
     wanted = sum(TYPES[kind].itemsize * prod(shape) for kind, shape in tensors)
@@ -73,6 +85,18 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
 def raw_names(manifest: Manifest) -> list[str]:
     """Return the names of raw columns, which may or may not be in use."""
     return manifest.feature_names if manifest.representation.raw else []
+
+
+def count_raw(manifest: Manifest) -> int:
+    """Return the number of raw columns in use."""
+    raw = set(raw_names(manifest))
+    return sum(name in raw for name in manifest.columns)
+
+
+def count_features(manifest: Manifest) -> int:
+    """Return the number of features that columns become when they are scaled."""
+    extra = count_raw(manifest) if manifest.scaling == "both" else 0
+    return len(manifest.columns) + extra
 
 
 def _check_views(manifest: Manifest) -> None:
@@ -108,6 +132,15 @@ def _check_columns(manifest: Manifest) -> None:
     _require(len(wanted) == len(columns) > 0, "columns")
     _require(len(set(scores)) == len(scores) and not raw & set(scores), "columns")
     _require(set(scores) <= wanted <= set(scores) | raw, "columns")
+    if manifest.scaling == "both":  # raw columns come first
+        _require(set(columns[: count_raw(manifest)]) <= raw, "columns")
+
+
+def _check_members(manifest: Manifest) -> None:
+    n_features = count_features(manifest)
+    for place, stored in enumerate(manifest.members):
+        _require(fits_member(stored, n_features), name_of(place))
+    _require(fits_together(manifest.members), "members")
 
 
 def _check_prices(manifest: Manifest) -> None:
@@ -153,24 +186,25 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     """Return types and shapes of all arrays."""
     shapes: dict[str, tuple[int, ...]] = {}
     rows, features = manifest.representation.reference_rows, len(manifest.feature_names)
-    columns, bags = len(manifest.columns), manifest.bags.number
+    columns, scaled = len(manifest.columns), len(manifest.columns)
     if manifest.representation.views:
         shapes["reference"] = (rows, features)
         shapes[ISOLATION] = (manifest.rows,)
     shapes |= {"seen.low": (features,), "seen.high": (features,)}
     if manifest.input_scaling:
         shapes |= {"input.low": (features,), "input.factor": (features,)}
-    if manifest.scaling == "rank":
+    if manifest.scaling != "minmax":
         shapes["scaler.quantiles"] = (columns, manifest.quantiles)
-    else:
-        shapes |= {"scaler.low": (columns,), "scaler.factor": (columns,)}
-    shapes |= {"bags.coefficients": (bags, columns), "bags.intercepts": (bags,)}
-    shapes |= {"bags.gradients": (bags,), "base": (columns,)}
-    shapes[PROBABILITIES] = (manifest.rows,)
+        scaled = count_raw(manifest) if manifest.scaling == "both" else 0
+    if scaled:
+        shapes |= {"scaler.low": (scaled,), "scaler.factor": (scaled,)}
+    shapes |= {"base": (count_features(manifest),), PROBABILITIES: (manifest.rows,)}
     tensors = {name: (FLOAT, list(shape)) for name, shape in shapes.items()}
     tensors[LABELS] = (LABEL, [manifest.rows])
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
+    for place, stored in enumerate(manifest.members):
+        tensors |= member_tensors(stored, name_of(place), count_features(manifest))
     return tensors
 
 
@@ -222,11 +256,11 @@ def unpack(content: bytes, manifest: Manifest) -> Arrays:
 def check_values(arrays: Arrays, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite."""
     rows = manifest.representation.reference_rows
-    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS])
+    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest)
     for name, values in arrays.items():
-        if name in (PROBABILITIES, LABELS):
-            continue
         last = name.rpartition(".")[2]
+        if name in (PROBABILITIES, LABELS) or last in DTYPES:  # trees are checked below
+            continue
         if values.dtype == TYPES[INTEGER]:
             right = _ascends(values, strictly=True) and values[0] >= 0 and values[-1] < rows
         else:
@@ -238,35 +272,30 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
             if last == "summary" and len(values) == 1:  # a spread, by which scores are divided
                 right = right and low > 0.0
         if not right:
-            raise _wrong_numbers(name)
+            raise wrong_numbers(name)
     low, high = arrays["seen.low"], arrays["seen.high"]
     if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
-        raise _wrong_numbers("seen.high")
-    _check_reach(arrays, manifest)
+        raise wrong_numbers("seen.high")
+    check_reach(arrays, manifest, count_features(manifest))
 
 
-def _check_reach(arrays: Arrays, manifest: Manifest) -> None:
-    """Log-odds must be finite for all rows, of which no scaled value exceeds LARGEST."""
-    coefficients, bags = arrays["bags.coefficients"], manifest.bags
-    with np.errstate(over="ignore"):
-        farthest = np.abs(coefficients).sum(axis=1) * LARGEST + np.abs(arrays["bags.intercepts"])
-        reach = 2.0 * float(farthest.sum()) * max(1.0, bags.slope) + abs(bags.shift)
-    if not np.isfinite(reach) or not np.isfinite(reach / min(1.0, bags.slope)):
-        raise _wrong_numbers("bags.coefficients")
+def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:
+    """Both classes must be there, and only rows that bags hold may lack a probability.
 
-
-def _check_training_rows(probabilities: NDArray, labels: NDArray) -> None:
-    """Both classes must be there, and only labelled rows may lack a probability."""
-    if not {0, 1} <= set(np.unique(labels).tolist()) <= {-1, 0, 1}:
-        raise _wrong_numbers(LABELS)
+    A model without any label ranks rows, and each of them has its place.
+    """
+    unlabelled = manifest.assumed and bool((labels == UNLABELLED).all())
+    codes = count_as_inliers(labels) if manifest.assumed else labels
+    if (
+        not {INLIER, OUTLIER} - ({OUTLIER} if unlabelled else set())
+        <= set(np.unique(codes).tolist())
+        <= {UNLABELLED, INLIER, OUTLIER}
+    ):
+        raise wrong_numbers(LABELS)
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)
-    if not (inside | missing).all() or (missing & (labels < 0)).any():
-        raise _wrong_numbers(PROBABILITIES)
-
-
-def _wrong_numbers(name: str) -> ModelFileError:
-    return ModelFileError(f"its array {name!r} holds numbers that no model has")
+    if not (inside | missing).all() or (missing & (unlabelled | (codes < 0))).any():
+        raise wrong_numbers(PROBABILITIES)
 
 
 def _ascends(values: NDArray, strictly: bool = False) -> bool:

@@ -8,34 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE
-from boreod.ensemble.calibration import Correction, OutOfBag
+from boreod.detector import OutlierDetector
+from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import Member
 from boreod.ensemble.novelty import SeenRows
 from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.persistence.archive import ModelFileError, open_archive
+from boreod.persistence.arrays import Arrays
 from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
     PROBABILITIES,
-    Arrays,
     check_manifest,
     check_values,
+    count_features,
     ks_of_radii,
     raw_names,
     unpack,
 )
 from boreod.persistence.manifest import (
+    PRESETS,
     Manifest,
     StoredScore,
     StoredView,
     decode_parameters,
     read_manifest,
 )
+from boreod.persistence.members import build_member, name_of
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Rank
+from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView, search_depths
 from boreod.representation.views import Space
 from boreod.selection.budgets import Selection
@@ -45,7 +46,7 @@ MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, 
            MemoryError)  # fmt: skip
 
 
-def load_model(path: str | PathLike[str]) -> BORE:
+def load_model(path: str | PathLike[str]) -> OutlierDetector:
     """Read a detector from a file that :func:`save_model` wrote.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds. What
@@ -74,39 +75,39 @@ class Stored:
     extra: dict[str, Any] = field(repr=False)  # as given to ``save_model``
 
 
-def _put_together(manifest: Manifest, arrays: Arrays) -> BORE:
+def _put_together(manifest: Manifest, arrays: Arrays) -> OutlierDetector:
     """Return a fitted detector without the bags and columns of its training rows."""
-    bags = manifest.bags
-    codes = arrays[LABELS].astype(np.int64)
+    labels = arrays[LABELS].astype(np.int64)
     seen = SeenRows(
         manifest.feature_names,
         arrays["seen.low"],
         arrays["seen.high"],
         arrays.get(ISOLATION),
-        codes,
+        labels,
         manifest.input_scaling,
     )
-    head = LogisticHead(
-        arrays["bags.coefficients"], arrays["bags.intercepts"], arrays["bags.gradients"],
-        bags.penalty,
-    )  # fmt: skip
+    n_features = count_features(manifest)
     fitted = Fitted(
         _min_max(arrays, "input") if manifest.input_scaling else None,
         FittedColumns(manifest.columns, raw_names(manifest), _views(manifest, arrays), []),
-        Rank(arrays["scaler.quantiles"])
-        if manifest.scaling == "rank"
-        else _min_max(arrays, "scaler"),
-        [Member("logistic", head)],
+        _scaler(manifest.scaling, arrays),
+        [
+            build_member(stored, arrays, name_of(place), n_features)
+            for place, stored in enumerate(manifest.members)
+        ],
         arrays["base"],
-        Correction(bags.shift, bags.slope),
-        bags.aggregation,
+        manifest.correction,
+        manifest.aggregation,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,
     )
-    return BORE.from_parts(
-        decode_parameters(BORE, manifest.parameters),
+    preset = PRESETS[manifest.preset]
+    return preset.from_parts(
+        decode_parameters(preset, manifest.parameters),
         fitted,
-        OutOfBag(arrays[PROBABILITIES], codes, manifest.shares),
+        OutOfBag(
+            arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out
+        ),
         manifest.threshold,
         manifest.costs,
         _selection(manifest),
@@ -156,8 +157,16 @@ def _score(stored: StoredScore, arrays: Arrays, prefix: str) -> FittedScore:
     return FittedScore(stored.label, score, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
 
 
+def _scaler(kind: str, arrays: Arrays) -> Scaler:
+    if kind == "minmax":
+        return _min_max(arrays, "scaler")
+    ranked = Rank(arrays["scaler.quantiles"])
+    return Both(_min_max(arrays, "scaler"), ranked) if kind == "both" else ranked
+
+
 def _min_max(arrays: Arrays, prefix: str) -> MinMax:
-    return MinMax(arrays[f"{prefix}.low"], arrays[f"{prefix}.factor"])
+    nothing: NDArray = np.empty(0)  # without raw columns
+    return MinMax(arrays.get(f"{prefix}.low", nothing), arrays.get(f"{prefix}.factor", nothing))
 
 
 def _selection(manifest: Manifest) -> Selection | None:

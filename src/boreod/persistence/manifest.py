@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from boreod.detector import BORE, Detector
 from boreod.ensemble.bags import Shares
+from boreod.ensemble.calibration import Correction
 from boreod.files import __version__
 from boreod.files import typed_json as read
 from boreod.persistence.archive import ModelFileError
@@ -22,7 +24,8 @@ from boreod.selection.costs import Costs
 from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
-FORMAT = 4
+FORMAT = 5
+PRESETS = {"BORE": BORE, "Detector": Detector}
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,28 @@ class StoredClasses:
 
 
 @dataclass(frozen=True)
-class StoredBags:
-    """Facts about the columns, next to the arrays of the bags."""
+class StoredTrees:
+    """How many trees there are, and nodes of all of them."""
 
     number: int
-    penalty: float
-    aggregation: str
-    shift: float
-    slope: float
+    nodes: int
+
+
+@dataclass(frozen=True)
+class StoredMember:
+    """A head, whose ``kind`` tells what its arrays are.
+
+    ``features`` are the places of those that it reads, None for all; ``penalty`` is that of
+    logistic regressions, ``trees`` those of the others.
+    """
+
+    kind: str
+    bags: int
+    features: list[int] | None
+    penalty: float | None
+    trees: StoredTrees | None
+    line: Correction
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -96,11 +113,13 @@ class Manifest:
 
     ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
     rank scaling keeps; ``costs`` is None if no price was asked for; ``rows`` are those of the
-    training, ``shares`` which part of a table they are; ``sha256`` is that of the arrays.
+    training, ``shares`` which part of a table they are, ``assumed`` whether unlabelled ones count
+    as inliers, of which so many were ``left_out`` of the bags; ``sha256`` is that of the arrays.
     """
 
     format: int
     versions: dict[str, str]
+    preset: str
     parameters: dict[str, Any]
     feature_names: list[str]
     named: bool
@@ -109,13 +128,17 @@ class Manifest:
     scaling: str
     quantiles: int
     representation: StoredRepresentation
-    bags: StoredBags
+    members: list[StoredMember]
+    aggregation: str
+    correction: Correction
     classes: StoredClasses
     threshold: float
     costs: Costs | None
     selection: StoredSelection | None
     rows: int
     shares: Shares
+    assumed: bool
+    left_out: int
     sha256: str
     extra: dict[str, Any]
 

@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
-from boreod.detector import BORE
+from boreod.detector import OutlierDetector
 from boreod.files import __version__
 from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
+from boreod.persistence.arrays import Arrays
 from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
     PROBABILITIES,
-    Arrays,
     check_manifest,
     check_values,
     ks_of_radii,
 )
 from boreod.persistence.manifest import (
     FORMAT,
+    PRESETS,
     Manifest,
-    StoredBags,
     StoredClasses,
     StoredRepresentation,
     StoredScore,
@@ -40,28 +40,30 @@ from boreod.persistence.manifest import (
     is_registered,
     write_manifest,
 )
-from boreod.representation.scaling import Rank
+from boreod.persistence.members import describe_member, member_arrays, name_of
+from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView
 from boreod.selection.costs import Costs
 from boreod.text import shorten
 
+SCALINGS = {"minmax": MinMax, "rank": Rank, "both": Both}
 MOST_PRICES = 5000  # columns; a manifest must stay small
 
 
 def save_model(
-    model: BORE, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+    model: OutlierDetector, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
 ) -> None:
     """Write a fitted detector to a file.
 
-    The file holds what predictions and explanations need: reference rows, and statistics of the
-    columns in use; and for thresholds the out-of-bag probability and the label of every training
-    row. Bags stay behind. The same model gives the same bytes, and a file that is there already is
-    replaced only when the new one is complete.
+    The file holds what predictions and explanations need: reference rows, statistics of the columns
+    in use, coefficients and trees; and for thresholds the out-of-bag probability and the label of
+    every training row. Bags stay behind. The same model gives the same bytes, and a file that is
+    there already is replaced only when the new one is complete.
 
     Parameters
     ----------
     model
-        A fitted :class:`boreod.BORE`.
+        A fitted :class:`boreod.Detector` or :class:`boreod.BORE`.
     path
         Name of the file, by custom with the ending ``.boreod``.
     extra
@@ -81,8 +83,8 @@ def save_model(
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all()), again.stored_.extra
     (True, {'table': 'payments'})
     """
-    if not isinstance(model, BORE):
-        raise TypeError(f"`model` must be a BORE; got {shorten(model)}.")
+    if not isinstance(model, tuple(PRESETS.values())):
+        raise TypeError(f"`model` must be a {' or a '.join(PRESETS)}; got {shorten(model)}.")
     check_is_fitted(model)
     manifest, arrays, content = _take_apart(model, _read_extra(model, extra))
     try:
@@ -93,15 +95,10 @@ def save_model(
     write_archive(Path(path), write_manifest(manifest), content)
 
 
-def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
+def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
     """Return manifest, arrays, and the arrays as bytes."""
     fitted, columns = model.fitted_, model.fitted_.columns
-    head = fitted.logistic
-    if head is None or len(fitted.members) > 1:
-        raise ModelFileError(
-            f"`estimator` is {shorten(model.estimator)}, which a model file cannot "
-            "store without pickle. Fit with `estimator=None`, the logistic head, in its place."
-        )
+    members = [describe_member(member) for member in fitted.members]
     if columns.detectors:
         names = ", ".join(detector.label for detector in columns.detectors)
         raise ModelFileError(
@@ -110,12 +107,12 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         )
     reference, places = _reference_rows(columns.views)
     arrays: Arrays = {} if reference is None else {"reference": reference}
-    for prefix, scaler in ("input", fitted.input_scaler), ("scaler", fitted.scaler):
-        if scaler is not None:
-            arrays |= {f"{prefix}.{name}": values for name, values in vars(scaler).items()}
-    arrays |= {"bags.coefficients": head.coefficients, "bags.intercepts": head.intercepts}
-    arrays |= {"bags.gradients": head.gradients, "base": fitted.base}
-    arrays |= {PROBABILITIES: model.oob_proba_, LABELS: model.oob_.codes.astype(np.int8)}
+    arrays |= _scaler_arrays(fitted.input_scaler, "input")
+    arrays |= _scaler_arrays(fitted.scaler, "scaler")
+    for place, member in enumerate(fitted.members):
+        arrays |= member_arrays(member, name_of(place))
+    arrays |= {"base": fitted.base, PROBABILITIES: model.oob_proba_}
+    arrays |= {LABELS: model.oob_.labels.astype(np.int8)}
     arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
@@ -125,39 +122,49 @@ def _take_apart(model: BORE, extra: dict[str, Any]) -> tuple[Manifest, Arrays, b
         arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = save(arrays)
-    slope, shift = float(fitted.correction.slope), float(fitted.correction.shift)
     costs = _describe_costs(model.known_costs, model.columns_)
     manifest = Manifest(
         format=FORMAT,
         versions=package_versions(),
+        preset=next(name for name, kind in PRESETS.items() if isinstance(model, kind)),
         parameters=encode_parameters(model),
         feature_names=list(fitted.seen.columns),
         named=hasattr(model, "feature_names_in_"),
         columns=list(columns.names),
         input_scaling=fitted.input_scaler is not None,
-        scaling="rank" if isinstance(fitted.scaler, Rank) else "minmax",
+        scaling=next(name for name, kind in SCALINGS.items() if isinstance(fitted.scaler, kind)),
         quantiles=arrays["scaler.quantiles"].shape[1] if "scaler.quantiles" in arrays else 0,
         representation=StoredRepresentation(
             bool(columns.raw), 0 if reference is None else len(reference), views
         ),
-        bags=StoredBags(
-            len(head.intercepts), float(head.penalty), fitted.aggregation, shift, slope
-        ),
+        members=members,
+        aggregation=fitted.aggregation,
+        correction=fitted.correction,
         classes=StoredClasses(
             model.classes_.dtype.name, [encode("y", label) for label in model.classes_.tolist()]
         ),
         threshold=float(model.threshold_),
         costs=costs,
         selection=_describe_selection(model, costs),
-        rows=len(model.oob_.codes),
+        rows=len(model.oob_.labels),
         shares=model.oob_.shares,
+        assumed=bool(model.oob_.assumed),
+        left_out=int(model.oob_.left_out),
         sha256=hashlib.sha256(content).hexdigest(),
         extra=extra,
     )
     return manifest, arrays, content
 
 
-def _read_extra(model: BORE, extra: Any) -> dict[str, Any]:
+def _scaler_arrays(scaler: Scaler | None, prefix: str) -> Arrays:
+    if isinstance(scaler, Both):
+        ranges = _scaler_arrays(scaler.scaled if scaler.n_raw else None, prefix)
+        return ranges | _scaler_arrays(scaler.ranked, prefix)
+    found = {} if scaler is None else vars(scaler)
+    return {f"{prefix}.{name}": values for name, values in found.items()}
+
+
+def _read_extra(model: OutlierDetector, extra: Any) -> dict[str, Any]:
     """Return the free section: what the user gave, or what a loaded model came with."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
@@ -244,7 +251,7 @@ def _describe_costs(costs: Costs | None, columns: list[str]) -> Costs | None:
     return Costs(own, needs, float(costs.base), costs.unit)
 
 
-def _describe_selection(model: BORE, costs: Costs | None) -> StoredSelection | None:
+def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSelection | None:
     choice = model.selection_
     if choice is None:
         return None

@@ -45,6 +45,24 @@ def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
 
 
 @compiled
+def find_right(starts: NDArray, feature: NDArray) -> NDArray:
+    """Return the right children of trees in preorder, 0 in leaves and where there is none.
+
+    ``starts`` must ascend and end with the number of nodes; the columns need not be those of trees.
+    """
+    right, sizes = np.zeros(len(feature), np.int32), np.ones(len(feature), np.int32)
+    for tree in range(len(starts) - 1):
+        end = starts[tree + 1]
+        for node in range(end - 1, starts[tree] - 1, -1):
+            if feature[node] >= 0 and node + 1 < end:
+                child = node + 1 + sizes[node + 1]
+                if child < end:
+                    right[node] = child
+                    sizes[node] = child - node + sizes[child]
+    return right
+
+
+@compiled
 def count_levels(starts: NDArray, feature: NDArray, right: NDArray) -> NDArray:
     """Return for every tree how many steps lead to its deepest leaf."""
     steps = np.zeros(len(feature), np.int32)
