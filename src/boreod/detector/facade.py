@@ -211,7 +211,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         fast._ask(budget, costs, selection, fill)
         with plain_interrupts():
             if is_fresh(costs):
-                fast._selector = selector.timed(self.fitted_)
+                fast._selector = selector.timed()
             fast._narrow()
         fast.threshold_ = fast.choose_threshold(selector.training.options.threshold)
         return fast
@@ -236,12 +236,13 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         selector, asked = self._known_selector, copy.copy(self).set_params(budget=None)
         asked._ask(None, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
-            selector = selector.timed(self.fitted_)
+            selector = selector.timed()
         if budgets is None:
-            budgets = budgets_over(selector.prices.read(asked.costs, self._unit, self.fitted_))
+            prices = selector.prices.read(asked.costs, self._unit)
+            budgets = budgets_over(prices, selector.cost_of_all_trees(prices))
         how = asked.costs, asked.selection, asked.fill, self._threads
         with plain_interrupts():
-            bought = (selector.buy(self.fitted_, b, *how) for b in read_budgets(budgets))
+            bought = (selector.buy(b, *how) for b in read_budgets(budgets))
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
@@ -250,10 +251,10 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         Budgets in time that are asked of this model from now on use them, and so do later fits to
         tables of this shape.
         """
-        self._selector = self._known_selector.timed(self.fitted_)
+        self._selector = self._known_selector.timed()
         if self._costs is not None and self._costs.unit == SECONDS:
-            self._costs = self._selector.prices.read(self.costs, SECONDS, self.fitted_)
-        return self._selector.prices.read(SHARED, SECONDS, self.fitted_)
+            self._costs = self._selector.prices.read(self.costs, SECONDS)
+        return self._selector.prices.read(SHARED, SECONDS)
 
     @property
     def oob_proba_(self) -> NDArray:
@@ -269,10 +270,10 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
 
     @property
     def costs_(self) -> Costs | None:
-        """Prices of all columns, taken at first use; None in files written without them."""
+        """Prices of columns and trees, taken at first use; None in files written without them."""
         check_is_fitted(self)
         if self._costs is None and self._selector is not None:
-            self._costs = self._selector.prices.read(self.costs, self._unit, self.fitted_)
+            self._costs = self._selector.prices.read(self.costs, self._unit)
         return self._costs
 
     @property
@@ -332,15 +333,17 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
             seeds[1:3],
             self._threads,
         )
-        self._take(*self.training_.learn(self.training_.columns.names, self._threads))
+        whole = self.training_.learn(self.training_.columns.names, self._threads)
+        self._take(*whole)
         warn_without_score(self.oob_proba_)
         penalty = self.penalty_ or PENALTY
-        self._selector = Selector.fit(self.training_, rows, representation.neighbors, penalty)
+        searched = representation.neighbors
+        self._selector = Selector.fit(self.training_, whole, rows, searched, penalty)
         self._costs = self.stored_ = None
         if on_budget:
             self._narrow()
         elif not needs_clock(self.costs, SECONDS):
-            self._costs = self._selector.prices.read(self.costs, SECONDS, self.fitted_)
+            self._costs = self._selector.prices.read(self.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
@@ -361,7 +364,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
         how = self.budget, self.costs, self.selection, self.fill
-        choice, fitted, oob = self._known_selector.buy(self.fitted_, *how, self._threads)
+        choice, fitted, oob = self._known_selector.buy(*how, self._threads)
         self._take(fitted, oob, choice)
         self._costs = choice.costs
 

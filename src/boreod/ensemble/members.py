@@ -18,7 +18,7 @@ kind                what is fitted to every bag, and the features that it reads
 A detector with one head averages nothing: it is taken as it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,7 +58,10 @@ class Member:
 
     def log_odds(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
         """Return one log-odds per row, from the bags that may be used."""
-        return self.line.apply(combine(self.head.log_odds(self.read(table)), aggregation, use))
+        rows = self.read(table)
+        if isinstance(self.head, TreeHead):
+            return self.line.apply(self.head.combined(rows, aggregation, use))
+        return self.line.apply(combine(self.head.log_odds(rows), aggregation, use))
 
     def contribute(
         self, table: NDArray, base: NDArray, aggregation: str, change: NDArray | None = None
@@ -114,6 +117,16 @@ class Recipe:
     n_trees: int  # extremely randomized trees a bag; boosted ones in proportion
     aggregation: str
 
+    def trees_of(self, kind: str) -> int:
+        """Return how many trees a head of this kind fits to one bag."""
+        if kind.startswith("boosted"):
+            return max(1, round(BOOSTED_TREES * self.n_trees / 10))
+        return self.n_trees if kind.startswith("trees") else 0
+
+    def count_trees(self, kind: str, n_bags: int) -> int:
+        """Return how many trees a head of this kind has, in all of its bags."""
+        return self.trees_of(kind) * (min(n_bags, BOOSTED_BAGS) if "boosted" in kind else n_bags)
+
 
 def learn_members(
     recipe: Recipe,
@@ -123,17 +136,24 @@ def learn_members(
     codes: NDArray,
     seed: int,
     engine: Engine,
+    known: Mapping[str, TreeHead] | None = None,
 ) -> tuple[list[Member], NDArray]:
     """Fit all heads; return them and the out-of-bag log-odds of all rows.
 
     ``columns`` are the numbers of raw columns and of all columns, which are the first features;
-    ``codes`` tell which rows are evidence: outliers and those that count as inliers.
+    ``codes`` tell which rows are evidence: outliers and those that count as inliers. Heads that are
+    ``known`` were fitted to these columns and bags before, to at least as many trees.
     """
+    known = known or {}
     members, found = [], []
-    for place, kind in enumerate(_distinct_kinds(recipe, *columns)):
+    for kind in _distinct_kinds(recipe, *columns):
         features = _features_of(kind, table.shape[1], *columns)
-        member = Member(kind, _fit_head(kind, recipe, table, features, bags, codes,
-                                        seed + place, engine), features)  # fmt: skip
+        if kind in known:
+            head: Head = known[kind].keep(recipe.trees_of(kind))
+        else:
+            how = table, features, bags, codes, seed + KINDS.index(kind), engine
+            head = _fit_head(kind, recipe, *how)
+        member = Member(kind, head, features)
         use = ~bags.holds
         if kind.startswith("boosted"):
             use = use[:, :BOOSTED_BAGS]
@@ -183,8 +203,8 @@ def _fit_head(
     part = table if features is None else table[:, features]
     if kind.startswith("trees"):
         return TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
-    n_trees = max(1, round(BOOSTED_TREES * recipe.n_trees / 10))
-    return TreeHead.fit(part, bags.first(BOOSTED_BAGS), n_trees, True, seed, engine)
+    some = bags.first(BOOSTED_BAGS)
+    return TreeHead.fit(part, some, recipe.trees_of(kind), True, seed, engine)
 
 
 def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member:

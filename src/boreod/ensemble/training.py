@@ -1,5 +1,6 @@
 """What a fit keeps of its training, so that other columns and budgets can be learned from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_th
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_members
 from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Scaler, fit_scaler
@@ -146,11 +148,16 @@ class Training:
         return self.assumed.codes
 
     def learn(
-        self, names: list[str], engine: Engine, recipe: Recipe | None = None
+        self,
+        names: list[str],
+        engine: Engine,
+        recipe: Recipe | None = None,
+        known: Mapping[str, TreeHead] | None = None,
     ) -> tuple[Fitted, OutOfBag]:
         """Solve the bags on some of the columns; nothing is searched again.
 
-        ``recipe`` tells which heads are fitted, if not those of the options.
+        ``recipe`` tells which heads are fitted, if not those of the options; tree heads that are
+        ``known`` for these columns are taken as they are.
         """
         recipe = recipe or self.options.recipe
         wanted = set(names)
@@ -161,7 +168,8 @@ class Training:
             scaler, table = scaler.keep(places), table[:, self._features(places)]
         counts = columns.n_raw, len(columns.names)
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
-        members, odds = learn_members(recipe, table, counts, self.bags, evidence, self.seed, engine)
+        how = self.bags, evidence, self.seed, engine, known
+        members, odds = learn_members(recipe, table, counts, *how)
         correction = self._correct(odds, len(members) == 1)
         widest = columns.widest
         fitted = Fitted(

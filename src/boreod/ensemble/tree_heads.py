@@ -9,13 +9,14 @@ some weight of both classes, so that log-odds stay finite.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.bags import Bags
+from boreod.ensemble.heads import combine
 from boreod.parallel import Engine
 from boreod.scores.trees import Trees
 
@@ -66,6 +67,26 @@ class TreeHead:
             return sums
         probabilities = sums / self.n_trees
         return np.log(probabilities) - np.log1p(-probabilities)
+
+    def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+        """Return one log-odds per row, as :func:`combine` does, without a detour by log-odds."""
+        if self.boosted or aggregation != "mean":
+            return combine(self.log_odds(table), aggregation, use)
+        sums = self.trees.add_up(table, self.n_bags)
+        if use is None:
+            mean = sums.mean(axis=1)
+        else:
+            counts = use.sum(axis=1)
+            mean = np.divide((sums * use).sum(axis=1), counts, out=np.full(len(sums), np.nan),
+                             where=counts > 0)  # fmt: skip
+        probabilities = mean / self.n_trees
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+    def keep(self, n_trees: int) -> "TreeHead":
+        """Return the head with the first trees of every bag, as a fit of so many would give."""
+        if n_trees == self.n_trees:
+            return self
+        return replace(self, trees=self.trees.keep_per_group(self.n_bags, n_trees))
 
     def contribute(
         self, table: NDArray, base: NDArray, slopes: NDArray, changes: NDArray

@@ -123,8 +123,9 @@ def _interpolate(table: NDArray, quantiles: NDArray) -> NDArray:
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):
             known, value = quantiles[column], table[row, column]
-            right = np.searchsorted(known, value, side="right")
-            left = np.searchsorted(known, value, side="left")
+            left = right = np.searchsorted(known, value, side="left")
+            if left <= last and known[left] == value:
+                right = np.searchsorted(known, value, side="right")
             if right == left and 0 < left <= last:  # strictly between two quantiles
                 part = (value - known[left - 1]) / (known[left] - known[left - 1])
                 result[row, column] = (left - 1 + part) / last

@@ -126,9 +126,11 @@ class Selection:
 
     columns: list[str]  # those chosen, the most stable first
     frequencies: Mapping[str, float]
-    cost: float  # of the chosen columns
+    cost: float  # of the chosen columns, and of the trees
     budget: float
-    costs: Costs = field(repr=False)  # of all columns
+    costs: Costs = field(repr=False)  # of all columns, and of a tree
+    trees: Mapping[str, int] = field(default_factory=dict)  # of every bag, by head
+    cost_of_trees: float = 0.0
 
     def __str__(self) -> str:
         """Return a table of the chosen columns."""
@@ -139,6 +141,10 @@ class Selection:
         for name in self.columns:
             share = f"{self.frequencies[name]:6.0%}" if name in self.frequencies else "     -"
             rows.append(f"{share}  {name}")
+        if self.trees:
+            bought = ", ".join(f"{number} of {head!r}" for head, number in self.trees.items())
+            cost = show_cost(self.cost_of_trees, self.costs.unit)
+            rows.append(f"trees of every bag: {bought}, for {cost}")
         return "\n".join(rows)
 
 
@@ -147,11 +153,13 @@ class BudgetCurve:
     """Out-of-bag quality of the models that budgets buy."""
 
     budgets: NDArray  # ascending
-    costs: NDArray  # of the chosen columns
+    costs: NDArray  # of the chosen columns, and of the trees
     n_columns: NDArray  # that were chosen
     auc: NDArray  # of out-of-bag probabilities of labelled rows
     average_precision: NDArray
     unit: str = ""  # "s" for seconds per row, empty for units of declared costs
+    n_trees: NDArray | None = None  # of every bag, all heads together; None without tree heads
+    tree_costs: NDArray | None = None  # what they cost
 
     def cheapest(self, loss: float = LOSS) -> float | str:
         """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
@@ -180,17 +188,19 @@ class BudgetCurve:
 
     def __str__(self) -> str:
         """Return the curve as a table."""
-        rows = ["    budget       cost  columns    AUC     AP"]
+        with_trees = self.n_trees is not None
+        rows = [f"    budget       cost  columns{'  trees' if with_trees else ''}    AUC     AP"]
         for place in range(len(self.budgets)):
             budget, cost = (show_cost(a[place], self.unit) for a in (self.budgets, self.costs))
             quality = f"{self.auc[place]:.3f}  {self.average_precision[place]:.3f}"
-            rows.append(f"{budget:>10} {cost:>10} {self.n_columns[place]:8}  {quality}")
+            trees = "" if self.n_trees is None else f" {self.n_trees[place]:6}"
+            rows.append(f"{budget:>10} {cost:>10} {self.n_columns[place]:8}{trees}  {quality}")
         return "\n".join(rows)
 
 
 def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
     """Return the curve of some choices, by the out-of-bag probabilities of their models."""
-    points, unit = [], ""
+    points, unit, with_trees = [], "", False
     for choice, oob in bought:
         y_true, y_score = oob.judged()
         if not 0 < y_true.sum() < len(y_true):
@@ -199,7 +209,11 @@ def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
                 "or inliers are in every bag. Label more rows, add bags, or lower `share`."
             )
         quality = (float(auc(y_true, y_score)), average_precision(y_true, y_score))
-        points.append((choice.budget, choice.cost, len(choice.columns), *quality))
-        unit = choice.costs.unit
-    budgets, costs, counts, areas, precisions = map(np.array, zip(*sorted(points), strict=True))
-    return BudgetCurve(budgets, costs, counts, areas, precisions, unit)
+        trees = sum(choice.trees.values()), choice.cost_of_trees
+        points.append((choice.budget, choice.cost, len(choice.columns), *quality, *trees))
+        unit, with_trees = choice.costs.unit, bool(choice.costs.trees)
+    budgets, costs, counts, areas, precisions, n_trees, tree_costs = map(
+        np.array, zip(*sorted(points), strict=True)
+    )
+    of_trees = (n_trees, tree_costs) if with_trees else (None, None)
+    return BudgetCurve(budgets, costs, counts, areas, precisions, unit, *of_trees)

@@ -22,7 +22,7 @@ isolation        levels      of all trees together, and at least a raw column
 ===============  ==========  ================================================================
 
 In units of the paper: a search through the whole training table is of its cheapest class, 10, and
-a raw column costs 1. A foreign detector counts as one search.
+a raw column costs 1. A foreign detector counts as one search, one tree of a tree head costs 1.
 """
 
 import warnings
@@ -46,12 +46,14 @@ Needs = Mapping[str, float]
 SECONDS = "s"  # the unit of costs that are times
 RAW = 1.0  # what a raw column costs in units, as in the paper
 SEARCH = 10.0  # what a search through the whole training table costs in units
+TREE = 1.0  # what a tree costs in units, unless told
+OF_TREES = "tree"  # how a price of trees is declared
 MAX_PRICE = 1e100  # sums of prices stay finite
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Prices of columns, alone and together.
+    """Prices of columns, alone and together, and of the trees of tree heads.
 
     Parameters
     ----------
@@ -63,6 +65,8 @@ class Costs:
         What every prediction costs, whatever the columns.
     unit
         ``"s"`` if costs are seconds, otherwise empty.
+    trees
+        What one tree costs, for every kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
 
     Examples
     --------
@@ -72,12 +76,15 @@ class Costs:
     (12.0, 17.0, 5.0)
     >>> costs.additive().total(["knn_5", "lof_9"])
     27.0
+    >>> Costs(own, trees={"trees": 0.5}).cost_of_trees({"trees": 100, "trees+scores": 20})
+    60.0
     """
 
     own: Mapping[str, float]
     needs: Mapping[str, Needs] = field(default_factory=dict)
     base: float = 0.0
     unit: str = ""
+    trees: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is no price."""
@@ -88,6 +95,9 @@ class Costs:
         if self.unit not in ("", SECONDS):
             raise ValueError(f"The unit of costs must be '' or {SECONDS!r}; got {self.unit!r}.")
         check_price("base", self.base)
+        check_mapping("trees", self.trees)
+        for kind, price in self.trees.items():
+            check_price(f"trees, {kind}", price)
         for name, price in self.own.items():
             check_price(name, price)
         for name, needs in self.needs.items():
@@ -105,6 +115,10 @@ class Costs:
     def total(self, columns: Iterable[str] | None = None) -> float:
         """Return the cost of a set of columns, or of all."""
         return self.cost_of(self._find(self.own if columns is None else columns))
+
+    def cost_of_trees(self, numbers: Mapping[str, int]) -> float:
+        """Return what so many trees cost, counted over all bags, by head."""
+        return fsum(self.trees[kind_of_tree(head)] * number for head, number in numbers.items())
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
         """Return what one more column adds to the cost of a set."""
@@ -163,6 +177,11 @@ class Costs:
         return [place[column] for column in columns]
 
 
+def kind_of_tree(head: str) -> str:
+    """Return the kind of a head's trees, whatever columns they read."""
+    return head.partition("+")[0]
+
+
 def check_price(name: Any, price: Any) -> None:
     """Raise for what is no price."""
     if not is_number(price) or not 0.0 <= price <= MAX_PRICE:
@@ -177,13 +196,24 @@ def check_mapping(name: str, mapping: Any) -> None:
         raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
 
 
-def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> Costs:
+def declared_costs(
+    prices: Mapping[Any, Any] | Costs, fitted: FittedColumns, kinds: Iterable[str] = ()
+) -> Costs:
     """Return the costs of the columns there are; what has no price is not sold, and said so.
 
     Prices are ready-made costs, or declared by column (``"lof_10"``) or by score for all of its
-    columns (``"lof"``); raw columns cost 1 unless told.
+    columns (``"lof"``); raw columns cost 1 unless told. So does a tree of a head of these kinds;
+    its price is that of ``"tree"``, unless there is a column of this name.
     """
-    costs = prices if isinstance(prices, Costs) else Costs(_spell_out(prices, fitted))
+    if isinstance(prices, Costs):
+        costs = replace(prices, trees=_price_trees(prices, kinds))
+    else:
+        each = TREE
+        if kinds and OF_TREES in prices and OF_TREES not in fitted.names:
+            prices = dict(prices)
+            each = prices.pop(OF_TREES)
+            check_price(OF_TREES, each)
+        costs = Costs(_spell_out(prices, fitted), trees=dict.fromkeys(kinds, float(each)))
     there = set(fitted.names)
     for name in costs.names:
         if name not in there:
@@ -198,6 +228,18 @@ def declared_costs(prices: Mapping[Any, Any] | Costs, fitted: FittedColumns) -> 
             stacklevel=7,
         )
     return costs.only([name for name in fitted.names if name in costs.own])
+
+
+def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
+    """Return the prices of trees of some kinds, in units by default."""
+    trees = {kind: costs.trees.get(kind, TREE) for kind in kinds}
+    if costs.unit == SECONDS and not set(trees) <= set(costs.trees):
+        example = dict.fromkeys(trees, 5e-8)
+        raise ValueError(
+            f"`costs` are seconds and have no price for a tree of {', '.join(trees)}. Pass one, as "
+            f"in Costs(..., trees={example})."
+        )
+    return trees
 
 
 def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:
@@ -229,8 +271,13 @@ def _refuse(name: Any, known: list[str]) -> None:
     )
 
 
-def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Costs:
-    """Return costs by complexity, with shared parts, for a training table of this size."""
+def complexity_costs(
+    fitted: FittedColumns, n_rows: int, n_columns: int, kinds: Iterable[str] = ()
+) -> Costs:
+    """Return costs by complexity, with shared parts, for a training table of this size.
+
+    ``kinds`` are those of the tree heads.
+    """
     unit = SEARCH / (n_rows * n_columns)
     own = dict.fromkeys(fitted.names, RAW)
     for detector in fitted.detectors:
@@ -241,7 +288,8 @@ def complexity_costs(fitted: FittedColumns, n_rows: int, n_columns: int) -> Cost
         for s in view.scores:
             for k, name in zip(s.ks, s.column_names(view.space.name), strict=True):
                 own[name], needs[name] = _count_operations(view, s, k, unit)
-    return Costs({name: own[name] for name in fitted.names}, needs)
+    own = {name: own[name] for name in fitted.names}
+    return Costs(own, needs, trees=dict.fromkeys(kinds, TREE))
 
 
 def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> tuple[float, Needs]:

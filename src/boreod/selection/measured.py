@@ -17,7 +17,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,7 +30,7 @@ from boreod.files import __version__, cache_folder, whole_file
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
-from boreod.selection.costs import SECONDS, Costs
+from boreod.selection.costs import SECONDS, Costs, kind_of_tree
 
 ROUNDS = 3
 PATIENCE = 0.1  # seconds for what every prediction pays: a busy machine needs more rounds
@@ -51,17 +51,16 @@ Work = Callable[[NDArray], object]
 
 
 def measured_costs(
-    fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work
+    fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work, typical: NDArray
 ) -> Costs:
     """Return costs in seconds per row, with shared parts, measured on distinct training rows.
 
     ``per_row`` takes rows and does what has to be done whatever the columns are, ``per_column``
-    takes computed columns and does what has to be done with each of them. The caller keeps linear
-    algebra to one thread.
+    takes columns of ``typical`` values and does what has to be done with each of them. The caller
+    keeps linear algebra to one thread.
     """
     many = sample[np.arange(CALL_ROWS) % len(sample)]
-    table = np.full((CALL_ROWS, len(fitted.names)), 0.5)
-    each = seconds(lambda: per_column(table), PATIENCE) / table.size
+    each = seconds(lambda: per_column(typical), PATIENCE) / typical.size
     own = dict.fromkeys(fitted.names, max(each, SMALLEST))
     for detector in fitted.detectors:
         own[detector.label] += seconds(partial(detector.score, many)) / CALL_ROWS
@@ -72,6 +71,18 @@ def measured_costs(
             own[name] += work
             needs[name] = needed
     return Costs(own, needs, base, SECONDS)
+
+
+def measured_trees(heads: Mapping[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
+    """Return seconds per row of a tree of each kind, at most those of any of its heads.
+
+    Heads come with their work for CALL_ROWS rows and the number of their trees in all bags.
+    """
+    prices: dict[str, float] = {}
+    for head, (work, n_trees) in heads.items():
+        kind, each = kind_of_tree(head), seconds(work, PATIENCE) / (CALL_ROWS * n_trees)
+        prices[kind] = max(each, prices.get(kind, SMALLEST))
+    return prices
 
 
 def sample_rows(points: NDArray) -> NDArray:
@@ -283,7 +294,7 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
 
 def _write(facts: Facts, costs: Costs) -> None:
     with suppress(OSError, RuntimeError):  # no home, no permission, no space
-        stored = {"own": costs.own, "needs": costs.needs, "base": costs.base, "unit": costs.unit}
+        stored = {part.name: getattr(costs, part.name) for part in fields(costs)}
         held = {"facts": facts, "costs": stored, "sha256": _digest(facts, stored)}
         path = _place(facts)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,8 @@ spelling                   costs
 ``"fresh"``                ``"measured:shared"``, measured again
 ``"complexity:shared"``    operations in the paper's units, shared work paid once
 ``"complexity:additive"``  the same, every column pays all it needs
-``{"lof_10": 50, ...}``    as declared, additive; raw columns cost 1 unless told
+``{"lof_10": 50, ...}``    as declared, additive; raw columns cost 1 unless told, and so does
+                           ``"tree"``, one tree of a tree head
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
@@ -17,7 +18,8 @@ Measured prices are remembered, see :mod:`boreod.selection.measured`.
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +27,26 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import LogisticHead, combine
+from boreod.ensemble.heads import ClassifierHead, LogisticHead, combine
 from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
+from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import one_blas_thread, plain_interrupts
+from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.selection.budgets import read_budget, round_up, write_budget
-from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs
+from boreod.selection.costs import (
+    SECONDS,
+    Costs,
+    complexity_costs,
+    declared_costs,
+    kind_of_tree,
+)
 from boreod.selection.measured import (
+    CALL_ROWS,
     Facts,
     facts_of_prices,
     measured_costs,
+    measured_trees,
     remembered_costs,
 )
 from boreod.validation import check_choice, check_values
@@ -84,69 +96,88 @@ class PriceLists:
     """Everything that the columns of a model can cost."""
 
     training: Training
+    whole: Fitted  # with all columns and heads
     sample: NDArray  # some rows, scaled, to measure with
     neighbors: Any = "auto"  # as it was asked for
     measured: Costs | None = None  # seconds per row, once they have been taken
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
-    def timed(self, fitted: Fitted, *, fresh: bool) -> "PriceLists":
+    def timed(self, *, fresh: bool) -> "PriceLists":
         """Return the same with times of all columns on this machine.
 
         They are those of an earlier fit that did the same work, unless they are to be fresh.
         """
-        training, bags, logistic = (
-            self.training,
-            self.training.bags.rows,
-            fitted.logistic is not None,
-        )
-        others = [m for m in fitted.members if not isinstance(m.head, LogisticHead)]
+        training, whole = self.training, self.whole
+        others = [m for m in whole.members if not isinstance(m.head, LogisticHead)]
+        work: Facts = {
+            "neighbors": self.neighbors,
+            "bags": len(training.bags.rows),
+            "aggregation": whole.aggregation,
+            "scaling": type(training.scaler).__name__,
+            "input_scaling": whole.input_scaler is not None,
+        }
+        if others:
+            work["estimator"] = training.options.recipe.estimator
+            work["heads"] = [member.kind for member in whole.members]
+            work["size"] = [training.bags.rows.shape[1], len(whole.base)]
+        if self.trees:
+            work["trees"] = {kind: head.n_trees for kind, head in self.trees.items()}
+        facts = facts_of_prices(training.columns, self._shape, work)
+        with plain_interrupts(), one_blas_thread():
+            times = remembered_costs(facts, training.columns.names, self._measure, fresh=fresh)
+        return replace(self, measured=times, _known=[])
+
+    @property
+    def trees(self) -> dict[str, TreeHead]:
+        """The tree heads."""
+        return {m.kind: m.head for m in self.whole.members if isinstance(m.head, TreeHead)}
+
+    def _measure(self) -> Costs:
+        """Take the times of columns, and of trees on training rows."""
+        training, whole, n_bags = self.training, self.whole, len(self.training.bags.rows)
+        logistic = whole.logistic is not None
+        others = [m for m in whole.members if isinstance(m.head, ClassifierHead)]
+        features = training.table[np.arange(CALL_ROWS) % len(training.table)]
 
         def per_row(rows: NDArray) -> NDArray:
             check_values(None, rows)
-            fitted.scale_input(rows)
+            whole.scale_input(rows)
             odds = np.zeros(len(rows))
             if logistic:
-                odds = combine(np.zeros((len(rows), len(bags))), fitted.aggregation)
+                odds = combine(np.zeros((len(rows), n_bags)), whole.aggregation)
             for member in others:  # they may read any column, so all their work is counted here
-                some = training.table[np.arange(len(rows)) % len(training.table)]
-                odds = odds + member.log_odds(some[:, : len(fitted.base)], fitted.aggregation)
-            return expit(fitted.correction.apply(odds))
+                odds = odds + member.log_odds(features, whole.aggregation)
+            return expit(whole.correction.apply(odds))
 
         def per_column(table: NDArray) -> NDArray:
             scaled = training.scaler.transform(table)
             if not logistic:
                 return scaled
-            return add_up(scaled, np.ones((scaled.shape[1], len(bags))), np.zeros(len(bags)))
+            return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))
 
-        work: Facts = {
-            "neighbors": self.neighbors,
-            "bags": len(bags),
-            "aggregation": fitted.aggregation,
-            "scaling": type(training.scaler).__name__,
-            "input_scaling": fitted.input_scaler is not None,
-        }
-        if others:
-            work["estimator"] = training.options.recipe.estimator
-            work["heads"] = [member.kind for member in others]
-            work["size"] = [bags.shape[1], len(fitted.base)]
-        facts = facts_of_prices(training.columns, self._shape, work)
-        with plain_interrupts(), one_blas_thread():
-            times = remembered_costs(
-                facts,
-                training.columns.names,
-                lambda: measured_costs(training.columns, self.sample, per_row, per_column),
-                fresh=fresh,
-            )
-        return PriceLists(training, self.sample, self.neighbors, times)
+        trees = self.trees
+        typical = _typical_columns(training.scaler, len(training.columns.names))
+        work = training.columns, self.sample, per_row, per_column, typical
+        prices = measured_trees(
+            {
+                m.kind: (
+                    partial(m.log_odds, features, whole.aggregation),
+                    trees[m.kind].trees.n_trees,
+                )
+                for m in whole.members
+                if m.kind in trees
+            }
+        )
+        return replace(measured_costs(*work), trees=prices)
 
-    def read(self, costs: Any, unit: str, fitted: Fitted) -> Costs:
+    def read(self, costs: Any, unit: str) -> Costs:
         """Return the costs that a spelling stands for, by the clock if they are times.
 
         None depends on the unit of a budget. The same spelling gives the same costs again, without
         another warning.
         """
         if needs_clock(costs, unit) and self.measured is None:
-            self.measured = self.timed(fitted, fresh=is_fresh(costs)).measured
+            self.measured = self.timed(fresh=is_fresh(costs)).measured
         if costs is None:
             costs = SHARED if unit == SECONDS else "complexity:additive"
         elif is_fresh(costs):
@@ -160,10 +191,11 @@ class PriceLists:
 
     def _read(self, costs: Any) -> Costs:
         columns = self.training.columns
+        kinds = list(dict.fromkeys(map(kind_of_tree, self.trees)))
         if not isinstance(costs, str):
-            return declared_costs(costs, columns)
+            return declared_costs(costs, columns, kinds)
         if costs in COMPLEXITY:
-            prices = complexity_costs(columns, *self._shape)
+            prices = complexity_costs(columns, *self._shape, kinds)
         else:
             assert self.measured is not None
             prices = self.measured
@@ -172,6 +204,17 @@ class PriceLists:
     @property
     def _shape(self) -> tuple[int, int]:
         return len(self.training.table), self.sample.shape[1]
+
+
+def _typical_columns(scaler: Scaler, n_columns: int) -> NDArray:
+    """Return values of columns that take as long to scale as those of any rows."""
+    if isinstance(scaler, MinMax):
+        return np.full((CALL_ROWS, n_columns), 0.5)
+    quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
+    random = np.random.default_rng(0)  # equal values would be found without a wrong guess
+    places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
+    columns = np.arange(n_columns)
+    return 0.5 * (quantiles[columns, places] + quantiles[columns, places + 1])
 
 
 def needs_clock(costs: Any, unit: str) -> bool:
@@ -186,15 +229,17 @@ def is_fresh(costs: Any) -> bool:
     return isinstance(costs, str) and costs == FRESH
 
 
-def budgets_over(costs: Costs) -> list[float | str]:
+def budgets_over(costs: Costs, of_trees: float = 0.0) -> list[float | str]:
     """Return budgets from the cheapest column to everything, evenly spaced on a logarithmic scale.
+
+    ``of_trees`` is what all trees cost.
 
     Examples
     --------
     >>> budgets_over(Costs({"a": 1.04e-6, "b": 2.96e-6}, unit="s"))[::19]
     ['1.04us', '4us']
     """
-    total = costs.total()
+    total = costs.total() + of_trees
     if total == 0.0:
         return [1.0]  # everything is free
     cheapest = max(costs.alone.min(), total / 1e6)

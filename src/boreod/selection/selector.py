@@ -9,7 +9,7 @@ labels by chance does not fit the others.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
+from boreod.selection.candidates import Learner, best_candidate, make_candidates, make_single
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.measured import sample_rows
 from boreod.selection.prices import PriceLists, check_units
@@ -37,38 +38,62 @@ class Selector:
     training: Training
     prices: PriceLists
     penalty: float  # of the logistic regressions
+    learner: Learner  # of candidates, where there are tree heads
     known: list[Paths] = field(default_factory=list, repr=False)  # of the last price lists
 
     @classmethod
-    def fit(cls, training: Training, rows: NDArray, neighbors: Any, penalty: float) -> "Selector":
-        """Return a selector that knows no price yet, and keeps some rows to measure with."""
+    def fit(
+        cls,
+        training: Training,
+        whole: tuple[Fitted, OutOfBag],
+        rows: NDArray,
+        neighbors: Any,
+        penalty: float,
+    ) -> "Selector":
+        """Return a selector that knows no price yet, and keeps some rows to measure with.
+
+        ``whole`` was learned from all columns.
+        """
         sample = sample_rows(rows)
         if training.input_scaler is not None:
             sample = training.input_scaler.transform(sample)
-        return cls(training, PriceLists(training, sample, neighbors), penalty)
+        prices = PriceLists(training, whole[0], sample, neighbors)
+        return cls(training, prices, penalty, Learner(training, whole))
 
-    def timed(self, fitted: Fitted) -> "Selector":
+    def timed(self) -> "Selector":
         """Return the same with fresh prices by the clock."""
-        return replace(self, prices=self.prices.timed(fitted, fresh=True))
+        return replace(self, prices=self.prices.timed(fresh=True))
 
     def buy(
-        self, fitted: Fitted, budget: Any, costs: Any, method: str, fill: bool, engine: Engine
+        self, budget: Any, costs: Any, method: str, fill: bool, engine: Engine
     ) -> tuple[Selection, Fitted, OutOfBag]:
-        """Choose the columns that a budget buys, and learn from these alone.
+        """Choose the columns and trees that a budget buys, and learn from these alone.
 
-        Parameters are those of the detector, ``method`` is its ``selection``; prices are measured
-        with what is ``fitted`` so far.
+        Parameters are those of the detector, ``method`` is its ``selection``.
         """
         amount, unit = read_budget(budget)
         check_units(unit, costs)
-        prices = self.prices.read(costs, unit, fitted)
-        choice = self._choose(amount, prices, method, fill, engine)
-        learned = self.training.learn(choice.columns, engine)
+        prices = self.prices.read(costs, unit)
+        choose = partial(self._choose, method=method, fill=fill, engine=engine)
+        if not self.prices.trees:
+            choice = choose(amount, prices)
+            learned = self.training.learn(choice.columns, engine)
+        else:
+            candidates = make_candidates(self.learner, amount, prices, choose)
+            choice, learned = best_candidate(self.learner, candidates, engine)
         if fill and method != "random":
             alone = self._better_alone(choice, learned[1])
-            if alone is not None:
+            if alone is not None and not self.prices.trees:
                 choice, learned = alone, self.training.learn(alone.columns, engine)
+            elif alone is not None and (candidate := make_single(self.learner, alone)):
+                choice, learned = best_candidate(self.learner, [candidate], engine)
         return choice, *learned
+
+    def cost_of_all_trees(self, costs: Costs) -> float:
+        """Return what the trees of the whole detector cost; 0 without tree heads."""
+        return costs.cost_of_trees(
+            {kind: head.trees.n_trees for kind, head in self.prices.trees.items()}
+        )
 
     def _choose(
         self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine

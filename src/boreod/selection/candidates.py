@@ -1,0 +1,236 @@
+"""What a budget buys where there are tree heads: some columns, and trees of every bag for the rest.
+
+Neither can be judged without the other, so a few candidates are learned and compared by rows out
+of bag:
+
+- the logistic head alone, with the columns that pursuit finds: all that a tiny budget buys;
+- raw columns, and all tree heads on them, or those of one kind;
+- raw columns and the scores that pursuit finds for half of the budget, and tree heads on both;
+- all columns and all heads.
+
+Each spends what its columns leave on trees, the same number for every bag, so that every row keeps
+its bags that did not hold it. Heads share in proportion to their trees in the whole detector; one
+of which no tree fits is dropped.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+import numpy as np
+
+from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.members import Recipe
+from boreod.ensemble.training import Training
+from boreod.ensemble.tree_heads import TreeHead
+from boreod.metrics import average_precision, average_ranks
+from boreod.parallel import Engine
+from boreod.selection.budgets import Selection, round_up, show_cost
+from boreod.selection.costs import Costs, kind_of_tree
+
+FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
+LOGISTIC = "logistic"
+MAX_HEADS = 16  # of candidates, that are kept for other budgets
+
+Learned = tuple[Fitted, OutOfBag]
+Reads = tuple[str, tuple[str, ...]]  # kind of a head, and the columns that it reads
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Columns, heads and trees that fit into a budget."""
+
+    selection: Selection
+    recipe: Recipe
+
+
+@dataclass
+class Learner:
+    """Learns candidates; knows tree heads that were fitted already, to which fewer trees are cut.
+
+    The first trees of a head are those that a fit of fewer would give, so a choice does not depend
+    on what was asked before.
+    """
+
+    training: Training
+    whole: Learned  # from all columns and all heads
+    heads: dict[Reads, TreeHead] = field(default_factory=dict, repr=False)
+
+    @property
+    def recipe(self) -> Recipe:
+        """Heads of the whole detector, under the names that they have there."""
+        kinds = tuple(member.kind for member in self.whole[0].members)
+        return replace(self.training.options.recipe, kinds=kinds)
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags."""
+        return len(self.training.bags.rows)
+
+    def learn(self, candidate: Candidate, engine: Engine) -> Learned:
+        """Fit what is not known yet."""
+        names, recipe = candidate.selection.columns, candidate.recipe
+        if len(names) == len(self.training.columns.names) and recipe == self.recipe:
+            return self.whole
+        reads = {kind: self._reads(kind, names) for kind in recipe.kinds}
+        everything = self.training.columns.names
+        for member in self.whole[0].members:
+            if isinstance(member.head, TreeHead):
+                self.heads[self._reads(member.kind, everything)] = member.head
+        known = {
+            kind: head
+            for kind, key in reads.items()
+            if (head := self.heads.get(key)) is not None and head.n_trees >= recipe.trees_of(kind)
+        }
+        learned = self.training.learn(names, engine, recipe, known)
+        for member in learned[0].members:
+            if isinstance(member.head, TreeHead) and member.kind not in known:
+                self.heads[reads[member.kind]] = member.head
+        self.heads = dict(list(self.heads.items())[-MAX_HEADS:])
+        return learned
+
+    def judge(self, oob: OutOfBag) -> float:
+        """Return the average precision out of bag.
+
+        Where no label judges, it is the agreement with the ranking of the whole detector: the rank
+        correlation of both.
+        """
+        outliers, scores = oob.judged()
+        if 0 < outliers.sum() < len(outliers):
+            return average_precision(outliers, scores)
+        both = np.column_stack([oob.probabilities, self.whole[1].probabilities])
+        both = both[np.isfinite(both).all(axis=1)]
+        ranks = average_ranks(both) if len(both) else both
+        ranks = ranks - ranks.mean(axis=0)
+        spread = np.sqrt((ranks**2).sum(axis=0).prod())
+        return float(ranks.prod(axis=1).sum() / spread) if spread > 0.0 else 0.0
+
+    def split(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the raw columns and the scores among some columns, in the order of the table."""
+        columns, wanted = self.training.columns, set(names)
+        used = [name for name in columns.names if name in wanted]
+        raw = set(columns.raw)
+        return [name for name in used if name in raw], [name for name in used if name not in raw]
+
+    def _reads(self, kind: str, names: Iterable[str]) -> Reads:
+        raw, scores = self.split(names)
+        everything = kind.endswith("+scores") or not raw
+        return kind_of_tree(kind), tuple(raw + scores if everything else raw)
+
+
+def best_candidate(
+    learner: Learner, candidates: list[Candidate], engine: Engine
+) -> tuple[Selection, Learned]:
+    """Learn all candidates and return the best, of equally good ones the cheapest."""
+    found = []
+    for candidate in candidates:
+        learned = learner.learn(candidate, engine)
+        found.append((learner.judge(learned[1]), candidate.selection, learned))
+    _, selection, learned = max(found, key=lambda one: (one[0], -one[1].cost))
+    return selection, learned
+
+
+def make_candidates(
+    learner: Learner, budget: float, costs: Costs, choose: Callable[[float, Costs], Selection]
+) -> list[Candidate]:
+    """Return what may be worth a budget; ``choose`` tells which columns one buys."""
+    kinds, names = learner.recipe.kinds, costs.names
+    whole = spend(learner, Selection(names, {}, costs.total(), budget, costs), kinds)
+    if whole is not None and whole.recipe == learner.recipe:
+        return [whole]
+    candidates = [whole]
+    if LOGISTIC in kinds:
+        candidates.append(spend(learner, choose(budget, costs), (LOGISTIC,)))
+    part = max(costs.base + FOR_COLUMNS * (budget - costs.base), float(costs.alone.min()))
+    part = min(part, budget - _cost_of_fewest(learner, costs))
+
+    def buy(offered: list[str]) -> Selection | None:
+        prices = costs.only(offered) if offered else costs
+        affordable = bool(offered) and prices.alone.min() <= part
+        return choose(part, prices) if affordable else None
+
+    of_raw, of_all = buy(learner.split(names)[0]), buy(names)
+    raw = [] if of_raw is None else of_raw.columns
+    scores = [] if of_all is None else learner.split(of_all.columns)[1]
+    if of_raw is not None:
+        chosen = _select(raw, of_raw, budget, costs)
+        plain = _on_raw(kinds)
+        trees = [kind for kind in plain if kind != LOGISTIC]
+        candidates.append(spend(learner, chosen, plain))
+        for one in trees if len(trees) > 1 else ():
+            some = tuple(kind for kind in plain if kind in (LOGISTIC, one))
+            candidates.append(spend(learner, chosen, some))
+    if of_all is not None and scores:
+        chosen = _select(raw + scores, of_all, budget, costs)
+        candidates.append(spend(learner, chosen, _on_both(kinds)))
+    fitting = [candidate for candidate in candidates if candidate is not None]
+    if not fitting:
+        _refuse(learner, budget, costs)
+    return fitting
+
+
+def spend(learner: Learner, selection: Selection, kinds: tuple[str, ...]) -> Candidate | None:
+    """Spend what columns leave on trees of some heads; None if it is not enough for any head.
+
+    Where no tree of all heads fits, the head with the dearest trees is dropped.
+    """
+    costs, left = selection.costs, selection.budget - selection.cost
+    kinds = kinds if all(learner.split(selection.columns)) else _on_raw(kinds)
+    while kinds and left >= 0.0:
+        for n_trees in range(learner.recipe.n_trees, 0, -1):
+            recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
+            trees = {kind: recipe.trees_of(kind) for kind in kinds if kind != LOGISTIC}
+            cost = costs.cost_of_trees({k: recipe.count_trees(k, learner.n_bags) for k in trees})
+            if cost <= left:
+                bought = replace(
+                    selection, cost=selection.cost + cost, trees=trees, cost_of_trees=cost
+                )
+                return Candidate(bought, recipe)
+        of_head = {kind: costs.cost_of_trees({kind: recipe.count_trees(kind, learner.n_bags)})
+                   for kind in trees}  # fmt: skip
+        dearest = max(of_head, key=lambda kind: of_head[kind])
+        kinds = tuple(kind for kind in kinds if kind != dearest)
+    return None
+
+
+def make_single(learner: Learner, selection: Selection) -> Candidate | None:
+    """Return a single column with the logistic head, or with trees where there is none."""
+    kinds = learner.recipe.kinds
+    return spend(learner, selection, (LOGISTIC,) if LOGISTIC in kinds else kinds)
+
+
+def _select(columns: list[str], found: Selection, budget: float, costs: Costs) -> Selection:
+    wanted = {n: share for n, share in found.frequencies.items() if n in columns}
+    return Selection(columns, wanted, costs.total(columns), budget, costs)
+
+
+def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Return the heads that are left where all columns are of one sort."""
+    return tuple(dict.fromkeys(kind.partition("+")[0] for kind in kinds))
+
+
+def _on_both(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Return heads that read raw columns and scores, if there are any."""
+    some = tuple(kind for kind in kinds if kind == LOGISTIC or kind.endswith("+scores"))
+    return some if len(some) > 1 or LOGISTIC not in some else kinds
+
+
+def _cost_of_fewest(learner: Learner, costs: Costs) -> float:
+    """Return what the fewest trees cost that every bag can have, of the cheapest head."""
+    single = replace(learner.recipe, n_trees=1)
+    return min(
+        costs.cost_of_trees({kind: single.count_trees(kind, learner.n_bags)})
+        for kind in single.kinds
+        if kind != LOGISTIC
+    )
+
+
+def _refuse(learner: Learner, budget: float, costs: Costs) -> NoReturn:
+    """Say what the least would cost: without a logistic head every bag needs a tree."""
+    least = float(costs.alone.min()) + _cost_of_fewest(learner, costs)
+    shown = show_cost(round_up(least, costs.unit), costs.unit)
+    raise ValueError(
+        f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest column and one tree for "
+        f"every bag cost {shown}. Raise it, or add 'logistic' to `heads`."
+    )
