@@ -22,9 +22,12 @@ from boreod.persistence.arrays import (
     TYPES,
     Arrays,
     Tensor,
+    fits_trees,
+    tree_tensors,
+    unpack_trees,
     wrong_numbers,
 )
-from boreod.persistence.manifest import PRESETS, Manifest, StoredView
+from boreod.persistence.manifest import PRESETS, Manifest, StoredView, decode
 from boreod.persistence.members import (
     check_reach,
     fits_member,
@@ -32,9 +35,10 @@ from boreod.persistence.members import (
     member_tensors,
     name_of,
 )
-from boreod.representation.plan import PlannedScore
+from boreod.representation.plan import PlannedScore, read_scores
 from boreod.representation.scaling import SCALERS
-from boreod.scores import SCORES
+from boreod.representation.transformer import OutlierRepresentation
+from boreod.scores import DETECTORS, SCORES
 from boreod.scores.trees import DTYPES
 from boreod.selection.costs import Costs
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
@@ -128,6 +132,10 @@ def _check_columns(manifest: Manifest) -> None:
             view.name
         )
     ]
+    for number, forest in enumerate(manifest.representation.forests):
+        right = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
+        _require(right, f"representation.forests.{number}")
+        scores.append(forest.label)
     wanted = set(columns)
     _require(len(wanted) == len(columns) > 0, "columns")
     _require(len(set(scores)) == len(scores) and not raw & set(scores), "columns")
@@ -163,9 +171,10 @@ def _check_prices(manifest: Manifest) -> None:
 
 
 def _check_names(manifest: Manifest, costs: Costs | None, where: str) -> None:
+    names = [] if costs is None else costs.names
     known = {*manifest.columns, *raw_names(manifest)}
-    for name in () if costs is None else costs.names:
-        _require(name in known or _may_be_score(name, manifest.rows), where)
+    others = [n for n in names if n not in known and not _may_be_score(n, manifest.rows)]
+    _require(not others or set(others) <= _possible_forests(manifest), where)
 
 
 def _may_be_score(name: str, rows: int) -> bool:
@@ -175,6 +184,14 @@ def _may_be_score(name: str, rows: int) -> bool:
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
+
+
+def _possible_forests(manifest: Manifest) -> set[str]:
+    """Return names of isolation forests, which the representation has, or had in the fit."""
+    given = decode(manifest.parameters.get("representation"))
+    if not isinstance(given, OutlierRepresentation):
+        return set(DETECTORS)
+    return {label for label, _ in read_scores(given.scores)[1]}
 
 
 def _require(right: bool, where: str) -> None:
@@ -203,6 +220,8 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     tensors[LABELS] = (LABEL, [manifest.rows])
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
+    for number, forest in enumerate(manifest.representation.forests):
+        tensors |= tree_tensors(forest.trees, f"forests.{number}")
     for place, stored in enumerate(manifest.members):
         tensors |= member_tensors(stored, name_of(place), count_features(manifest))
     return tensors
@@ -276,6 +295,11 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
     low, high = arrays["seen.low"], arrays["seen.high"]
     if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
         raise wrong_numbers("seen.high")
+    for number in range(len(manifest.representation.forests)):
+        splits = arrays[f"forests.{number}.value"]
+        if not (splits.min() >= 0.0 and splits.max() <= LARGEST):
+            raise wrong_numbers(f"forests.{number}.value")
+        unpack_trees(arrays, f"forests.{number}", len(manifest.feature_names))
     check_reach(arrays, manifest, count_features(manifest))
 
 
@@ -286,11 +310,8 @@ def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Mani
     """
     unlabelled = manifest.assumed and bool((labels == UNLABELLED).all())
     codes = count_as_inliers(labels) if manifest.assumed else labels
-    if (
-        not {INLIER, OUTLIER} - ({OUTLIER} if unlabelled else set())
-        <= set(np.unique(codes).tolist())
-        <= {UNLABELLED, INLIER, OUTLIER}
-    ):
+    needed, found = {INLIER} if unlabelled else {INLIER, OUTLIER}, set(np.unique(codes).tolist())
+    if not needed <= found <= {UNLABELLED, INLIER, OUTLIER}:
         raise wrong_numbers(LABELS)
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)

@@ -14,7 +14,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.novelty import SeenRows
 from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.persistence.archive import ModelFileError, open_archive
-from boreod.persistence.arrays import Arrays
+from boreod.persistence.arrays import Arrays, unpack_trees
 from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
@@ -39,6 +39,8 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView, search_depths
 from boreod.representation.views import Space
+from boreod.scores import IsolationTrees
+from boreod.scores.foreign import ForeignDetector
 from boreod.selection.budgets import Selection
 
 # what building from a manifest that contradicts itself may end in
@@ -87,9 +89,10 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> OutlierDetector:
         manifest.input_scaling,
     )
     n_features = count_features(manifest)
+    views, forests = _views(manifest, arrays), _forests(manifest, arrays)
     fitted = Fitted(
         _min_max(arrays, "input") if manifest.input_scaling else None,
-        FittedColumns(manifest.columns, raw_names(manifest), _views(manifest, arrays), []),
+        FittedColumns(manifest.columns, raw_names(manifest), views, forests),
         _scaler(manifest.scaling, arrays),
         [
             build_member(stored, arrays, name_of(place), n_features)
@@ -127,6 +130,16 @@ def _views(manifest: Manifest, arrays: Arrays) -> list[ScoredView]:
             known = everywhere = everywhere or KnownRows(arrays["reference"])
         views.append(_view(view, known, arrays, prefix))
     return views
+
+
+def _forests(manifest: Manifest, arrays: Arrays) -> list[IsolationTrees | ForeignDetector]:
+    n_columns = len(manifest.feature_names)
+    return [
+        IsolationTrees(
+            stored.label, unpack_trees(arrays, f"forests.{number}", n_columns), stored.sampled
+        )
+        for number, stored in enumerate(manifest.representation.forests)
+    ]
 
 
 def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> ScoredView:

@@ -55,12 +55,30 @@ class StoredView:
 
 
 @dataclass(frozen=True)
+class StoredTrees:
+    """How many trees there are, and nodes of all of them."""
+
+    number: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class StoredForest:
+    """An isolation forest, the name of its column, and on how many rows each tree was grown."""
+
+    label: str
+    trees: StoredTrees
+    sampled: int
+
+
+@dataclass(frozen=True)
 class StoredRepresentation:
     """What computes the columns; ``raw`` tells whether raw columns may be among them."""
 
     raw: bool
     reference_rows: int
     views: list[StoredView]
+    forests: list[StoredForest]
 
 
 @dataclass(frozen=True)
@@ -69,14 +87,6 @@ class StoredClasses:
 
     kind: str
     values: list[Any]
-
-
-@dataclass(frozen=True)
-class StoredTrees:
-    """How many trees there are, and nodes of all of them."""
-
-    number: int
-    nodes: int
 
 
 @dataclass(frozen=True)

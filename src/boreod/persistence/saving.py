@@ -17,7 +17,7 @@ from boreod.detector import OutlierDetector
 from boreod.files import __version__
 from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
-from boreod.persistence.arrays import Arrays
+from boreod.persistence.arrays import Arrays, describe_trees, pack_trees
 from boreod.persistence.checks import (
     ISOLATION,
     LABELS,
@@ -31,6 +31,7 @@ from boreod.persistence.manifest import (
     PRESETS,
     Manifest,
     StoredClasses,
+    StoredForest,
     StoredRepresentation,
     StoredScore,
     StoredSelection,
@@ -41,8 +42,10 @@ from boreod.persistence.manifest import (
     write_manifest,
 )
 from boreod.persistence.members import describe_member, member_arrays, name_of
+from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView
+from boreod.scores import IsolationTrees
 from boreod.selection.costs import Costs
 from boreod.text import shorten
 
@@ -99,14 +102,7 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     """Return manifest, arrays, and the arrays as bytes."""
     fitted, columns = model.fitted_, model.fitted_.columns
     members = [describe_member(member) for member in fitted.members]
-    if columns.detectors:
-        names = ", ".join(detector.label for detector in columns.detectors)
-        raise ModelFileError(
-            f"The columns {names} come from detectors of other libraries, which a model file "
-            "cannot store without pickle. Leave them out of `scores` and fit again."
-        )
-    reference, places = _reference_rows(columns.views)
-    arrays: Arrays = {} if reference is None else {"reference": reference}
+    representation, arrays = _describe_columns(columns)
     arrays |= _scaler_arrays(fitted.input_scaler, "input")
     arrays |= _scaler_arrays(fitted.scaler, "scaler")
     for place, member in enumerate(fitted.members):
@@ -116,10 +112,6 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
-    views = []
-    for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
-        views.append(_describe_view(view, rows))
-        arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = save(arrays)
     costs = _describe_costs(model.known_costs, model.columns_)
@@ -134,9 +126,7 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         input_scaling=fitted.input_scaler is not None,
         scaling=next(name for name, kind in SCALINGS.items() if isinstance(fitted.scaler, kind)),
         quantiles=arrays["scaler.quantiles"].shape[1] if "scaler.quantiles" in arrays else 0,
-        representation=StoredRepresentation(
-            bool(columns.raw), 0 if reference is None else len(reference), views
-        ),
+        representation=representation,
         members=members,
         aggregation=fitted.aggregation,
         correction=fitted.correction,
@@ -154,6 +144,29 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         extra=extra,
     )
     return manifest, arrays, content
+
+
+def _describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
+    """Return what computes the columns."""
+    forests = [detector for detector in columns.detectors if isinstance(detector, IsolationTrees)]
+    own = {forest.label for forest in forests}
+    foreign = [detector.label for detector in columns.detectors if detector.label not in own]
+    if foreign:
+        raise ModelFileError(
+            f"The columns {', '.join(foreign)} come from detectors of other libraries, which a "
+            "model file cannot store without pickle. Leave them out of `scores` and fit again."
+        )
+    reference, places = _reference_rows(columns.views)
+    arrays: Arrays = {} if reference is None else {"reference": reference}
+    views = []
+    for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
+        views.append(_describe_view(view, rows))
+        arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
+    for number, forest in enumerate(forests):
+        arrays |= pack_trees(forest.trees, f"forests.{number}")
+    stored = [StoredForest(f.label, describe_trees(f.trees), f.n_sampled) for f in forests]
+    n_rows = 0 if reference is None else len(reference)
+    return StoredRepresentation(bool(columns.raw), n_rows, views, stored), arrays
 
 
 def _scaler_arrays(scaler: Scaler | None, prefix: str) -> Arrays:

@@ -1,0 +1,260 @@
+"""Model files whose trees or heads were forged: refused in a sentence, or models that end."""
+
+import json
+
+import numpy as np
+import pytest
+from fuzz.model_cases import HUGE, forge, spoil_manifest, take_apart
+from safetensors.numpy import load, save
+
+from boreod import Detector, OutlierRepresentation
+from boreod.persistence import ModelFileError, load_model, save_model
+from boreod.persistence.arrays import unpack_trees
+from boreod.scores.tree_kernels import find_right
+
+from .test_hostile_files import assert_one_sentence, assert_refused
+
+KINDS = ["logistic", "trees", "trees+scores", "boosted", "boosted+scores"]
+TREES, BOOSTED, FOREST = "members.1", "members.3", "forests.0"
+
+
+@pytest.fixture(scope="module")
+def parts(labelled, tmp_path_factory):
+    """Manifest and arrays of a detector of all heads, with a forest among its columns."""
+    X, y = labelled
+    few = OutlierRepresentation(["knn_4", "iforest"])
+    model = Detector(few, n_estimators=6, n_trees=2, random_state=0)
+    with pytest.warns(UserWarning, match="are in every bag"):
+        model.fit(X, np.where(y > 0, 1, -1))
+    path = tmp_path_factory.mktemp("trees") / "model.boreod"
+    save_model(model, path)
+    manifest, content = take_apart(path.read_bytes())
+    assert manifest["assumed"]
+    assert [member["kind"] for member in manifest["members"]] == KINDS
+    return manifest, {name: values.copy() for name, values in load(content).items()}
+
+
+def forged(path, parts, change):
+    """Write a file after a change of manifest and arrays."""
+    manifest = json.loads(json.dumps(parts[0]))
+    arrays = {name: values.copy() for name, values in parts[1].items()}
+    change(manifest, arrays)
+    return forge(path, manifest, save(arrays))
+
+
+def test_forging_works(parts, labelled, tmp_path):
+    path = forged(tmp_path / "a", parts, lambda manifest, arrays: None)
+    assert np.isfinite(load_model(path).decision_function(labelled[0])).all()
+
+
+def put(name, place, value):
+    """Return a change of one number of an array."""
+
+    def change(manifest, arrays):
+        arrays[name][place] = value
+
+    return change, name
+
+
+def swap_nodes(manifest, arrays):
+    """A leaf where a tree begins: the counts are right, the tree is none."""
+    feature = arrays[f"{TREES}.feature"]
+    leaf = np.flatnonzero(feature < 0)[0]
+    feature[[0, leaf]] = feature[[leaf, 0]]
+
+
+def swap_starts(manifest, arrays):
+    starts = arrays[f"{FOREST}.starts"]
+    starts[[2, 3]] = starts[[3, 2]]
+
+
+def shift_start(manifest, arrays):
+    """Node counts are right, but the trees are cut at a wrong place."""
+    arrays[f"{TREES}.starts"][1] += 2
+
+
+WRONG_ARRAYS = {
+    "leaf at the top": (swap_nodes, f"{TREES}.feature"),
+    "starts that descend": (swap_starts, f"{FOREST}.starts"),
+    "starts elsewhere": (shift_start, f"{TREES}.feature"),
+    "first start": put(f"{TREES}.starts", 0, 1),
+    "negative start": put(f"{TREES}.starts", 1, -3),
+    "last start": put(f"{TREES}.starts", -1, 10**6),
+    "same start": put(f"{BOOSTED}.starts", 1, 0),
+    "column outside": put(f"{TREES}.feature", 0, 4),  # of four raw columns
+    "column of a forest": put(f"{FOREST}.feature", 0, 2**31 - 1),
+    "leaf of another number": put(f"{TREES}.feature", 0, -2),
+    "no leaf": put(f"{BOOSTED}.feature", slice(None), 0),
+    "leaves alone": put(f"{BOOSTED}.feature", slice(None), -1),
+    "threshold": put(f"{TREES}.threshold", 3, np.nan),
+    "infinite threshold": put(f"{FOREST}.threshold", 0, -np.inf),
+    "certain leaf": put(f"{TREES}.value", 5, 1.0),
+    "impossible leaf": put(f"{TREES}.value", 5, 0.0),
+    "almost certain leaf": put(f"{TREES}.value", slice(None), np.nextafter(1.0, 0.0)),
+    "negative leaf": put("members.2.value", -1, -0.5),
+    "leaf that is no number": put(f"{BOOSTED}.value", 0, np.nan),
+    "huge leaf": put(f"{BOOSTED}.value", 0, 1e151),
+    "infinite leaf": put(f"{BOOSTED}.value", 0, -np.inf),
+    "negative number of splits": put(f"{FOREST}.value", 0, -1.0),
+    "huge number of splits": put(f"{FOREST}.value", 0, 1e200),
+    "coefficient": put("members.0.coefficients", (0, 0), np.nan),
+    "labels of nobody": put("oob.labels", slice(None), 0),
+    "outliers alone": put("oob.labels", slice(None), 1),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ARRAYS)
+def test_wrong_arrays(name, parts, tmp_path):
+    change, words = WRONG_ARRAYS[name]
+    assert repr(words) in assert_refused(forged(tmp_path / "a", parts, change))
+
+
+def member(place, **content):
+    """Return a change of a member in the manifest."""
+    return lambda manifest, arrays: manifest["members"][place].update(content)
+
+
+WRONG_MANIFESTS = {
+    "negative weight": member(1, weight=-0.2),
+    "large weight": member(1, weight=1.5),
+    "other sum of weights": member(1, weight=0.0),
+    "flat line": member(2, line={"shift": 0.0, "slope": 0.0}),
+    "falling line": member(2, line={"shift": 0.0, "slope": -1.0}),
+    "steep line": member(0, line={"shift": 0.0, "slope": 1e307}),
+    "line without slope": member(2, line={"shift": 0.0}),
+    "unknown kind": member(1, kind="forest"),
+    "kind twice": member(2, kind="trees"),
+    "trees as coefficients": member(1, kind="logistic"),
+    "coefficients as trees": member(0, kind="trees"),
+    "no penalty": member(0, penalty=None),
+    "no trees": member(1, trees=None),
+    "no bags": member(1, bags=0),
+    "bags of unequal size": member(1, bags=5),
+    "half a node": member(1, trees={"number": 12, "nodes": 13}),
+    "more trees than nodes": member(1, trees={"number": 12, "nodes": 10}),
+    "no tree": member(1, trees={"number": 0, "nodes": 0}),
+    "features outside": member(1, features=[0, 1, 2, 60]),
+    "features that descend": member(1, features=[3, 2, 1, 0]),
+    "no features": member(1, features=[]),
+    "negative features": member(1, features=[-1, 0, 1, 2]),
+    "no members": lambda m, a: m.update(members=[]),
+    "a member alone": lambda m, a: m.update(members=m["members"][:1]),
+    "another preset": lambda m, a: m.update(preset="LOF"),
+    "sample of a forest": lambda m, a: m["representation"]["forests"][0].update(sampled=0),
+    "column of a forest": lambda m, a: m["representation"]["forests"][0].update(label="x0"),
+    "no forest": lambda m, a: m["representation"].update(forests=[]),
+    "order of columns": lambda m, a: m.update(columns=m["columns"][::-1]),
+    "inliers left out": lambda m, a: m.update(left_out=-1),
+    "more left out than there are": lambda m, a: m.update(left_out=300),
+    "labelled inliers": lambda m, a: m.update(assumed=False),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MANIFESTS)
+def test_wrong_manifests(name, parts, tmp_path):
+    assert_refused(forged(tmp_path / "a", parts, WRONG_MANIFESTS[name]))
+
+
+@pytest.mark.parametrize("huge", HUGE)
+def test_huge_declared_sizes(huge, parts, tmp_path):
+    for change in (
+        member(1, trees={"number": huge, "nodes": huge}),
+        member(1, trees={"number": 12, "nodes": huge}),
+        member(1, bags=huge),
+        lambda m, a: m["representation"]["forests"][0]["trees"].update(nodes=huge),
+        lambda m, a: m["representation"]["forests"][0].update(sampled=huge),
+        lambda m, a: m.update(quantiles=huge),
+        lambda m, a: m.update(left_out=huge),
+    ):
+        assert_refused(forged(tmp_path / "a", parts, change))
+
+
+def is_model(path, rows):
+    """Whether a file is a model whose answers are finite, or is refused in a sentence."""
+    try:
+        model = load_model(path)
+    except ModelFileError as error:
+        assert_one_sentence(str(error))
+        return False
+    explained = model.explain(rows)
+    assert np.isfinite(explained.log_odds).all()
+    assert np.isfinite(explained.contributions).all()
+    return True
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_nodes(seed, parts, labelled, tmp_path):
+    """Numbers of trees that are possible one by one, at random places."""
+    random, found = np.random.default_rng(seed), set()
+    names = [name for name in sorted(parts[1]) if name.split(".")[0] in ("members", "forests")]
+    for _ in range(40):
+
+        def change(manifest, arrays):
+            values = arrays[names[random.integers(len(names))]]
+            places = random.integers(values.size, size=random.choice([1, 2, 5]))
+            low, high = (-1, 5) if values.dtype.kind == "i" else (1e-9, 0.99)
+            values.flat[places] = random.uniform(low, high, len(places))
+
+        found.add(is_model(forged(tmp_path / "a", parts, change), labelled[0][:20]))
+    assert found == {True, False}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("seed", range(3))
+def test_odd_values_anywhere(seed, parts, labelled, tmp_path):
+    random = np.random.default_rng(seed)
+    for _ in range(40):
+        path = forged(tmp_path / "a", parts, lambda m, a: spoil_manifest(m["members"], random))
+        is_model(path, labelled[0][:20])
+
+
+def test_the_largest_leaves_give_finite_answers(parts, labelled, tmp_path):
+    def change(manifest, arrays):
+        values = arrays[f"{BOOSTED}.value"]
+        values[:] = np.resize([1e150, -1e150, 1e-300], len(values))
+        arrays[f"{TREES}.value"][::2] = 1e-12
+
+    assert is_model(forged(tmp_path / "a", parts, change), labelled[0])
+
+
+def test_trees_as_deep_as_they_have_nodes(parts, labelled, tmp_path):
+    """Every inner node has a leaf on its left: 200,000 steps a row, and no recursion."""
+    n_inner = 200_000
+
+    def change(manifest, arrays):
+        manifest["members"][1].update(bags=1, trees={"number": 1, "nodes": 2 * n_inner + 1})
+        arrays[f"{TREES}.starts"] = np.array([0, 2 * n_inner + 1], np.int32)
+        arrays[f"{TREES}.feature"] = np.resize([0, -1], 2 * n_inner + 1).astype(np.int32)
+        arrays[f"{TREES}.feature"][-1] = -1
+        arrays[f"{TREES}.threshold"] = np.full(n_inner, -9.0, np.float32)
+        arrays[f"{TREES}.value"] = np.full(n_inner + 1, 0.5)
+
+    assert is_model(forged(tmp_path / "a", parts, change), labelled[0][:20])
+
+
+def test_models_without_any_label(parts, labelled, tmp_path):
+    """All rows unlabelled: a ranking, of which every row has its place."""
+
+    def unlabel(manifest, arrays):
+        arrays["oob.labels"][:] = -1
+        arrays["oob.probabilities"][:] = np.linspace(0.0, 1.0, len(labelled[0]))
+
+    assert is_model(forged(tmp_path / "a", parts, unlabel), labelled[0])
+
+    def hide(manifest, arrays):
+        unlabel(manifest, arrays)
+        arrays["oob.probabilities"][3] = np.nan
+
+    assert "oob.probabilities" in assert_refused(forged(tmp_path / "a", parts, hide))
+
+
+def test_right_children():
+    # a tree of five nodes, one of a leaf, and one whose second node has no right child
+    starts = np.array([0, 5, 6, 9], np.int32)
+    feature = np.array([0, 1, -1, -1, -1, -1, 0, 0, -1], np.int32)
+    assert find_right(starts, feature).tolist() == [4, 3, 0, 0, 0, 0, 8, 0, 0]
+    arrays = {"a.starts": starts[:3], "a.feature": feature[:6], "a.value": np.arange(4.0)}
+    arrays["a.threshold"] = np.array([0.5, 0.25], np.float32)
+    trees = unpack_trees(arrays, "a", 2)
+    rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert trees.add_up(rows, 2).tolist() == [[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]
