@@ -33,6 +33,7 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import SHARED, budgets_over, is_fresh, needs_clock
 from boreod.selection.selector import Selector
 from boreod.validation import (
+    OUTLIER,
     all_or_nothing,
     read_labels,
     read_rows,
@@ -318,7 +319,11 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         """Go the way from rows to bags; everything is fitted here."""
         on_budget = self.budget is not None
         representation = make_representation(
-            self.representation, len(rows) - count_apart(self, labels[0]), on_budget, seeds[0]
+            self.representation,
+            len(rows) - count_apart(self, labels[0]),
+            on_budget,
+            seeds[0],
+            taught=bool((labels[0] == OUTLIER).any()),
         )
         representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if not isinstance(self.neighbors, str) or self.neighbors != "auto":

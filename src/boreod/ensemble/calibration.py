@@ -42,6 +42,10 @@ class Correction:
         """Return corrected log-odds."""
         return self.slope * log_odds + self.shift
 
+    def secants(self, start: float, ends: NDArray) -> NDArray | float:
+        """Return the change of corrected log-odds for that of log-odds, from one to others."""
+        return self.slope
+
 
 def calibrate(
     log_odds: NDArray, codes: NDArray, inlier_share: float, otherwise: Correction

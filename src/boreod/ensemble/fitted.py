@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import Correction
+from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import Member, average, sum_of
@@ -40,7 +41,7 @@ class Fitted:
     scaler: Scaler
     members: list[Member]
     base: NDArray  # features of the mean inlier, with which explanations compare
-    correction: Correction
+    correction: Correction | Quantiles
     aggregation: str  # "mean" of the bags' probabilities, or mean of their "log-odds"
     classes: NDArray  # inlier first
     seen: SeenRows
@@ -118,12 +119,15 @@ class Fitted:
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
         odds, base = self._combine(table), float(self._combine(self.base[np.newaxis])[0])
-        change = (odds - base) / self.correction.slope if len(self.members) == 1 else None
+        before, start = self._combine(table, False), self._combine(self.base[np.newaxis], False)[0]
+        secants = self.correction.secants(float(start), before)
+        alone = len(self.members) == 1 and isinstance(self.correction, Correction)
+        change = (odds - base) / secants if alone else None
         of_features = sum_of(
             m.weight * m.contribute(table, self.base, self.aggregation, change)
             for m in self.members
         )
-        contributions = self.correction.slope * self._by_column(of_features)
+        contributions = np.reshape(secants, (-1, 1)) * self._by_column(of_features)
         result = Explanation(list(self.columns.names), contributions, base, odds)
         return result.grouped(self.columns.families) if grouped else result
 

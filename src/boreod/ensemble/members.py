@@ -15,7 +15,8 @@ kind                what is fitted to every bag, and the features that it reads
 ``boosted+scores``  the same, raw columns and scores
 ==================  ===========================================================================
 
-A detector with one head averages nothing: it is taken as it is.
+A detector with one head averages nothing: it is taken as it is. Without labels the members are a
+consensus of scores and trees that sharpen it, see :mod:`boreod.ensemble.consensus`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,7 @@ from scipy.special import expit
 
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.calibration import Correction
+from boreod.ensemble.consensus import ConsensusHead
 from boreod.ensemble.explanation import contribute, weigh_bags
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
@@ -35,7 +37,7 @@ from boreod.metrics import average_precision
 from boreod.parallel import Engine
 from boreod.validation import OUTLIER, UNLABELLED
 
-Head = LogisticHead | ClassifierHead | TreeHead
+Head = LogisticHead | ClassifierHead | TreeHead | ConsensusHead
 KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
 UNCHANGED = Correction(0.0)
 NEWTON_STEPS = 100
@@ -82,6 +84,8 @@ class Member:
             if aggregation == "mean":
                 slopes = weigh_bags(of_base[0], of_rows - of_base)
             parts = self.head.contribute(rows, start[0], slopes, of_rows - of_base)
+        elif isinstance(self.head, ConsensusHead):
+            parts = self.head.contribute(rows, start[0])
         else:
             raise TypeError(
                 "Exact contributions exist for boreod's own heads only. Use a permutation "
@@ -166,6 +170,39 @@ def learn_members(
     total = sum(member.weight for member in weighed)
     members = [replace(member, weight=member.weight / total) for member in weighed]
     return members, _mean_out_of_bag(members, found)
+
+
+def learn_consensus(
+    recipe: Recipe, table: NDArray, n_raw: int, bags: Bags, seed: int, engine: Engine
+) -> tuple[list[Member], NDArray]:
+    """Fit a consensus of all scores, and trees that tell its highest rows from the others.
+
+    Members are standardized; their mean is the score of a row.
+    """
+    members, found = [], []
+    if n_raw < table.shape[1]:
+        places = np.arange(n_raw, table.shape[1])
+        head = ConsensusHead.fit(table[:, places])
+        members.append(Member("consensus", head, places))
+        found.append(members[-1].log_odds(table, recipe.aggregation))
+    if n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
+        raw = np.arange(n_raw)
+        forest = TreeHead.fit(table[:, raw], bags, recipe.n_trees, False, seed, engine)
+        members.append(Member("trees", forest, raw))
+        odds = members[-1].log_odds(table, recipe.aggregation, ~bags.holds)
+        inside = members[-1].log_odds(table, recipe.aggregation)
+        found.append(np.where(np.isfinite(odds), odds, inside))
+    if not members:
+        raise ValueError(
+            "Without labels rows are ranked by scores, and there is none among the columns. Name "
+            "one in `representation`, for example 'iforest', or pass labels."
+        )
+    standard = []
+    for member, odds in zip(members, found, strict=True):
+        slope = 1.0 / max(float(odds.std()), 1e-12)
+        line = Correction(-slope * float(odds.mean()), slope)
+        standard.append(replace(member, line=line, weight=1.0 / len(members)))
+    return standard, _mean_out_of_bag(standard, found)
 
 
 def _distinct_kinds(recipe: Recipe, n_raw: int, n_columns: int) -> list[str]:

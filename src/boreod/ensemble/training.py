@@ -12,8 +12,9 @@ from scipy.special import expit, logit
 from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious
 from boreod.ensemble.bags import Bagging, Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_threshold
+from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_members
+from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_consensus, learn_members
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine
@@ -129,18 +130,30 @@ class Training:
         apart = None if plan.reference_outliers else codes == OUTLIER
         table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
         columns = representation.fitted_columns_
-        scaling = fit_scaler(plan.scaling, table, columns.n_raw)
+        taught = bool((codes == OUTLIER).any())
+        scaling = fit_scaler(plan.scaling if taught else "minmax", table, columns.n_raw)
         table = scaling.transform(table)
-        if plan.assume:
+        if taught and plan.assume:
             part = table[:, : columns.n_raw or len(columns.names)]
             assumed = find_suspicious(assumed, part, plan.bagging, seeds[0], engine)
-        who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
-        bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
+        if taught:
+            who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
+            bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
+        else:
+            scores = table[:, columns.n_raw :]
+            consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]
+            bags, top = draw_top(consensus, plan.bagging, seeds[0])
+            assumed = Assumed(codes, False, top)
         seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
         return cls(
             scaler, columns, scaling, table, codes, assumed, classes, bags, shares, seen, options,
             seeds[1],
         )  # fmt: skip
+
+    @property
+    def taught(self) -> bool:
+        """Whether there is any known outlier."""
+        return bool((self.labels == OUTLIER).any())
 
     @property
     def codes(self) -> NDArray:
@@ -168,16 +181,23 @@ class Training:
             scaler, table = scaler.keep(places), table[:, self._features(places)]
         counts = columns.n_raw, len(columns.names)
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
-        how = self.bags, evidence, self.seed, engine, known
-        members, odds = learn_members(recipe, table, counts, *how)
-        correction = self._correct(odds, len(members) == 1)
+        correction: Correction | Quantiles
+        if self.taught:
+            how = self.bags, evidence, self.seed, engine, known
+            members, odds = learn_members(recipe, table, counts, *how)
+            correction = self._correct(odds, len(members) == 1)
+        else:
+            members, odds = learn_consensus(
+                recipe, table, columns.n_raw, self.bags, self.seed, engine
+            )
+            correction = Quantiles.fit(odds)
         widest = columns.widest
         fitted = Fitted(
             self.input_scaler,
             columns,
             scaler,
             members,
-            table[self.assumed.in_bags].mean(axis=0),
+            table[self.assumed.in_bags if self.taught else ~self.assumed.left_out].mean(axis=0),
             correction,
             recipe.aggregation,
             self.classes,
@@ -185,7 +205,7 @@ class Training:
         )
         oob = OutOfBag(
             expit(correction.apply(odds)), self.labels, self.shares,
-            self.assumed.unlabelled, int(self.assumed.left_out.sum()),
+            self.assumed.unlabelled, int(self.taught and self.assumed.left_out.sum()),
         )  # fmt: skip
         return fitted, oob
 

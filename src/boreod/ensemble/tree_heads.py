@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.heads import combine
 from boreod.parallel import Engine
+from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
 SMOOTHING = 0.05  # weight that is added to every leaf, where that of a mean row is 1
@@ -49,7 +50,7 @@ class TreeHead:
         fit = _fit_boosted if boosted else _fit_random
 
         def grow(number: int) -> list[tuple[Any, NDArray]]:
-            part = np.ascontiguousarray(table[bags.rows[number]], dtype=np.float32)
+            part = narrow(table[bags.rows[number]])
             return list(fit(part, targets, weights, n_trees, seeds[number]))
 
         grown = engine.map(grow, list(range(len(bags.rows))), "trees")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import count_as_inliers
-from boreod.neighbors import BACKENDS, METRICS, Ks
+from boreod.neighbors import BACKENDS, Ks
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.arrays import (
     FLOAT,
@@ -38,6 +38,7 @@ from boreod.persistence.members import (
 from boreod.representation.plan import PlannedScore, read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.transformer import OutlierRepresentation
+from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
 from boreod.scores.trees import DTYPES
 from boreod.selection.costs import Costs
@@ -110,7 +111,7 @@ def _check_views(manifest: Manifest) -> None:
     for number, view in enumerate(views):
         where = f"representation.views.{number}"
         _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
-        _require(view.metric in METRICS and view.backend in BACKENDS, where)
+        _require(view.metric in VIEW_METRICS and view.backend in BACKENDS, where)
         distinct = sorted(set(view.columns))
         _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
         inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)

@@ -37,8 +37,8 @@ from boreod.persistence.manifest import (
 from boreod.persistence.members import build_member, name_of
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
-from boreod.representation.scored_view import FittedScore, ScoredView, search_depths
-from boreod.representation.views import Space
+from boreod.representation.scored_view import FittedScore, ScoredView, fit_scale, search_depths
+from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores import IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.selection.budgets import Selection
@@ -157,10 +157,13 @@ def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> 
     # k-distances that no score in use looks up are not in the file
     radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
     points = known.rows.take(space.columns, axis=1)
+    scale = fit_scale(space.metric, points)
+    points = points if scale is None else scale.transform(points)
+    metric = VIEW_METRICS[space.metric]
     graph = NeighborGraph.build(
-        points, *search_depths(scores), space.metric, stored.backend, {with_radii: radii}
+        points, *search_depths(scores), metric, stored.backend, {with_radii: radii}
     )
-    return ScoredView(space, graph, scores, known)
+    return ScoredView(space, graph, scores, known, scale)
 
 
 def _score(stored: StoredScore, arrays: Arrays, prefix: str) -> FittedScore:

@@ -46,6 +46,13 @@ class MinMax:
         return MinMax(self.low[places], self.factor[places])
 
 
+def standardize(table: NDArray) -> MinMax:
+    """Return what brings columns to mean 0 and deviation 1, constant ones to 0."""
+    center, spread = table.mean(axis=0), table.std(axis=0)
+    usable = spread > 1e-12 * np.abs(table).max(axis=0)
+    return MinMax(center, np.divide(1.0, spread, out=np.zeros_like(spread), where=usable))
+
+
 @dataclass(frozen=True, eq=False)
 class Rank:
     """The share of training rows below a value, between 0 and 1, interpolated."""

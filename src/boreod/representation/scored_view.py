@@ -16,7 +16,8 @@ from boreod.compiled import unset
 from boreod.neighbors import Block, KnownRows, Ks, NeighborGraph, TrainingGraph, blocks
 from boreod.parallel import Engine
 from boreod.representation.plan import PlannedScore
-from boreod.representation.views import Space
+from boreod.representation.scaling import MinMax, Rank, standardize
+from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores import Described, Score
 
 BLOCK_ROWS = 512
@@ -76,6 +77,7 @@ class ScoredView:
     graph: NeighborGraph  # neighbor graph of the reference rows
     scores: list[FittedScore]  # scores with their frozen descriptions
     known: KnownRows  # finds rows that are among the reference rows, by all columns of the table
+    scale: MinMax | Rank | None = None  # of the columns, before distances are computed
     # distance of every training row to its 10th reference row, itself left out; None in a
     # model that was loaded
     isolation: NDArray | None = None
@@ -91,12 +93,15 @@ class ScoredView:
     ) -> tuple["ScoredView", list[NDArray]]:
         """Search, describe and compare all reference rows; return their scores too, by score."""
         points = known.rows.take(space.columns, axis=1)
+        scale = fit_scale(space.metric, points)
+        points = points if scale is None else scale.transform(points)
         fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
         ks, reverse_k = search_depths(fitted)
         ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
-        graph = NeighborGraph.build(points, ks, reverse_k, space.metric, neighbors)
+        metric = VIEW_METRICS[space.metric]
+        graph = NeighborGraph.build(points, ks, reverse_k, metric, neighbors)
         training = TrainingGraph.build(graph, engine)
-        view = cls(space, graph, fitted, known)
+        view = cls(space, graph, fitted, known, scale)
         view.isolation = graph.radii((view.near,))[:, 0]
         return view, view._score_reference(training.without_search(), engine)
 
@@ -113,7 +118,12 @@ class ScoredView:
     def search(self, rows: NDArray, depth: int = 0) -> Block:
         """Search the neighbors of rows, at least so many; a known row itself is left out."""
         own = self.known.find(rows)
-        return self.graph.new_block(rows.take(self.space.columns, axis=1), own, depth)
+        return self.graph.new_block(self.place(rows), own, depth)
+
+    def place(self, rows: NDArray) -> NDArray:
+        """Return rows as points of the neighbor space."""
+        points = rows.take(self.space.columns, axis=1)
+        return points if self.scale is None else self.scale.transform(points)
 
     def score(self, block: Block) -> NDArray:
         """Score rows whose neighbors were searched."""
@@ -231,6 +241,13 @@ def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
     """Return unfinished scores of some reference rows."""
     block = graph.block(rows)
     return s.compare(block, [array[block.own] for array in s.frozen])
+
+
+def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
+    """Learn how columns are scaled before distances are computed; None if they are not."""
+    if metric == "standardized":
+        return standardize(points)
+    return Rank.fit(points) if metric == "ranked" else None
 
 
 def search_depths(scores: list[FittedScore]) -> tuple[Ks, int]:

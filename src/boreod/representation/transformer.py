@@ -32,6 +32,7 @@ CHECKED_VALUES = 5_000_000  # few rows may have very many columns
 LARGE_TABLE = 10_000  # rows; a search through more of them is expensive
 CHEAP_VIEWS = ("sample:256", "sample:1024")
 FEW = "few"
+FAR_KS = (100, 50, 20, 10, 5)
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
 
 
@@ -286,12 +287,17 @@ def _checked(names: list[str]) -> list[str]:
 
 
 def make_representation(
-    given: OutlierRepresentation | str | None, n_rows: int, on_budget: bool, seed: Any
+    given: OutlierRepresentation | str | None,
+    n_rows: int,
+    on_budget: bool,
+    seed: Any,
+    taught: bool = True,
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
     By default a large table also gets views of few reference rows if there is a budget: a tight one
-    then has scores to buy. ``"few"`` are scores that differ much, as far as there are so many rows.
+    then has scores to buy. ``"few"`` are scores that differ much, as far as there are so many rows;
+    of an untaught detector, those whose consensus ranks best.
     """
     if given is not None and not isinstance(given, str):
         fresh = clone(given)
@@ -299,8 +305,12 @@ def make_representation(
         fresh = OutlierRepresentation()
         if on_budget and n_rows > LARGE_TABLE:
             fresh.set_params(views=("full", *CHEAP_VIEWS))
-        if given == FEW:
+        if given == FEW and taught:
             fresh.set_params(scores=[name for name in FEW_SCORES if _least_rows(name) <= n_rows])
+        elif given == FEW:
+            far = next((k for k in FAR_KS if 5 * k <= n_rows), 1)
+            views = ("standardized", "ranked") if n_rows > 1 else ()
+            fresh.set_params(scores=[f"knn_{far}", "iforest"], views=views)
     return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)
 
 

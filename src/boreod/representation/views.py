@@ -11,6 +11,7 @@ spelling           neighbor space                                             co
 ``"subspaces:25"`` 25 random subspaces of floor(d/2) to d - 1 columns         ``lof_10@s00`` ...
 ``"sample:256"``   all columns, 256 random reference rows                     ``lof_10@r256``
 ``"manhattan"``    all columns, another metric (also ``"cosine"``)            ``lof_10@manhattan``
+``"standardized"`` all columns at deviation 1, Euclidean (also ``"ranked"``)  ``lof_10@ranked``
 ``View(...)``      any combination, under a name of your choice               ``lof_10@name``
 =================  =========================================================  =================
 
@@ -27,7 +28,12 @@ from numpy.typing import NDArray
 
 from boreod.neighbors import METRICS
 
-ALLOWED = "'full', 'subspaces:<number>', 'sample:<rows>', 'manhattan', 'cosine' or a View"
+VIEW_METRICS = {metric: metric for metric in METRICS}
+VIEW_METRICS |= dict.fromkeys(("standardized", "ranked"), "euclidean")
+ALLOWED = (
+    "'full', 'subspaces:<number>', 'sample:<rows>', 'manhattan', 'cosine', 'standardized', "
+    "'ranked' or a View"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,8 @@ class View:
     columns
         Names or positions of the columns, None for all.
     metric
-        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``.
+        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``; or Euclidean between columns that are
+        ``"standardized"`` or ``"ranked"`` among the reference rows.
     sample
         Number of random reference rows, None for all.
 
@@ -98,7 +105,7 @@ def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> 
     kind, _, number = spelling.partition(":")
     if spelling == "full":
         return [View()]
-    if spelling in METRICS:
+    if spelling in VIEW_METRICS:
         return [View(spelling, metric=spelling)]
     if kind in ("subspaces", "sample") and number.isdecimal() and int(number) > 0:
         if kind == "sample":
@@ -126,9 +133,9 @@ def _place(
     """Check a view against the table and draw its reference rows."""
     if not isinstance(view.name, str):
         raise TypeError(f"The name of a view must be a text; got {view.name!r}.")
-    if not isinstance(view.metric, str) or view.metric not in METRICS:
+    if not isinstance(view.metric, str) or view.metric not in VIEW_METRICS:
         raise ValueError(
-            f"The metric of a view must be one of {sorted(METRICS)}; got {view.metric!r}."
+            f"The metric of a view must be one of {sorted(VIEW_METRICS)}; got {view.metric!r}."
         )
     if not view.name and view != View():
         raise ValueError(

@@ -109,11 +109,11 @@ def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
 def _time_view(view: ScoredView, sample: NDArray) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
     name = view.space.name
-    points, known = sample.take(view.space.columns, axis=1), view.known.find(sample)
+    points, known = view.place(sample), view.known.find(sample)
 
     def search(k: int, reverse_k: int) -> float:
         graph = view.graph.narrowed((k,), reverse_k)
-        work = lambda: (view.known.find(sample), graph.new_block(points, known))  # noqa: E731
+        work = lambda: (view.known.find(sample), graph.new_block(view.place(sample), known))  # noqa: E731
         return seconds(work) / len(sample)
 
     ks = view.graph.ks

@@ -1,0 +1,112 @@
+"""Rows without any label: a consensus of scores, sharpened by trees.
+
+Every score column is brought to a common scale that no tail can stretch: with r the distance from
+the median in mean absolute deviations, r / (3 + |r|), then to mean 0 and deviation 1 among the
+training rows. The consensus is their mean. Trees then learn to tell the rows that are highest in it
+from the others, on bags, so that each row is judged by trees that did not see it; where columns are
+noise these trees do not split. The score of a row is the mean of both, standardized.
+
+A ranking is no probability: what is told is the quantile of the score among the training rows.
+Between these a straight line in log-odds is followed, and beyond the last of them too, so a
+row more outlying than all training rows still ranks above them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from boreod.ensemble.bags import Bagging, Bags, draw_bags
+
+SOFTNESS = 3.0  # mean absolute deviations from the median at which half of the way is gone
+TOP_SHARE = 0.01  # of the rows, which trees learn to tell from the others
+MIN_TOP = 5
+MOST_KNOTS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusHead:
+    """The mean of score columns on a common scale."""
+
+    center: NDArray  # median of every column
+    spread: NDArray  # mean absolute deviation from it
+    mean: NDArray  # of what becomes of the column, and its deviation
+    deviation: NDArray
+
+    @classmethod
+    def fit(cls, table: NDArray) -> "ConsensusHead":
+        """Learn the scale of every column."""
+        center = np.median(table, axis=0)
+        spread = np.abs(table - center).mean(axis=0)
+        soft = _soften(table, center, spread)
+        return cls(center, spread, soft.mean(axis=0), soft.std(axis=0))
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return the consensus as the only bag, (rows, 1)."""
+        return self.parts(table).mean(axis=1, keepdims=True)
+
+    def parts(self, table: NDArray) -> NDArray:
+        """Return every column on the common scale; a constant one is 0."""
+        soft = _soften(table, self.center, self.spread) - self.mean
+        usable = self.deviation > 1e-12
+        return np.divide(soft, self.deviation, out=np.zeros_like(soft), where=usable)
+
+    def contribute(self, table: NDArray, base: NDArray) -> NDArray:
+        """Return what each column adds beyond the base row."""
+        return (self.parts(table) - self.parts(base[np.newaxis])) / len(self.center)
+
+
+def _soften(table: NDArray, center: NDArray, spread: NDArray) -> NDArray:
+    way = np.divide(table - center, spread, out=np.zeros_like(table), where=spread > 0.0)
+    return way / (SOFTNESS + np.abs(way))
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """From scores to log-odds of their quantile among the training rows."""
+
+    scores: NDArray  # ascending
+    odds: NDArray
+
+    @classmethod
+    def fit(cls, scores: NDArray) -> "Quantiles":
+        """Learn quantiles; equal scores share their middle."""
+        values, counts = np.unique(scores, return_counts=True)
+        middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
+        if len(values) > MOST_KNOTS:
+            some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
+            values, middle = values[some], middle[some]
+        if len(values) == 1:
+            values, middle = values + np.array([0.0, 1.0]), np.array([0.5, 0.75])
+        return cls(values, logit(middle))
+
+    def apply(self, scores: NDArray) -> NDArray:
+        """Return log-odds; the line through the upper half goes on above, that of the lower below.
+
+        Examples
+        --------
+        >>> Quantiles.fit(np.arange(5.0)).apply(np.array([-1.0, 2.0, 9.0])).round(2)
+        array([-3.3 ,  0.  ,  7.69])
+        """
+        result = np.interp(scores, self.scores, self.odds)
+        for end, beyond in (0, scores < self.scores[0]), (-1, scores > self.scores[-1]):
+            middle = len(self.scores) // 2 - (len(self.scores) == 2 and end == -1)
+            slope = (self.odds[end] - self.odds[middle]) / (self.scores[end] - self.scores[middle])
+            result += np.where(beyond, slope * (scores - self.scores[end]), 0.0)
+        return result
+
+    def secants(self, start: float, ends: NDArray) -> NDArray:
+        """Return the change of log-odds for that of scores, from one score to others."""
+        way = ends - start
+        change = self.apply(ends) - self.apply(np.array([start]))
+        return np.divide(change, way, out=np.ones_like(way), where=way != 0.0)
+
+
+def draw_top(scores: NDArray, how: Bagging, seed: int) -> tuple[Bags, NDArray]:
+    """Draw bags in which the highest rows of a consensus are the outliers, and mark these."""
+    number = min(max(MIN_TOP, round(TOP_SHARE * len(scores))), max(1, len(scores) // 2))
+    top = np.argsort(-scores, kind="stable")[:number]
+    marked = np.zeros(len(scores), dtype=bool)
+    marked[top] = True
+    return draw_bags(np.sort(top), np.flatnonzero(~marked), len(scores), how, seed), marked
