@@ -23,6 +23,7 @@ SOFTNESS = 3.0  # mean absolute deviations from the median at which half of the 
 TOP_SHARE = 0.01  # of the rows, which trees learn to tell from the others
 MIN_TOP = 5
 MOST_KNOTS = 1000
+MIN_DEVIATION = 1e-12  # of a column on the common scale; less is constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class ConsensusHead:
     def parts(self, table: NDArray) -> NDArray:
         """Return every column on the common scale; a constant one is 0."""
         soft = _soften(table, self.center, self.spread) - self.mean
-        usable = self.deviation > 1e-12
+        usable = self.deviation > MIN_DEVIATION
         return np.divide(soft, self.deviation, out=np.zeros_like(soft), where=usable)
 
     def contribute(self, table: NDArray, base: NDArray) -> NDArray:

@@ -39,6 +39,7 @@ from boreod.validation import OUTLIER, UNLABELLED
 
 Head = LogisticHead | ClassifierHead | TreeHead | ConsensusHead
 KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
+CONSENSUS = "consensus"
 UNCHANGED = Correction(0.0)
 NEWTON_STEPS = 100
 MIN_SLOPE = 0.01
@@ -183,7 +184,7 @@ def learn_consensus(
     if n_raw < table.shape[1]:
         places = np.arange(n_raw, table.shape[1])
         head = ConsensusHead.fit(table[:, places])
-        members.append(Member("consensus", head, places))
+        members.append(Member(CONSENSUS, head, places))
         found.append(members[-1].log_odds(table, recipe.aggregation))
     if n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
         raw = np.arange(n_raw)

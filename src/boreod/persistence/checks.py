@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import count_as_inliers
+from boreod.ensemble.consensus import MOST_KNOTS
 from boreod.neighbors import BACKENDS, Ks
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.arrays import (
@@ -45,6 +46,7 @@ from boreod.selection.costs import Costs
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
+KNOTS = "ranks.scores", "ranks.odds"  # of a model without labels
 ISOLATION = "seen.isolation"  # of the training rows too
 DESCRIPTIONS = {name for score in SCORES.values() for name in score.descriptions}
 
@@ -149,7 +151,8 @@ def _check_members(manifest: Manifest) -> None:
     n_features = count_features(manifest)
     for place, stored in enumerate(manifest.members):
         _require(fits_member(stored, n_features), name_of(place))
-    _require(fits_together(manifest.members), "members")
+    _require(fits_together(manifest.members, manifest.knots > 0), "members")
+    _require(manifest.knots == 0 or 2 <= manifest.knots <= MOST_KNOTS, "knots")
 
 
 def _check_prices(manifest: Manifest) -> None:
@@ -219,6 +222,8 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     shapes |= {"base": (count_features(manifest),), PROBABILITIES: (manifest.rows,)}
     tensors = {name: (FLOAT, list(shape)) for name, shape in shapes.items()}
     tensors[LABELS] = (LABEL, [manifest.rows])
+    if manifest.knots:
+        tensors |= dict.fromkeys(KNOTS, (FLOAT, [manifest.knots]))
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
     for number, forest in enumerate(manifest.representation.forests):
@@ -293,6 +298,7 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
                 right = right and low > 0.0
         if not right:
             raise wrong_numbers(name)
+    _check_ranks(arrays, manifest)
     low, high = arrays["seen.low"], arrays["seen.high"]
     if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
         raise wrong_numbers("seen.high")
@@ -304,15 +310,24 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
     check_reach(arrays, manifest, count_features(manifest))
 
 
+def _check_ranks(arrays: Arrays, manifest: Manifest) -> None:
+    """Quantiles of scores must ascend, and lines beyond them stay finite."""
+    for name in KNOTS if manifest.knots else ():
+        if not _ascends(arrays[name], strictly=True) or not np.abs(arrays[name]).max() < 1e100:
+            raise wrong_numbers(name)
+
+
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:
     """Both classes must be there, and only rows that bags hold may lack a probability.
 
     A model without any label ranks rows, and each of them has its place.
     """
-    unlabelled = manifest.assumed and bool((labels == UNLABELLED).all())
+    unlabelled = manifest.knots > 0 and bool((labels == UNLABELLED).all())
     codes = count_as_inliers(labels) if manifest.assumed else labels
-    needed, found = {INLIER} if unlabelled else {INLIER, OUTLIER}, set(np.unique(codes).tolist())
-    if not needed <= found <= {UNLABELLED, INLIER, OUTLIER}:
+    needed, found = {INLIER, OUTLIER}, set(np.unique(codes).tolist())
+    if unlabelled != (manifest.knots > 0) or not (
+        unlabelled or needed <= found <= {UNLABELLED, INLIER, OUTLIER}
+    ):
         raise wrong_numbers(LABELS)
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)

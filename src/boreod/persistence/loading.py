@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from boreod.detector import OutlierDetector
 from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.novelty import SeenRows
 from boreod.neighbors import KnownRows, NeighborGraph
@@ -17,6 +18,7 @@ from boreod.persistence.archive import ModelFileError, open_archive
 from boreod.persistence.arrays import Arrays, unpack_trees
 from boreod.persistence.checks import (
     ISOLATION,
+    KNOTS,
     LABELS,
     PROBABILITIES,
     check_manifest,
@@ -99,7 +101,7 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> OutlierDetector:
             for place, stored in enumerate(manifest.members)
         ],
         arrays["base"],
-        manifest.correction,
+        Quantiles(*(arrays[name] for name in KNOTS)) if manifest.knots else manifest.correction,
         manifest.aggregation,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,

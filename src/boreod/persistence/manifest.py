@@ -124,7 +124,8 @@ class Manifest:
     ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
     rank scaling keeps; ``costs`` is None if no price was asked for; ``rows`` are those of the
     training, ``shares`` which part of a table they are, ``assumed`` whether unlabelled ones count
-    as inliers, of which so many were ``left_out`` of the bags; ``sha256`` is that of the arrays.
+    as inliers, of which so many were ``left_out`` of the bags; ``knots`` is the number of scores
+    whose quantiles are known, 0 if there were labels; ``sha256`` is that of the arrays.
     """
 
     format: int
@@ -141,6 +142,7 @@ class Manifest:
     members: list[StoredMember]
     aggregation: str
     correction: Correction
+    knots: int
     classes: StoredClasses
     threshold: float
     costs: Costs | None

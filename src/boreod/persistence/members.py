@@ -8,8 +8,9 @@ from math import isclose
 
 import numpy as np
 
+from boreod.ensemble.consensus import MIN_DEVIATION, ConsensusHead
 from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import KINDS, UNCHANGED, Member
+from boreod.ensemble.members import CONSENSUS, KINDS, UNCHANGED, Member
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.arrays import (
@@ -26,6 +27,7 @@ from boreod.persistence.arrays import (
 from boreod.persistence.manifest import Manifest, StoredMember
 from boreod.validation import LARGEST
 
+OF_SCALES = "center", "spread", "mean", "deviation"  # arrays of a consensus
 OF_BAGS = "coefficients", "intercepts", "gradients"  # arrays of logistic regressions
 ROUNDING = 1e-15  # of every tree: mean probabilities must not be rounded to 0 or 1
 
@@ -42,6 +44,8 @@ def describe_member(member: Member) -> StoredMember:
         penalty, n_bags = float(head.penalty), len(head.intercepts)
     elif isinstance(head, TreeHead):
         trees, n_bags = describe_trees(head.trees), head.n_bags
+    elif isinstance(head, ConsensusHead):
+        n_bags = 1
     else:
         raise ModelFileError(
             f"`estimator` is a {type(head.models[0]).__name__}, which a model file cannot store "
@@ -57,6 +61,8 @@ def member_arrays(member: Member, prefix: str) -> Arrays:
     """Return the arrays of a member that was described."""
     if isinstance(member.head, TreeHead):
         return pack_trees(member.head.trees, prefix)
+    if isinstance(member.head, ConsensusHead):
+        return {f"{prefix}.{name}": getattr(member.head, name) for name in OF_SCALES}
     return {f"{prefix}.{name}": getattr(member.head, name) for name in OF_BAGS}
 
 
@@ -65,6 +71,8 @@ def member_tensors(stored: StoredMember, prefix: str, n_features: int) -> dict[s
     if stored.trees is not None:
         return tree_tensors(stored.trees, prefix)
     read = n_features if stored.features is None else len(stored.features)
+    if stored.kind == CONSENSUS:
+        return {f"{prefix}.{name}": (FLOAT, [read]) for name in OF_SCALES}
     return {
         f"{prefix}.coefficients": (FLOAT, [stored.bags, read]),
         f"{prefix}.intercepts": (FLOAT, [stored.bags]),
@@ -75,10 +83,12 @@ def member_tensors(stored: StoredMember, prefix: str, n_features: int) -> dict[s
 def fits_member(stored: StoredMember, n_features: int) -> bool:
     """Whether what a manifest says of a member can be."""
     trees, penalty = stored.trees, stored.penalty
-    if stored.kind not in KINDS or stored.bags < 1 or stored.line.slope <= 0.0:
+    if stored.kind not in (*KINDS, CONSENSUS) or stored.bags < 1 or stored.line.slope <= 0.0:
         return False
     if stored.kind == "logistic":
         right = trees is None and penalty is not None and penalty > 0.0
+    elif stored.kind == CONSENSUS:
+        right = trees is None and penalty is None and stored.bags == 1
     else:
         right = penalty is None and trees is not None and fits_trees(trees)
         right = right and trees is not None and trees.number % stored.bags == 0
@@ -89,19 +99,24 @@ def fits_member(stored: StoredMember, n_features: int) -> bool:
     return right and 0.0 <= stored.weight <= 1.0
 
 
-def fits_together(members: list[StoredMember]) -> bool:
+def fits_together(members: list[StoredMember], untaught: bool) -> bool:
     """Whether kinds are there once, and weights sum up to 1; a member alone is taken as it is."""
-    if len(members) == 1:
+    kinds = {member.kind for member in members}
+    if not (kinds <= {CONSENSUS, "trees"} if untaught else CONSENSUS not in kinds):
+        return False
+    if len(members) == 1 and not untaught:
         return members[0].weight == 1.0 and members[0].line == UNCHANGED
-    distinct = len({member.kind for member in members}) == len(members) > 0
+    distinct = len(kinds) == len(members) > 0
     return distinct and isclose(sum(member.weight for member in members), 1.0, rel_tol=1e-9)
 
 
 def build_member(stored: StoredMember, arrays: Arrays, prefix: str, n_features: int) -> Member:
     """Return a member from arrays that were checked."""
     features = None if stored.features is None else np.array(stored.features)
-    head: LogisticHead | TreeHead
-    if stored.trees is None:
+    head: LogisticHead | TreeHead | ConsensusHead
+    if stored.kind == CONSENSUS:
+        head = ConsensusHead(*(arrays[f"{prefix}.{name}"] for name in OF_SCALES))
+    elif stored.trees is None:
         assert stored.penalty is not None  # as it was checked
         coefficients, intercepts, gradients = (arrays[f"{prefix}.{name}"] for name in OF_BAGS)
         head = LogisticHead(coefficients, intercepts, gradients, stored.penalty)
@@ -127,6 +142,13 @@ def check_reach(arrays: Arrays, manifest: Manifest, n_features: int) -> None:
 
 def _reach(stored: StoredMember, arrays: Arrays, prefix: str, n_features: int) -> float:
     """Return a number that no sum of the bags' log-odds exceeds."""
+    if stored.kind == CONSENSUS:  # every column ends up between -1 and 1, in deviations
+        for name in OF_SCALES:
+            values = arrays[f"{prefix}.{name}"]
+            least = 0.0 if name in ("spread", "deviation") else -LARGEST
+            if not (values.min() >= least and values.max() <= LARGEST):
+                raise wrong_numbers(f"{prefix}.{name}")
+        return 2.0 * float((1.0 + np.abs(arrays[f"{prefix}.mean"])).max()) / MIN_DEVIATION
     if stored.trees is None:
         coefficients, intercepts = (arrays[f"{prefix}.{name}"] for name in OF_BAGS[:2])
         farthest = np.abs(coefficients).sum(axis=1) * LARGEST + np.abs(intercepts)

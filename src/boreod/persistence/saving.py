@@ -14,12 +14,15 @@ from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import OutlierDetector
+from boreod.ensemble.consensus import Quantiles
+from boreod.ensemble.members import UNCHANGED
 from boreod.files import __version__
 from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
 from boreod.persistence.arrays import Arrays, describe_trees, pack_trees
 from boreod.persistence.checks import (
     ISOLATION,
+    KNOTS,
     LABELS,
     PROBABILITIES,
     check_manifest,
@@ -109,6 +112,9 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         arrays |= member_arrays(member, name_of(place))
     arrays |= {"base": fitted.base, PROBABILITIES: model.oob_proba_}
     arrays |= {LABELS: model.oob_.labels.astype(np.int8)}
+    correction = fitted.correction
+    if isinstance(correction, Quantiles):
+        arrays |= {KNOTS[0]: correction.scores, KNOTS[1]: correction.odds}
     arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
@@ -129,7 +135,8 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         representation=representation,
         members=members,
         aggregation=fitted.aggregation,
-        correction=fitted.correction,
+        correction=UNCHANGED if isinstance(correction, Quantiles) else correction,
+        knots=len(correction.scores) if isinstance(correction, Quantiles) else 0,
         classes=StoredClasses(
             model.classes_.dtype.name, [encode("y", label) for label in model.classes_.tolist()]
         ),
