@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod import BORE, Costs, Detector, OutlierRepresentation
+from boreod import BORE, Costs, Detector, OutlierRepresentation, load_model, save_model
 from boreod.ensemble.heads import combine
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Threads
@@ -221,3 +221,14 @@ def test_weights_stand_for_copies_in_pursuit():
     ours = pursue(columns, targets, costs, weights=weights, penalty=1e-9)
     theirs = pursue(columns[copies], targets[copies], costs, penalty=1e-9)
     assert ours.order.tolist() == theirs.order.tolist()
+
+
+def test_files_keep_the_trees(model, tmp_path):
+    fast = model.within(150, costs=PRICES)
+    assert fast.selection_.trees
+    save_model(fast, tmp_path / "fast.boreod")
+    loaded = load_model(tmp_path / "fast.boreod")
+    assert loaded.costs_ == fast.costs_
+    assert loaded.selection_.trees == fast.selection_.trees
+    assert loaded.selection_.cost_of_trees == fast.selection_.cost_of_trees
+    assert loaded.cost_ == fast.cost_

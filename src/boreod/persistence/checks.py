@@ -42,7 +42,7 @@ from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
 from boreod.scores.trees import DTYPES
-from boreod.selection.costs import Costs
+from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
@@ -170,7 +170,10 @@ def _check_prices(manifest: Manifest) -> None:
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
     _require(set(choice.columns) <= set(costs.names), "selection.columns")
-    right = isclose(choice.cost, costs.total(choice.columns), rel_tol=1e-9)
+    trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
+    _require({kind_of_tree(kind) for kind in trees} <= set(costs.trees), "selection.costs")
+    total = costs.total(choice.columns) + costs.cost_of_trees(trees)
+    right = isclose(choice.cost, total, rel_tol=1e-9)
     _require(right and choice.cost <= choice.budget, "selection.cost")
 
 

@@ -268,7 +268,8 @@ def _describe_costs(costs: Costs | None, columns: list[str]) -> Costs | None:
         name: {part: float(amount) for part, amount in parts.items()}
         for name, parts in costs.needs.items()
     }
-    return Costs(own, needs, float(costs.base), costs.unit)
+    trees = {kind: float(price) for kind, price in costs.trees.items()}
+    return Costs(own, needs, float(costs.base), costs.unit, trees)
 
 
 def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSelection | None:
