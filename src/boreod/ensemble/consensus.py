@@ -38,6 +38,11 @@ class ConsensusHead:
     @classmethod
     def fit(cls, table: NDArray) -> "ConsensusHead":
         """Learn the scale of every column."""
+        if table.shape[1] == 0:
+            raise ValueError(
+                "Without labels rows are ranked by scores, and there is none among the columns. "
+                "Name one in `representation`, for example 'iforest', or pass labels."
+            )
         center = np.median(table, axis=0)
         spread = np.abs(table - center).mean(axis=0)
         soft = _soften(table, center, spread)

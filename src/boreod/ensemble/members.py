@@ -193,11 +193,6 @@ def learn_consensus(
         odds = members[-1].log_odds(table, recipe.aggregation, ~bags.holds)
         inside = members[-1].log_odds(table, recipe.aggregation)
         found.append(np.where(np.isfinite(odds), odds, inside))
-    if not members:
-        raise ValueError(
-            "Without labels rows are ranked by scores, and there is none among the columns. Name "
-            "one in `representation`, for example 'iforest', or pass labels."
-        )
     standard = []
     for member, odds in zip(members, found, strict=True):
         slope = 1.0 / max(float(odds.std()), 1e-12)
