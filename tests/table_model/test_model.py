@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,16 @@ def test_through_a_file(fitted, saved, new, tmp_path):
     assert (loaded.detector.oob_proba_ > loaded.threshold()).sum() == 12
     loaded.save(tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == saved.read_bytes()
+
+
+def test_a_file_keeps_the_trees_of_a_curve(fitted, tmp_path):
+    numbers = np.arange(len(fitted.curve.budgets))
+    curve = replace(fitted.curve, n_trees=numbers, tree_costs=0.5 * numbers)
+    replace(fitted, curve=curve).save(tmp_path / "trees.boreod")
+    loaded = TableModel.load(tmp_path / "trees.boreod").curve
+    assert_array_equal(loaded.n_trees, numbers)
+    assert_array_equal(loaded.tree_costs, 0.5 * numbers)
+    assert fitted.curve.n_trees is None
 
 
 def test_the_detector_alone(fitted, saved, new):

@@ -98,6 +98,10 @@ def print_limits(facts: dict[str, Any]) -> None:
     if facts["budget"] is not None:
         spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
         typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {limit}.")
+    if facts["trees"] is not None:
+        bought = ", ".join(f"{n} of {head!r}" for head, n in facts["trees"]["of_every_bag"].items())
+        spent = show_cost(facts["trees"]["cost"], facts["unit"])
+        typer.echo(f"Trees of every bag: {bought}, for {spent} of these.")
     if facts["prices"] is not None:
         typer.echo(
             f"Costs: {cell(facts['costs'])}; prices of {len(facts['prices']['own'])} columns are "

@@ -25,6 +25,7 @@ from boreod.text import shorten
 from boreod.validation import LARGEST, check_values
 
 CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
+CURVE_OF_TREES = ("n_trees", "tree_costs")  # of detectors with tree heads
 
 
 class PlainColumns:
@@ -197,6 +198,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "unit": "" if costs is None else costs.unit,
         "cost": detector.cost_,
         "budget": detector.budget,
+        "trees": _trees(detector),
         "costs": _name_costs(detector),
         "prices": None if costs is None else asdict(costs),
         "threshold": float(detector.threshold_),
@@ -206,6 +208,14 @@ def describe(model: TableModel) -> dict[str, Any]:
         "budget_curve": curve_to_dict(model.curve),
         "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
     }
+
+
+def _trees(detector: BORE) -> dict[str, Any] | None:
+    """Return how many trees of every bag a budget bought, by head, and for how much."""
+    choice = detector.selection_
+    if choice is None or not choice.trees:
+        return None
+    return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
 
 
 def _name_costs(detector: BORE) -> str:
@@ -235,19 +245,23 @@ def curve_to_dict(curve: BudgetCurve | None) -> dict[str, Any] | None:
     """Return a budget curve as words and lists of numbers."""
     if curve is None:
         return None
-    return {"unit": curve.unit, **{name: getattr(curve, name).tolist() for name in CURVE}}
+    names = CURVE if curve.n_trees is None else (*CURVE, *CURVE_OF_TREES)
+    return {"unit": curve.unit, **{name: getattr(curve, name).tolist() for name in names}}
 
 
 def _curve_from_dict(data: Any) -> BudgetCurve | None:
     """Return a curve from what may be anything, or refuse it."""
     if data is None:
         return None
-    if isinstance(data, dict) and set(data) == {"unit", *CURVE} and data["unit"] in ("", SECONDS):
-        series = [data[name] for name in CURVE]
+    names: tuple[str, ...] = CURVE
+    if isinstance(data, dict) and set(CURVE_OF_TREES) <= set(data):
+        names = (*CURVE, *CURVE_OF_TREES)
+    if isinstance(data, dict) and set(data) == {"unit", *names} and data["unit"] in ("", SECONDS):
+        series = [data[name] for name in names]
         lengths = {len(values) if isinstance(values, list) else 0 for values in series}
         amounts = (value for values in series if isinstance(values, list) for value in values)
         if len(lengths) == 1 and lengths != {0} and all(map(_is_amount, amounts)):
-            return BudgetCurve(**{name: np.array(data[name]) for name in CURVE}, unit=data["unit"])
+            return BudgetCurve(**{name: np.array(data[name]) for name in names}, unit=data["unit"])
     raise ModelFileError("its budget curve is none")
 
 
