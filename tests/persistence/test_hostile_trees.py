@@ -232,20 +232,64 @@ def test_trees_as_deep_as_they_have_nodes(parts, labelled, tmp_path):
     assert is_model(forged(tmp_path / "a", parts, change), labelled[0][:20])
 
 
-def test_models_without_any_label(parts, labelled, tmp_path):
-    """All rows unlabelled: a ranking, of which every row has its place."""
+@pytest.fixture(scope="module")
+def ranking(labelled, tmp_path_factory):
+    """Manifest and arrays of a detector that was fitted without labels."""
+    model = Detector(OutlierRepresentation(["knn_4", "lof_9"]), n_estimators=6, random_state=0)
+    path = tmp_path_factory.mktemp("ranking") / "model.boreod"
+    save_model(model.fit(labelled[0]), path)
+    manifest, content = take_apart(path.read_bytes())
+    assert [member["kind"] for member in manifest["members"]] == ["consensus", "trees"]
+    return manifest, {name: values.copy() for name, values in load(content).items()}
 
-    def unlabel(manifest, arrays):
-        arrays["oob.labels"][:] = -1
-        arrays["oob.probabilities"][:] = np.linspace(0.0, 1.0, len(labelled[0]))
 
-    assert is_model(forged(tmp_path / "a", parts, unlabel), labelled[0])
+WRONG_RANKINGS = {
+    "a known outlier": put("oob.labels", 3, 1),
+    "a row without a place": put("oob.probabilities", 3, np.nan),
+    "scores that descend": put("ranks.scores", 0, 1e9),
+    "scores that are the same": put("ranks.scores", slice(None), 0.0),
+    "odds that descend": put("ranks.odds", 0, 1e9),
+    "odds that are none": put("ranks.odds", -1, np.inf),
+    "odds out of reach": put("ranks.odds", -1, 1e150),
+    "no center": put("members.0.center", 0, np.nan),
+    "negative spread": put("members.0.spread", 0, -1.0),
+    "spread without inverse": put("members.0.spread", 0, 1e-310),
+    "mean": put("members.0.mean", 0, 1.5),
+    "deviation": put("members.0.deviation", 0, -1.0),
+    "certain leaf": put("members.1.value", 0, 1.0),
+}
 
-    def hide(manifest, arrays):
-        unlabel(manifest, arrays)
-        arrays["oob.probabilities"][3] = np.nan
 
-    assert "oob.probabilities" in assert_refused(forged(tmp_path / "a", parts, hide))
+@pytest.mark.parametrize("name", WRONG_RANKINGS)
+def test_wrong_rankings(name, ranking, tmp_path):
+    change, words = WRONG_RANKINGS[name]
+    assert repr(words) in assert_refused(forged(tmp_path / "a", ranking, change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, a: m.update(knots=1),
+        lambda m, a: m.update(knots=10**30),
+        lambda m, a: m.update(knots=0),
+        lambda m, a: m.update(correction={"shift": 0.0, "slope": 2.0}),
+        member(0, line={"shift": 0.0, "slope": 1e-200}),
+        member(0, bags=2),
+        member(0, penalty=1.0),
+        member(1, kind="boosted"),
+    ],
+)
+def test_wrong_manifests_of_rankings(change, ranking, tmp_path):
+    assert_refused(forged(tmp_path / "a", ranking, change))
+
+
+def test_the_smallest_divisors_of_rankings(ranking, labelled, tmp_path):
+    def change(manifest, arrays):
+        arrays["members.0.spread"][:] = 1e-100
+        arrays["members.0.deviation"][:] = 1.1e-12
+        arrays["scaler.factor"][:] = 1e308
+
+    assert is_model(forged(tmp_path / "a", ranking, change), labelled[0])
 
 
 def test_right_children():

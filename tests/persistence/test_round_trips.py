@@ -120,7 +120,8 @@ def assert_same(loaded, model, *tables):
     assert str(loaded.selection_) == str(model.selection_)
     if model.budget is not None:
         assert loaded.costs_.names == model.costs_.names
-        assert loaded.cost_ == loaded.costs_.total(loaded.columns_)
+        of_columns = loaded.costs_.total(loaded.columns_)
+        assert loaded.cost_ == of_columns + loaded.selection_.cost_of_trees
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -141,7 +142,14 @@ WITH_TREES = {
     "scores alone": {"representation": clone(FEW).set_params(passthrough=False), "n_trees": 2},
     "other scaling": {"representation": FEW, "scaling": "minmax", "aggregation": "log-odds"},
     "labelled inliers": {"representation": FEW, "inliers": "labelled", "prior": 0.01},
-    "budget": {"representation": FEW, "budget": 30, "costs": "complexity:shared"},
+    "few": {"representation": "few", "costs": {"tree": 0.5, "x0": 2, "knn": 3, "iforest": 3}},
+    "budget": {"representation": FEW, "budget": 300, "costs": "complexity:shared"},
+    "few trees": {"representation": FEW, "budget": 30, "costs": "complexity:shared"},
+    "forest not bought": {
+        "representation": OutlierRepresentation(["knn_5", ("mine", "iforest")]),
+        "budget": 25,
+        "costs": {"mine": 1000, "knn": 3, "tree": 0.5},
+    },
 }
 
 
@@ -155,6 +163,24 @@ def test_trees_and_several_heads(name, data, tmp_path):
     assert [(m.kind, m.line, m.weight) for m in loaded.fitted_.members] == [
         (m.kind, m.line, m.weight) for m in model.fitted_.members
     ]
+    save_model(loaded, tmp_path / "again.boreod")
+    assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
+
+
+@pytest.mark.parametrize("scores", [["iforest"], ["knn_5", "lof_9", ("mine", "iforest")]])
+@pytest.mark.parametrize("passthrough", [True, False])
+def test_without_labels(scores, passthrough, data, tmp_path):
+    X, _, new = data
+    grid = OutlierRepresentation(scores, passthrough=passthrough)
+    model = fit({"representation": grid, "n_estimators": 8}, X, None, Detector)
+    loaded = reloaded(model, tmp_path)
+    for rows in (X, new):
+        assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+        before, after = model.explain(rows), loaded.explain(rows)
+        assert_array_equal(after.contributions, before.contributions)
+    assert loaded.threshold_ == model.threshold_
+    assert loaded.choose_threshold("alerts:20") == model.choose_threshold("alerts:20")
+    assert loaded.oob_.summarize() == model.oob_.summarize()
     save_model(loaded, tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
 

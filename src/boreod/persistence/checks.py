@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.consensus import MOST_KNOTS
+from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.neighbors import BACKENDS, Ks
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.arrays import (
@@ -30,6 +31,7 @@ from boreod.persistence.arrays import (
 )
 from boreod.persistence.manifest import PRESETS, Manifest, StoredView, decode
 from boreod.persistence.members import (
+    KNOTS,
     check_reach,
     fits_member,
     fits_together,
@@ -46,7 +48,6 @@ from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
-KNOTS = "ranks.scores", "ranks.odds"  # of a model without labels
 ISOLATION = "seen.isolation"  # of the training rows too
 DESCRIPTIONS = {name for score in SCORES.values() for name in score.descriptions}
 
@@ -153,6 +154,7 @@ def _check_members(manifest: Manifest) -> None:
         _require(fits_member(stored, n_features), name_of(place))
     _require(fits_together(manifest.members, manifest.knots > 0), "members")
     _require(manifest.knots == 0 or 2 <= manifest.knots <= MOST_KNOTS, "knots")
+    _require(manifest.knots == 0 or manifest.correction == UNCHANGED, "correction")
 
 
 def _check_prices(manifest: Manifest) -> None:
@@ -182,6 +184,7 @@ def _check_names(manifest: Manifest, costs: Costs | None, where: str) -> None:
     known = {*manifest.columns, *raw_names(manifest)}
     others = [n for n in names if n not in known and not _may_be_score(n, manifest.rows)]
     _require(not others or set(others) <= _possible_forests(manifest), where)
+    _require(costs is None or set(costs.trees) <= set(map(kind_of_tree, KINDS)), where)
 
 
 def _may_be_score(name: str, rows: int) -> bool:
@@ -301,7 +304,6 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
                 right = right and low > 0.0
         if not right:
             raise wrong_numbers(name)
-    _check_ranks(arrays, manifest)
     low, high = arrays["seen.low"], arrays["seen.high"]
     if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
         raise wrong_numbers("seen.high")
@@ -313,28 +315,19 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
     check_reach(arrays, manifest, count_features(manifest))
 
 
-def _check_ranks(arrays: Arrays, manifest: Manifest) -> None:
-    """Quantiles of scores must ascend, and lines beyond them stay finite."""
-    for name in KNOTS if manifest.knots else ():
-        if not _ascends(arrays[name], strictly=True) or not np.abs(arrays[name]).max() < 1e100:
-            raise wrong_numbers(name)
-
-
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:
     """Both classes must be there, and only rows that bags hold may lack a probability.
 
     A model without any label ranks rows, and each of them has its place.
     """
-    unlabelled = manifest.knots > 0 and bool((labels == UNLABELLED).all())
+    untaught = manifest.knots > 0
     codes = count_as_inliers(labels) if manifest.assumed else labels
-    needed, found = {INLIER, OUTLIER}, set(np.unique(codes).tolist())
-    if unlabelled != (manifest.knots > 0) or not (
-        unlabelled or needed <= found <= {UNLABELLED, INLIER, OUTLIER}
-    ):
+    needed, found = {UNLABELLED} if untaught else {INLIER, OUTLIER}, set(np.unique(codes).tolist())
+    if not needed <= found <= {UNLABELLED, *needed}:
         raise wrong_numbers(LABELS)
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)
-    if not (inside | missing).all() or (missing & (unlabelled | (codes < 0))).any():
+    if not (inside | missing).all() or (missing & (untaught | (codes < 0))).any():
         raise wrong_numbers(PROBABILITIES)
 
 

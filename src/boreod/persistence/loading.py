@@ -18,7 +18,6 @@ from boreod.persistence.archive import ModelFileError, open_archive
 from boreod.persistence.arrays import Arrays, unpack_trees
 from boreod.persistence.checks import (
     ISOLATION,
-    KNOTS,
     LABELS,
     PROBABILITIES,
     check_manifest,
@@ -36,7 +35,7 @@ from boreod.persistence.manifest import (
     decode_parameters,
     read_manifest,
 )
-from boreod.persistence.members import build_member, name_of
+from boreod.persistence.members import KNOTS, build_member, name_of
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView, fit_scale, search_depths

@@ -7,6 +7,7 @@ numbers on the way there.
 from math import isclose
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.ensemble.consensus import MIN_DEVIATION, ConsensusHead
 from boreod.ensemble.heads import LogisticHead
@@ -27,9 +28,16 @@ from boreod.persistence.arrays import (
 from boreod.persistence.manifest import Manifest, StoredMember
 from boreod.validation import LARGEST
 
-OF_SCALES = "center", "spread", "mean", "deviation"  # arrays of a consensus
+LEAST = 1e-100  # of what scores of a ranking are divided by or multiplied with
+SCALES = {  # ranges of the arrays of a consensus
+    "center": (-LARGEST, LARGEST),
+    "spread": (0.0, LARGEST),
+    "mean": (-1.0, 1.0),
+    "deviation": (0.0, 1.0),
+}
+KNOTS = "ranks.scores", "ranks.odds"  # of a model without labels
 OF_BAGS = "coefficients", "intercepts", "gradients"  # arrays of logistic regressions
-ROUNDING = 1e-15  # of every tree: mean probabilities must not be rounded to 0 or 1
+ROUNDING = 1e-15  # of every tree and bag: mean probabilities must not be rounded to 0 or 1
 
 
 def name_of(place: int) -> str:
@@ -62,7 +70,7 @@ def member_arrays(member: Member, prefix: str) -> Arrays:
     if isinstance(member.head, TreeHead):
         return pack_trees(member.head.trees, prefix)
     if isinstance(member.head, ConsensusHead):
-        return {f"{prefix}.{name}": getattr(member.head, name) for name in OF_SCALES}
+        return {f"{prefix}.{name}": getattr(member.head, name) for name in SCALES}
     return {f"{prefix}.{name}": getattr(member.head, name) for name in OF_BAGS}
 
 
@@ -72,7 +80,7 @@ def member_tensors(stored: StoredMember, prefix: str, n_features: int) -> dict[s
         return tree_tensors(stored.trees, prefix)
     read = n_features if stored.features is None else len(stored.features)
     if stored.kind == CONSENSUS:
-        return {f"{prefix}.{name}": (FLOAT, [read]) for name in OF_SCALES}
+        return {f"{prefix}.{name}": (FLOAT, [read]) for name in SCALES}
     return {
         f"{prefix}.coefficients": (FLOAT, [stored.bags, read]),
         f"{prefix}.intercepts": (FLOAT, [stored.bags]),
@@ -100,9 +108,14 @@ def fits_member(stored: StoredMember, n_features: int) -> bool:
 
 
 def fits_together(members: list[StoredMember], untaught: bool) -> bool:
-    """Whether kinds are there once, and weights sum up to 1; a member alone is taken as it is."""
+    """Whether kinds are there once, and weights sum up to 1; a member alone is taken as it is.
+
+    Without labels there are lines for a member alone, too.
+    """
     kinds = {member.kind for member in members}
     if not (kinds <= {CONSENSUS, "trees"} if untaught else CONSENSUS not in kinds):
+        return False
+    if untaught and not all(member.line.slope >= LEAST for member in members):
         return False
     if len(members) == 1 and not untaught:
         return members[0].weight == 1.0 and members[0].line == UNCHANGED
@@ -115,7 +128,7 @@ def build_member(stored: StoredMember, arrays: Arrays, prefix: str, n_features: 
     features = None if stored.features is None else np.array(stored.features)
     head: LogisticHead | TreeHead | ConsensusHead
     if stored.kind == CONSENSUS:
-        head = ConsensusHead(*(arrays[f"{prefix}.{name}"] for name in OF_SCALES))
+        head = ConsensusHead(*(arrays[f"{prefix}.{name}"] for name in SCALES))
     elif stored.trees is None:
         assert stored.penalty is not None  # as it was checked
         coefficients, intercepts, gradients = (arrays[f"{prefix}.{name}"] for name in OF_BAGS)
@@ -136,29 +149,43 @@ def check_reach(arrays: Arrays, manifest: Manifest, n_features: int) -> None:
             total += reach * max(1.0, stored.line.slope) + abs(stored.line.shift)
             total = total * max(1.0, correction.slope) + abs(correction.shift)
         if not np.isfinite(total) or not np.isfinite(total / min(1.0, correction.slope)):
-            last = "coefficients" if stored.trees is None else "value"
+            last = "coefficients" if stored.kind == "logistic" else "value"
             raise wrong_numbers(f"{prefix}.{last}")
+    if manifest.knots:
+        _check_ranks(arrays[KNOTS[0]], arrays[KNOTS[1]], total)
+
+
+def _check_ranks(scores: NDArray, odds: NDArray, reach: float) -> None:
+    """Quantiles of scores must ascend, and lines between and beyond them stay finite."""
+    steps, rises = np.diff(scores), np.diff(odds)
+    if not (steps > 0.0).all():
+        raise wrong_numbers(KNOTS[0])
+    with np.errstate(over="ignore"):
+        farthest = float((rises / steps).max()) * (reach + float(np.abs(scores).max()))
+    if not (rises > 0.0).all() or not farthest <= LARGEST:
+        raise wrong_numbers(KNOTS[1])
 
 
 def _reach(stored: StoredMember, arrays: Arrays, prefix: str, n_features: int) -> float:
     """Return a number that no sum of the bags' log-odds exceeds."""
     if stored.kind == CONSENSUS:  # every column ends up between -1 and 1, in deviations
-        for name in OF_SCALES:
+        for name, (least, most) in SCALES.items():
             values = arrays[f"{prefix}.{name}"]
-            least = 0.0 if name in ("spread", "deviation") else -LARGEST
-            if not (values.min() >= least and values.max() <= LARGEST):
+            right = values.min() >= least and values.max() <= most  # neither if one is NaN
+            if not right or (name == "spread" and ((values > 0.0) & (values < LEAST)).any()):
                 raise wrong_numbers(f"{prefix}.{name}")
-        return 2.0 * float((1.0 + np.abs(arrays[f"{prefix}.mean"])).max()) / MIN_DEVIATION
+        return 4.0 / MIN_DEVIATION
     if stored.trees is None:
         coefficients, intercepts = (arrays[f"{prefix}.{name}"] for name in OF_BAGS[:2])
         farthest = np.abs(coefficients).sum(axis=1) * LARGEST + np.abs(intercepts)
         return 2.0 * float(farthest.sum())
-    values, n_trees = arrays[f"{prefix}.value"], stored.trees.number // stored.bags
+    values = arrays[f"{prefix}.value"]
     low, high = float(values.min()), float(values.max())
     if stored.kind.startswith("boosted"):  # leaves add up to log-odds
         least, most, reach = -LARGEST, LARGEST, stored.trees.number * max(abs(low), abs(high))
     else:  # their mean is a probability
-        least, most, reach = ROUNDING * n_trees, 1.0 - ROUNDING * n_trees, 40.0 * stored.bags
+        least = ROUNDING * (stored.bags + stored.trees.number // stored.bags)
+        most, reach = 1.0 - least, 40.0 * stored.bags
     if not (least <= low and high <= most):
         raise wrong_numbers(f"{prefix}.value")
     unpack_trees(arrays, prefix, n_features if stored.features is None else len(stored.features))

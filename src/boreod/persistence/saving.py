@@ -22,7 +22,6 @@ from boreod.persistence.archive import ModelFileError, write_archive
 from boreod.persistence.arrays import Arrays, describe_trees, pack_trees
 from boreod.persistence.checks import (
     ISOLATION,
-    KNOTS,
     LABELS,
     PROBABILITIES,
     check_manifest,
@@ -44,7 +43,7 @@ from boreod.persistence.manifest import (
     is_registered,
     write_manifest,
 )
-from boreod.persistence.members import describe_member, member_arrays, name_of
+from boreod.persistence.members import KNOTS, describe_member, member_arrays, name_of
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView
