@@ -235,8 +235,8 @@ def read_labels(
         return np.full(n_rows, UNLABELLED), np.array([INLIER, OUTLIER])
     if y is None:
         raise ValueError(
-            "BORE requires y to be passed, but the target y is None. "
-            "Pass 1 for outliers, 0 for inliers and -1 for unlabelled rows."
+            "BORE requires y to be passed, but the target y is None. Pass 1 for outliers, 0 for "
+            "inliers and -1 for unlabelled rows; Detector ranks rows without any label."
         )
     labels = column_or_1d(y, warn=True)
     if len(labels) != n_rows:
@@ -319,7 +319,7 @@ def _read_with_outlier_label(
     if OUTLIER not in codes:
         raise ValueError(
             f"No row of `y` has the label {outlier!r} that `outlier_label` names; the labels are "
-            f"{_distinct(labels)[:5]!r}. BORE needs both classes."
+            f"{_distinct(labels)[:5]!r}. There must be both classes."
         )
     others = _distinct(labels[codes == INLIER])
     numbers = all(isinstance(value, Real) for value in [*others, outlier])
@@ -349,11 +349,12 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
         return
     if n_labelled == 0:
         raise ValueError(
-            "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0)."
+            "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0); "
+            "Detector ranks rows without any label."
         )
     for code, missing in (OUTLIER, "outlier (1)"), (INLIER, "inlier (0)"):
         if code not in codes:
             raise ValueError(
                 f"`y` has only one class: there is no {missing} among {n_labelled} labelled rows. "
-                "BORE needs at least one of each."
+                + ("Pass no `y` to rank rows without labels." if assume else "Label some of each.")
             )
