@@ -112,11 +112,13 @@ class TreeHead:
 def _fit_random(
     part: NDArray, targets: NDArray, weights: NDArray, n_trees: int, seed: int
 ) -> Iterator[tuple[Any, NDArray]]:
-    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.tree import ExtraTreeClassifier
 
-    forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(part, targets, weights)
-    for model in forest.estimators_:
-        tree = model.tree_
+    # the trees of an ExtraTreesClassifier, which would warn where it is fitted in threads
+    seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
+    for of_tree in seeds:
+        model = ExtraTreeClassifier(max_features="sqrt", random_state=of_tree)
+        tree = model.fit(part, targets, weights).tree_
         weight = tree.weighted_n_node_samples
         outliers = tree.value[:, 0, 1] * weight
         yield tree, (outliers + 0.5 * SMOOTHING) / (weight + SMOOTHING)
