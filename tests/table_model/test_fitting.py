@@ -20,6 +20,7 @@ from boreod.tables import TableError, open_table
 OPTIONS = {
     "label": "fraud",
     "ids": ["id"],
+    "method": "bore",
     "representation": FEW,
     "n_estimators": 20,
     "costs": "complexity:shared",

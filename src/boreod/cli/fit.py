@@ -23,12 +23,13 @@ from boreod.cli.options import read_amount, reading_options
 @plain_errors
 def fit(
     table: options.Table,
-    label: options.Label,
+    label: options.MaybeLabel = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The model file; TABLE.boreod here if not given."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
+    method: options.Method = "detector",
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
@@ -53,8 +54,16 @@ def fit(
         typer.Option("--curve", help="Tell what budgets would buy, also without --budget."),
     ] = False,
     threshold: Annotated[
-        str, typer.Option(help="A probability, or fpr:0.01, alerts:20, precision:0.8.")
-    ] = "0.5",
+        str | None,
+        typer.Option(
+            help="A probability, or fpr:0.01, alerts:20, precision:0.8; 0.5 if not given, and "
+            "without labels one alert in a hundred rows."
+        ),
+    ] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(help="Share of outliers in tables to come; that of the labels if not given."),
+    ] = None,
     reference_size: Annotated[
         int | None,
         typer.Option(min=2, help="Learn from so many rows: all outliers and a sample of others."),
@@ -71,7 +80,7 @@ def fit(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from a table with a few labelled outliers, and write one model file.
+    """Learn from a table with a few labelled outliers, or none yet, and write one model file.
 
     Options that name columns may be repeated, or have commas between names.
 
@@ -90,6 +99,7 @@ def fit(
         table,
         label=label,
         outlier_label=outlier_label,
+        method=method,
         ids=ids or (),
         drop=drop or (),
         keep=keep or None,
@@ -100,6 +110,7 @@ def fit(
         budget=read_amount(budget),
         costs=_read_costs(costs),
         threshold=read_amount(threshold),
+        prior=prior,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
@@ -133,7 +144,7 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
 
 
 def _read_costs(text: str | None) -> Any:
-    """Return costs as BORE takes them: a spelling, or the prices in a JSON file."""
+    """Return costs as detectors take them: a spelling, or the prices in a JSON file."""
     from boreod.selection.costs import check_price
     from boreod.selection.prices import SPELLINGS
     from boreod.text import shorten

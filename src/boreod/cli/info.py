@@ -62,13 +62,26 @@ def print_training(facts: dict[str, Any]) -> None:
             f"They are all labelled outliers and a sample of the other rows of a table of "
             f"{training['table_rows']} rows."
         )
+    typer.echo(_method(facts))
+    for sentence in facts["assumptions"]:
+        typer.echo(cell(sentence))
     if training["auc"] is None:
         typer.echo("Out of bag: too few labelled rows to judge.")
     else:
+        counted = "rows, unlabelled ones as inliers" if training["assumed"] else "labelled rows"
         typer.echo(
             f"Out of bag: AUC {training['auc']:.4f}, average precision "
-            f"{training['average_precision']:.4f}, on {training['judged']} labelled rows."
+            f"{training['average_precision']:.4f}, on {training['judged']} {counted}."
         )
+
+
+def _method(facts: dict[str, Any]) -> str:
+    """Return the method with its heads and their weights."""
+    heads = facts["heads"]
+    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in heads)
+    trees = sum(head["trees"] for head in heads)
+    text = f"Method: {cell(facts['method'])}; heads by weight: {shown}"
+    return text + (f"; {trees} trees." if trees else ".")
 
 
 def print_columns(facts: dict[str, Any]) -> None:
@@ -112,6 +125,8 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
     rule = facts["threshold_rule"]
     origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
+    if rule is None and not facts["training"]["outliers"]:
+        origin = " (one alert in a hundred rows)"
     typer.echo(
         f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
         "rows are above it, out of bag."

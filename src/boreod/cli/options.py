@@ -16,6 +16,17 @@ ModelFile = Annotated[Path, typer.Argument(help="What `boreod fit` wrote.", meta
 Label = Annotated[
     str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
 ]
+MaybeLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="Column of labels; empty cells are unlabelled. If not given, rows are ranked by a "
+        "consensus of scores.",
+    ),
+]
+Method = Annotated[
+    str, typer.Option("--method", help="detector, or bore for the method of the paper.")
+]
 OutlierLabel = Annotated[
     str | None,
     typer.Option("--outlier-label", help="The label of outliers, if not 1, true or yes."),

@@ -49,7 +49,7 @@ def report(
     from boreod.report import make_report
     from boreod.table_model import TableModel
     from boreod.table_model.fitting import name_source
-    from boreod.tables import read_label_column, read_table
+    from boreod.tables import read_table
     from boreod.tables.writer import check_target
     from boreod.text import show_bytes
 
@@ -59,16 +59,11 @@ def report(
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
     reading["types"] |= loaded.preparation.types_
     rows = read_table(table, **reading)
-    if label is None or label not in rows.column_names:
-        asked = "known column" if label is None else f"column {label!r}"
-        raise ValueError(
-            f"{table} has no {asked} of labels, which a report needs. Pass the table that "
-            "the model was fitted to, or name another column: --label."
-        )
+    outliers = outlier_label or loaded.outlier_label
     page = make_report(
         loaded.detector,
         loaded.preparation.transform(rows),
-        read_label_column(rows[label], outlier_label or loaded.outlier_label, name=label),
+        _codes(rows, label, outliers, loaded.detector, table),
         title=title or f"{model.stem}: report on {name_source(table)}",
         names=loaded.preparation.names_,
         ids=_ids(rows, loaded.ids),
@@ -84,6 +79,26 @@ def report(
         print_json({"file": str(output), "bytes": size})
     else:
         typer.echo(f"Report: {output} ({show_bytes(size)})")
+
+
+def _codes(rows: Any, label: str | None, outlier_label: Any, detector: Any, table: str) -> Any:
+    """Return the labels of rows; a model that was fitted without labels needs none."""
+    import numpy as np
+
+    from boreod.detector.words import ranks_only
+    from boreod.tables import read_label_column
+    from boreod.validation import UNLABELLED
+
+    if label is None and ranks_only(detector.oob_):
+        return np.full(rows.num_rows, UNLABELLED)
+    if label is None or label not in rows.column_names:
+        asked = "known column" if label is None else f"column {label!r}"
+        raise ValueError(
+            f"{table} has no {asked} of labels, which a report needs. Pass the table that "
+            "the model was fitted to, or name another column: --label."
+        )
+    assume = detector.inliers == "assumed"
+    return read_label_column(rows[label], outlier_label, name=label, assume=assume)
 
 
 def _ids(rows: Any, names: tuple[str, ...]) -> list[str] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.detector.words import list_heads
 from boreod.documents import Block, Facts, Figure, Paragraph, Section, Table
 from boreod.metrics import auc
 from boreod.plots import BudgetDisplay, new_panels, save_picture
@@ -50,7 +51,7 @@ def describe_data(evidence: Evidence, prepared: Prepared, folder: Path, seed: in
         caption += f" ({left} more not shown)" if left else ""
         header = ["column", "holds", "done", "becomes"]
         blocks.append(Table(header, rows, caption=caption, texts=frozenset({1, 2})))
-    if min(evidence.count(OUTLIER), evidence.count(INLIER)) > 0:
+    if len(set(evidence.counted) - {UNLABELLED}) == 2:
         blocks += _strongest(evidence, folder, seed)
     return Section("The data at a glance", blocks)
 
@@ -71,7 +72,7 @@ def _tell_missing(prepared: Prepared) -> str:
 def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
     """Return table and picture of the columns that tell most when alone."""
     places = evidence.draw(MAX_JUDGED, MAX_JUDGED, seed)
-    rows, outliers = evidence.rows[places], evidence.codes[places] == OUTLIER
+    rows, outliers = evidence.rows[places], evidence.counted[places] == OUTLIER
     areas, names = auc(outliers, rows), list(evidence.names.values())
     best = np.argsort(-np.abs(areas - 0.5), kind="stable")[:MAX_STRONGEST]
     cells = [
@@ -165,7 +166,27 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
         ]
         header = ["family", "columns", *table.costs, *table.last]
         blocks.append(Table(header, rows, caption="All columns by family"))
-    return Section("The columns in use", blocks)
+    return Section("The columns in use", [*blocks, *_heads(evidence)])
+
+
+def _heads(evidence: Evidence) -> list[Block]:
+    """Return what reads the columns."""
+    heads, n_bags = list_heads(evidence.model), evidence.model.n_estimators
+    text = (
+        f"The model is a {type(evidence.model).__name__}: on each of up to {n_bags} bags of rows "
+        f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted."
+    )
+    if len(heads) > 1:
+        text += (
+            " Their log-odds are averaged; a head weighs as much as its out-of-bag average "
+            "precision, which is the better the more of the first alerts are right."
+        )
+    rows = [
+        [head.kind, show_percent(head.weight), f"{head.trees:,}" if head.trees else "-"]
+        for head in heads
+    ]
+    table = Table(["head", "weight", "trees"], rows, caption="Heads, the heaviest first")
+    return [Paragraph(text), table]
 
 
 class _ColumnTable:

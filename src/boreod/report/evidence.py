@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from boreod.detector import BORE
+from boreod.detector import OutlierDetector
+from boreod.detector.words import ranks_only
+from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import Engine, current_engine
@@ -26,7 +28,7 @@ COMPARED = 2000  # rows, at least, to find that out
 class Evidence:
     """A detector and the rows that it is judged by."""
 
-    model: BORE
+    model: OutlierDetector
     rows: NDArray = field(repr=False)
     codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
     names: dict[str, str]  # of the columns of rows: from the model's to those that readers know
@@ -46,8 +48,24 @@ class Evidence:
 
     @cached_property
     def judged(self) -> NDArray:
-        """Which rows have both a label and a probability."""
-        return (self.codes != UNLABELLED) & np.isfinite(self.probabilities)
+        """Which rows have a probability, and count as outliers or inliers."""
+        return (self.counted != UNLABELLED) & np.isfinite(self.probabilities)
+
+    @property
+    def ranks_only(self) -> bool:
+        """Whether the model was fitted without any label."""
+        return ranks_only(self.model.oob_)
+
+    @cached_property
+    def assumes(self) -> bool:
+        """Whether unlabelled rows count as inliers, as they did in the fit."""
+        own = not self.doubt or not self.count(INLIER)
+        return self.model.oob_.assumed and own and not self.ranks_only
+
+    @cached_property
+    def counted(self) -> NDArray:
+        """Codes of what rows count as."""
+        return count_as_inliers(self.codes) if self.assumes else self.codes
 
     @property
     def scores(self) -> NDArray:
@@ -75,7 +93,7 @@ class Evidence:
     def draw(self, most: int, fewest_inliers: int, seed: int) -> NDArray:
         """Return places of up to ``most`` outliers and as many inliers, but of some inliers."""
         random = np.random.default_rng(seed)
-        outliers, inliers = (np.flatnonzero(self.codes == code) for code in (OUTLIER, INLIER))
+        outliers, inliers = (np.flatnonzero(self.counted == code) for code in (OUTLIER, INLIER))
         taken = random.permutation(outliers)[:most]
         wanted = max(len(taken), fewest_inliers)
         return np.sort(np.append(taken, random.permutation(inliers)[:wanted]))
@@ -98,11 +116,11 @@ class Evidence:
 
 
 def gather(
-    model: BORE, rows: ArrayLike, codes: ArrayLike, names: Any = None, ids: Any = None
+    model: OutlierDetector, rows: ArrayLike, codes: ArrayLike, names: Any = None, ids: Any = None
 ) -> Evidence:
     """Check what was given, and find out which probabilities may judge the model."""
-    if not isinstance(model, BORE):
-        raise TypeError(f"`model` must be a fitted BORE; got {shorten(model)}.")
+    if not isinstance(model, OutlierDetector):
+        raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
     check_is_fitted(model)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
@@ -117,7 +135,7 @@ def gather(
     return Evidence(model, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
 
 
-def _predict(model: BORE, rows: NDArray) -> NDArray:
+def _predict(model: OutlierDetector, rows: NDArray) -> NDArray:
     odds = model.fitted_.log_odds(rows, current_engine(model.n_jobs, model.verbose))
     return np.asarray(expit(odds))
 
@@ -137,22 +155,24 @@ def _check_length(name: str, values: Sequence[Any], wanted: int, what: str) -> N
         raise ValueError(f"`{name}` must have one entry a {what}, {wanted}; got {len(values)}.")
 
 
-def _doubt(model: BORE, rows: NDArray, codes: NDArray) -> str:
+def _doubt(model: OutlierDetector, rows: NDArray, codes: NDArray) -> str:
     """Return why out-of-bag probabilities cannot be used for these rows, empty if they can."""
-    known = model.oob_.codes
+    known = model.oob_.labels
     if len(known) != len(rows):
         return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
-    if not np.array_equal(known, codes):
+    if not ranks_only(model.oob_) and not np.array_equal(known, codes):
         return "The labels are not those that the model was trained with."
-    whole = [v for v in model.fitted_.columns.views if v.space.rows is None]
-    if whole:
-        same = np.array_equal(model.fitted_.scale_input(rows), whole[0].known.rows)
-    else:
-        same = _predicts_alike(model, rows, codes)
+    points, compared, same = model.fitted_.scale_input(rows), np.zeros(len(rows), dtype=bool), True
+    for view in model.fitted_.columns.views:  # labelled outliers need not be reference rows
+        places = slice(None) if view.space.rows is None else view.space.rows
+        same = same and np.array_equal(points[places], view.known.rows)
+        compared[places] = True
+    if same and not compared[known != OUTLIER].all():
+        same = _predicts_alike(model, rows)
     return "" if same else "The rows are not those that the model was trained on, or their order."
 
 
-def _predicts_alike(model: BORE, rows: NDArray, codes: NDArray) -> bool:
+def _predicts_alike(model: OutlierDetector, rows: NDArray) -> bool:
     """Whether predictions are about the out-of-bag probabilities, judged by some rows."""
     from scipy.stats import spearmanr
 
@@ -161,8 +181,10 @@ def _predicts_alike(model: BORE, rows: NDArray, codes: NDArray) -> bool:
     if len(there) == 0:
         return True
     told, known = _predict(model, rows[there]), model.oob_proba_[there]
-    free = codes[there] == UNLABELLED  # in no bag, so both are the same
-    if not np.allclose(told[free], known[free], rtol=1e-6, atol=1e-9):
+    free = model.oob_.codes[there] == UNLABELLED  # in no bag, so both are the same
+    if not ranks_only(model.oob_) and not np.allclose(
+        told[free], known[free], rtol=1e-6, atol=1e-9
+    ):
         return False
     if len(there) < 3 or not np.ptp(known) or not np.ptp(told):
         return True

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 
 from numpy.typing import ArrayLike
 
-from boreod.detector import BORE
+from boreod.detector import OutlierDetector
+from boreod.detector.words import tell_assumptions
 from boreod.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.parallel import Progress
 from boreod.plots import Curve
@@ -52,7 +53,7 @@ ADVICE = (
 
 
 def make_report(
-    model: BORE,
+    model: OutlierDetector,
     rows: ArrayLike,
     codes: ArrayLike,
     *,
@@ -73,7 +74,7 @@ def make_report(
     Parameters
     ----------
     model
-        A fitted :class:`boreod.BORE`, perhaps loaded from a file.
+        A fitted :class:`boreod.Detector` or :class:`boreod.BORE`, perhaps loaded from a file.
     rows
         The table that it was trained on, or another one with the same columns.
     codes
@@ -157,4 +158,7 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
     items.append(
         (f"{len(evidence.model.columns_):,}", "columns in use", "raw columns and outlier scores")
     )
-    return Section("In short", [*blocks, Facts(items)])
+    method = type(evidence.model).__name__
+    items.append((method, "method", "heads and weights are below"))
+    assumed = [Paragraph(text) for text in tell_assumptions(evidence.model)]
+    return Section("In short", [*blocks, Facts(items), *assumed])

@@ -16,7 +16,7 @@ from boreod.plots import (
     save_picture,
 )
 from boreod.report.evidence import Evidence
-from boreod.text import count_of, show_number, show_probability
+from boreod.text import count_of, show_number, show_percent, show_probability
 
 INTERVAL = 0.95
 FEW_OUTLIERS = 30  # below which intervals are rough themselves
@@ -57,6 +57,7 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
     n_outliers, n_rows = int(evidence.outliers.sum()), len(evidence.outliers)
+    judged = "rows, unlabelled ones as inliers" if evidence.assumes else "labelled rows"
     area, precision = (
         f"{curve.quality:.3f} ({100 * INTERVAL:.0f} % interval {low:.3f} to {high:.3f})"
         for curve in curves
@@ -64,7 +65,7 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
     )
     blocks: list[Block] = [
         Paragraph(
-            f"On {n_rows:,} labelled rows ({count_of(n_outliers, 'outlier')}), judged by "
+            f"On {n_rows:,} {judged} ({count_of(n_outliers, 'outlier')}), judged by "
             f"{evidence.kind} probabilities, the AUC is {area}: the chance that a "
             "random outlier stands above a random inlier. The average precision is "
             f"{precision}; a ranking by chance would have "
@@ -96,6 +97,12 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     title = "Do the probabilities come true?"
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
+    if evidence.ranks_only:
+        text = (
+            "The model was fitted without labels. Its probabilities are shares of training rows "
+            "that look less like an outlier, and not meant to come true."
+        )
+        return Section(title, [Paragraph(text)])
     scores, outliers = evidence.scores, evidence.outliers
     figure, panels = new_panels(1, 1, (4.8, 5.3))
     n_bins = int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10))
@@ -107,9 +114,17 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     text = (
         f"The {count_of(len(scores), 'judged row')} have probabilities that add up to "
         f"{show_number(float(scores.sum()))} outliers; {outliers.sum():,} are labelled so. "
-        "Probabilities are those of tables with the same share of outliers as the labelled rows "
-        "here: where outliers are rarer, they are too high, and the ranking stays."
     )
+    if evidence.model.prior is None:
+        text += (
+            "Probabilities are those of tables with the same share of outliers as the judged rows "
+            "here: where outliers are rarer, they are too high, and the ranking stays."
+        )
+    else:
+        text += (
+            f"Probabilities are those of tables with {show_percent(evidence.model.prior)} "
+            "outliers (prior), and need not come true where the share is another one."
+        )
     picture = Figure(save_picture(figure, folder / "calibration"), caption)
     return Section(title, [Paragraph(text), picture])
 
@@ -145,8 +160,6 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
 def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
     """Return a table of thresholds, that of the model marked."""
     title = "Alerts and thresholds"
-    if not evidence.can_judge:
-        return _nothing_to_judge(title, evidence)
     chosen = count_alerts(evidence, float(evidence.model.threshold_))
     n_rows = int(np.isfinite(evidence.probabilities).sum())
     thresholds = {
@@ -170,18 +183,43 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         ]
         for line in lines
     ]
-    bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
     caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
+    if not evidence.can_judge:  # alerts can be counted all the same
+        header, rows = header[:2], [row[:2] for row in rows]
+        caption = "What thresholds do"
+    bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
+    text = Paragraph(_tell_alerts(evidence, workload, chosen))
+    return Section(title, [text, Table(header, rows, bold, caption)])
+
+
+def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
+    n_rows = int(np.isfinite(evidence.probabilities).sum())
     text = (
         f"The model raises an alert above {show_probability(chosen.threshold)}. In "
-        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts; "
-        f"{chosen.caught} of {chosen.outliers} labelled outliers are caught, with {chosen.false} "
-        f"false alerts among labelled inliers. Alerts are counted over all {n_rows:,} rows with a "
-        "probability, labelled or not; what is right, over labelled ones. If labelled rows were "
-        "picked and not drawn at random, expect another precision in daily work. Novel rows are "
-        "alerts too, and are not counted here."
+        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
     )
-    return Section(title, [Paragraph(text), Table(header, rows, bold, caption)])
+    if not evidence.can_judge:
+        return (
+            f"{text}. Labels of both classes would tell which of them are right. Novel rows are "
+            "alerts too, and are not counted here."
+        )
+    inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"
+    text += (
+        f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with {chosen.false} "
+        f"false alerts among {inliers}. Alerts are counted over all {n_rows:,} rows with a "
+        "probability, labelled or not; "
+    )
+    if evidence.assumes:
+        text += (
+            "what is right, by labels of outliers only: some of the false alerts may be outliers "
+            "that nobody labelled. "
+        )
+    else:
+        text += (
+            "what is right, over labelled ones. If labelled rows were picked and not drawn at "
+            "random, expect another precision in daily work. "
+        )
+    return text + "Novel rows are alerts too, and are not counted here."
 
 
 def _show_share(hits: int, total: int) -> str:

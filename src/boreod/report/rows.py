@@ -32,7 +32,7 @@ def name_suspects(evidence: Evidence) -> Section:
     places = there[order]
     header, rows = _begin_table(evidence, places)
     found = evidence.explain(places, grouped=True) if len(places) else None
-    text = "A row labelled inlier up here is worth a second look, and so is its label."
+    text = "A row up here that is not labelled an outlier is worth a second look."
     if found is None:
         text += " The model's classifier gives no reasons."
     else:
@@ -125,7 +125,7 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
     """Return maps of the same rows: raw columns against the representation."""
     title = "A map of the rows"
     places = evidence.draw(MAX_POINTS, MIN_INLIERS, seed)
-    outliers = evidence.codes[places] == OUTLIER
+    outliers = evidence.counted[places] == OUTLIER
     if len(places) < MIN_POINTS or not outliers.any():
         text = f"A map needs an outlier and {MIN_POINTS} labelled rows."
         return Section(title, [Paragraph(text)])

@@ -50,13 +50,14 @@ class FittedColumns:
 
     @property
     def families(self) -> dict[str, str]:
-        """The score that each score column belongs to."""
-        return {
+        """The score that each score column belongs to; a detector is one of its own."""
+        of_scores = {
             name: s.label
             for view in self.views
             for s in view.scores
             for name in s.column_names(view.space.name)
         }
+        return of_scores | {detector.label: detector.label for detector in self.detectors}
 
     @property
     def recall(self) -> dict[str, Recall]:

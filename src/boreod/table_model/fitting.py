@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE
+from boreod.detector import OutlierDetector
+from boreod.detector.words import find_method
 from boreod.ensemble.bags import Shares
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.parallel import Progress
@@ -24,7 +25,7 @@ from boreod.tables.arrow import pa, pc
 from boreod.tables.locations import is_address, show_place
 from boreod.tables.preparation import Names
 from boreod.text import shorten, suggest
-from boreod.validation import INLIER, OUTLIER
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MANY_COPIES = 0.05  # share of rows
 MAX_LABELS = 10_000  # different ones; an id column is not labels
@@ -33,8 +34,9 @@ MAX_LABELS = 10_000  # different ones; an id column is not labels
 def fit_table(
     source: Any,
     *,
-    label: str,
+    label: str | None = None,
     outlier_label: Any = None,
+    method: str = "detector",
     ids: Names = (),
     drop: Names = (),
     keep: Names | None = None,
@@ -52,9 +54,12 @@ def fit_table(
     source
         A file name, or a data frame, Arrow table or array.
     label
-        The column of labels: 1 and 0, true and false, yes and no; empty cells are unlabelled.
+        The column of labels: 1 and 0, true and false, yes and no; empty cells are unlabelled. None
+        if no row is labelled: rows are ranked then.
     outlier_label
         The value of outliers, if the labels are other words.
+    method
+        ``"detector"`` for :class:`boreod.Detector`, ``"bore"`` for :class:`boreod.BORE`.
     ids
         Columns that name a row, which are not learned from.
     drop, keep
@@ -66,7 +71,7 @@ def fit_table(
     reading
         Options of ``boreod.tables.read_table``.
     **parameters
-        Of :class:`boreod.BORE`, such as ``budget``, ``threshold`` and ``reference_size``.
+        Of the detector, such as ``budget``, ``threshold``, ``prior`` and ``reference_size``.
 
     Examples
     --------
@@ -76,16 +81,22 @@ def fit_table(
     >>> fraud = np.arange(100) < 10
     >>> table = pa.table({"amount": random.normal(3 * fraud, 1), "fraud": fraud})
     >>> few = OutlierRepresentation(["knn"], [5])
-    >>> model = fit_table(table, label="fraud", representation=few, random_state=0)
+    >>> options = {"method": "bore", "representation": few, "random_state": 0}
+    >>> model = fit_table(table, label="fraud", **options)
     >>> model.detector.columns_
     ['amount', 'knn_5']
     """
-    detector = BORE(**parameters)
+    detector = find_method(method)(**parameters)
+    if label is None and outlier_label is not None:
+        raise TableError(
+            f"`outlier_label` (--outlier-label) is {shorten(outlier_label)}, and no column of "
+            "labels is named. Name it: `label` (--label)."
+        )
     table, codes, positions, shares = read_training_rows(
         source, detector, label, outlier_label, reading
     )
     preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
-    _check_labels(codes, label)
+    _check_labels(codes, label, detector.inliers == "assumed")
     matrix = preparation.transform(table)
     _warn_of_copies(matrix)
     detector.fit_sample(matrix, codes, shares, positions, preparation.names_)
@@ -104,25 +115,32 @@ def fit_table(
 
 
 def read_training_rows(
-    source: Any, detector: BORE, label: str, outlier_label: Any, reading: dict[str, Any] | None
+    source: Any,
+    detector: OutlierDetector,
+    label: str | None,
+    outlier_label: Any,
+    reading: dict[str, Any] | None,
 ) -> tuple[Any, NDArray, NDArray | None, Shares]:
     """Return the rows that a detector wants, their codes, positions (None for all), and shares.
 
     A file is opened once; twice if ``reference_size`` asks for a sample.
     """
+    assume = detector.inliers == "assumed"
     path = os.fspath(source) if isinstance(source, str | PathLike) else None
     options, verbose = reading or {}, detector.verbose
     again = path is not None and (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
     if path is not None and again and detector.reference_size is not None:
-        codes = _read_codes(path, label, outlier_label, options, verbose)
+        codes = _read_codes(path, label, outlier_label, assume, options, verbose)
         positions, shares = detector.draw_reference(codes)
         table = _read_rows(path, positions, len(codes), options, verbose)
     else:  # a pipe cannot be read twice
         table = as_arrow(source) if path is None else _read_rows(path, None, None, options, verbose)
-        if label not in table.column_names:
+        if label is not None and label not in table.column_names:
             close = suggest(label, table.column_names)
             raise TableError(f"There is no column {shorten(label)} of labels. {close}")
-        codes = read_label_column(table[label], outlier_label, name=label)
+        codes = np.full(table.num_rows, UNLABELLED)
+        if label is not None:
+            codes = read_label_column(table[label], outlier_label, name=label, assume=assume)
         positions, shares = detector.draw_reference(codes)
         table = table if positions is None else table.take(pa.array(positions))
     return table, codes if positions is None else codes[positions], positions, shares
@@ -140,9 +158,17 @@ def name_source(path: str) -> str:
 
 
 def _read_codes(
-    path: str, label: str, outlier_label: Any, reading: dict[str, Any], verbose: bool
+    path: str,
+    label: str | None,
+    outlier_label: Any,
+    assume: bool,
+    reading: dict[str, Any],
+    verbose: bool,
 ) -> NDArray:
     """Return the codes of all rows; distinct labels are few, so their numbers are remembered."""
+    if label is None:
+        with open_table(path, **reading) as reader:
+            return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
     known: dict[Any, int] = {}
     numbers: list[NDArray] = []
     with (
@@ -161,7 +187,8 @@ def _read_codes(
             small = np.uint8 if len(known) <= 256 else np.uint16
             numbers.append(np.array(new, small)[encoded.indices.to_numpy()])
             progress.advance()
-    codes = read_label_column(pa.array(list(known), kind), outlier_label, name=label)
+    values = pa.array(list(known), kind)
+    codes = read_label_column(values, outlier_label, name=label, assume=assume)
     return np.concatenate([codes.astype(np.int8)[some] for some in numbers])
 
 
@@ -201,16 +228,24 @@ def _read_rows(
     return table if positions is None else table.combine_chunks()
 
 
-def _check_labels(codes: NDArray, label: str) -> None:
+def _check_labels(codes: NDArray, label: str | None, assume: bool) -> None:
+    if label is None:
+        if not assume:
+            raise TableError(
+                "This method learns from labels, and no column of labels is named. Name it: "
+                "`label` (--label), or leave `method` (--method) out to rank rows without labels."
+            )
+        return
     n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
-    if n_outliers == 0 or n_inliers == 0:
+    n_others = len(codes) - n_outliers if assume else n_inliers
+    if n_outliers == 0 or n_others == 0:
         raise TableError(
             f"Column {shorten(label)} marks {n_outliers} outliers and {n_inliers} inliers in "
             f"{len(codes)} rows, and at least one of each is needed. Label some (0 for rows "
-            "that you take for normal), or say which value marks an outlier: `outlier_label` "
-            "(--outlier-label)."
+            "that you take for normal), say which value marks an outlier: `outlier_label` "
+            "(--outlier-label), or rank rows without labels: leave `label` (--label) out."
         )
-    if n_outliers > n_inliers:
+    if n_outliers > n_others:
         warnings.warn(
             f"More rows are labelled outliers ({n_outliers}) than inliers ({n_inliers}). If that "
             "is the wrong way round, name the other value: `outlier_label` (--outlier-label).",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE
+from boreod.detector import OutlierDetector
+from boreod.detector.words import list_heads, tell_assumptions
 from boreod.ensemble.fitted import Assessment
 from boreod.parallel import current_engine
 from boreod.persistence import ModelFileError, load_model, save_model
@@ -70,7 +71,7 @@ class TableModel:
     Attributes
     ----------
     detector
-        A fitted :class:`boreod.BORE` of the prepared columns.
+        A fitted :class:`boreod.Detector` or :class:`boreod.BORE` of the prepared columns.
     preparation
         Makes these of a table; a ``PlainColumns`` for a detector that was saved alone.
     source
@@ -81,7 +82,7 @@ class TableModel:
         The label of outliers in the training table; None if it is one of the usual ones.
     """
 
-    detector: BORE
+    detector: OutlierDetector
     preparation: Preparation | PlainColumns = field(repr=False)
     source: str | None = None
     curve: BudgetCurve | None = field(default=None, repr=False)
@@ -165,7 +166,7 @@ class TableModel:
     def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
 
-        It is spelled as in :class:`boreod.BORE`, ``"fpr:0.01"`` and so on; None is that of the fit.
+        It is spelled as in the fit, ``"fpr:0.01"`` and so on; None is that of the fit.
         With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold both.
         """
         wanted = self.detector.threshold if spelling is None else spelling
@@ -188,6 +189,9 @@ def describe(model: TableModel) -> dict[str, Any]:
     return {
         "format": FORMAT if stored is None else stored.format,
         "versions": package_versions() if stored is None else stored.versions,
+        "method": type(detector).__name__,
+        "heads": [head._asdict() for head in list_heads(detector)],
+        "assumptions": tell_assumptions(detector),
         "source": model.source,
         "label": preparation.label_,
         "ids": list(model.ids),
@@ -210,7 +214,7 @@ def describe(model: TableModel) -> dict[str, Any]:
     }
 
 
-def _trees(detector: BORE) -> dict[str, Any] | None:
+def _trees(detector: OutlierDetector) -> dict[str, Any] | None:
     """Return how many trees of every bag a budget bought, by head, and for how much."""
     choice = detector.selection_
     if choice is None or not choice.trees:
@@ -218,14 +222,14 @@ def _trees(detector: BORE) -> dict[str, Any] | None:
     return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
 
 
-def _name_costs(detector: BORE) -> str:
+def _name_costs(detector: OutlierDetector) -> str:
     if detector.costs is not None:
         return detector.costs if isinstance(detector.costs, str) else "declared"
     in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
     return "measured:shared" if in_seconds else "complexity:additive"
 
 
-def _columns(detector: BORE) -> list[dict[str, Any]]:
+def _columns(detector: OutlierDetector) -> list[dict[str, Any]]:
     """Return the columns in use, the most stable first, with what each adds to the cost."""
     costs, names, choice = detector.known_costs, detector.columns_, detector.selection_
     order, stability = (names, {}) if choice is None else (choice.columns, choice.frequencies)

@@ -114,7 +114,9 @@ def as_text(column: Any, name: str) -> Any:
     return to_kind(pc.cast(column, pa.string()), "text")
 
 
-def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "label") -> NDArray:
+def read_label_column(
+    values: Any, outlier_label: Any = None, *, name: str = "label", assume: bool = False
+) -> NDArray:
     """Return 1 for outliers, 0 for inliers and -1 for unlabelled rows.
 
     Parameters
@@ -127,6 +129,8 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
         and so is -1 unless it is the outlier.
     name
         Name of the column, for errors.
+    assume
+        Whether inliers may be assumed, so that 1 and -1 without 0 are outliers and unlabelled rows.
 
     Examples
     --------
@@ -141,7 +145,7 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
     found = encoded.dictionary.to_pylist()
     outlier: float | str
     if outlier_label is None:
-        meanings, outlier = _read_words(found, cells, name), OUTLIER
+        meanings, outlier = _read_words(found, cells, name, assume), OUTLIER
     else:
         wanted = as_text(_to_array([outlier_label], name), name)[0].as_py()
         if wanted is None:
@@ -158,19 +162,21 @@ def read_label_column(values: Any, outlier_label: Any = None, *, name: str = "la
     return np.array([*codes, UNLABELLED], dtype=np.int64)[indices]
 
 
-def _read_words(found: list[str], cells: Any, name: str) -> list[Any]:
+def _read_words(found: list[str], cells: Any, name: str, assume: bool) -> list[Any]:
     """Return 1, 0, -1 or None for the distinct values of a column that tells what they mean."""
     words = {"yes": float(OUTLIER), "no": float(INLIER)}
     meanings = [words.get(value.lower(), _meaning(value)) for value in found]
     known = set(meanings) - {None}
-    if known <= {OUTLIER, INLIER, UNLABELLED} and known != {OUTLIER, UNLABELLED}:
+    told = assume or known != {OUTLIER, UNLABELLED}
+    if known <= {OUTLIER, INLIER, UNLABELLED} and told:
         return meanings
     counts = [(pair["counts"], pair["values"]) for pair in pc.value_counts(cells).to_pylist()]
     fewest = min(count for count, value in counts if value is not None)
     rarest = max(value for count, value in counts if value is not None and count == fewest)
     raise TableError(
         f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels (empty "
-        f"or -1 for unlabelled rows, never 1 and -1 but no 0); it holds {listed(found, 5)}. Say "
+        f"or -1 for unlabelled rows{'' if assume else ', never 1 and -1 but no 0'}); it holds "
+        f"{listed(found, 5)}. Say "
         f"which value marks an outlier: `outlier_label` (--outlier-label={shlex.quote(rarest)}, if "
         "the rarest)."
     )

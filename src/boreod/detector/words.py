@@ -1,0 +1,80 @@
+"""What a fitted detector is and what it takes for granted, in words: for screens and pages."""
+
+from typing import Any, NamedTuple
+
+from boreod.detector.facade import OutlierDetector
+from boreod.detector.presets import BORE, Detector
+from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.tree_heads import TreeHead
+from boreod.text import count_of, show_percent
+from boreod.validation import UNLABELLED, check_choice
+
+METHODS: dict[str, type[OutlierDetector]] = {"detector": Detector, "bore": BORE}
+
+
+class HeadSummary(NamedTuple):
+    """A head of a detector: what it is, its say, and the trees of all its bags."""
+
+    kind: str
+    weight: float
+    trees: int
+
+
+def find_method(name: Any) -> type[OutlierDetector]:
+    """Return the preset of a name.
+
+    Examples
+    --------
+    >>> find_method("bore").__name__
+    'BORE'
+    """
+    check_choice("method", name, tuple(METHODS))
+    return METHODS[name]
+
+
+def list_heads(model: OutlierDetector) -> list[HeadSummary]:
+    """Return the heads of a fitted detector, the heaviest first."""
+    found = [
+        HeadSummary(
+            type(model.estimator).__name__ if model.estimator is not None else member.kind,
+            float(member.weight),
+            member.head.trees.n_trees if isinstance(member.head, TreeHead) else 0,
+        )
+        for member in model.fitted_.members
+    ]
+    return sorted(found, key=lambda head: -head.weight)
+
+
+def ranks_only(oob: OutOfBag) -> bool:
+    """Whether a detector was fitted without any label."""
+    return bool((oob.labels == UNLABELLED).all())
+
+
+def tell_assumptions(model: OutlierDetector) -> list[str]:
+    """Return what a fitted detector takes for granted, one sentence each."""
+    known, told = model.oob_.summarize(), []
+    if ranks_only(model.oob_):
+        return [
+            "No row is labelled: rows are ranked by a consensus of scores.",
+            "A probability is the share of training rows that look less like an outlier, not the "
+            "chance of being one.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels tell what is right.",
+        ]
+    if known.assumed:
+        told += [
+            f"Few rows are labelled inliers ({known.inliers}), so "
+            f"{count_of(known.unlabelled, 'unlabelled row')} count as inliers, too.",
+            'A probability means "would be labelled an outlier".',
+            "Precision is a lower bound: outliers that nobody labelled count as false alerts.",
+        ]
+    if known.left_out:
+        told.append(
+            f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
+            f"{'looks' if known.left_out == 1 else 'look'} like the known ones and "
+            f"{'was' if known.left_out == 1 else 'were'} left out of the bags."
+        )
+    if model.prior is not None:
+        told.append(
+            f"Probabilities are those of tables with {show_percent(model.prior)} outliers (prior)."
+        )
+    return told
