@@ -23,6 +23,7 @@ def folder(tmp_path_factory):
 def fitted(folder):
     """What `fit` printed, as JSON, and its model file."""
     table, output = folder / "payments.parquet", folder / "fraud.boreod"
-    options = ["--label", "fraud", "--id", "id", "--budget", "15us", "--threshold", "alerts:30"]
+    options = ["--label", "fraud", "--id", "id", "--budget", "15us", "--threshold", "alerts:30",
+               "--method", "bore"]  # fmt: skip
     result = run("fit", table, *options, "--json", "-o", output)
     return json.loads(result.stdout), output

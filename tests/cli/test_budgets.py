@@ -51,7 +51,7 @@ def _here(folder, monkeypatch):
 
 
 def fit(*options, code=0):
-    table = ("payments.csv", "--label", "fraud", "--id", "id")
+    table = ("payments.csv", "--label", "fraud", "--id", "id", "--method", "bore")
     return run("fit", *table, *options, code=code)
 
 

@@ -5,12 +5,15 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
 from payments import make_frauds, write
 
 import boreod
+from boreod.detector.words import tell_assumptions
+from boreod.metrics import auc
 from boreod.table_model import TableModel, fit_table
 from boreod.tables import TableReader
 from cli.runner import run
@@ -37,12 +40,14 @@ def test_from_the_command_line_to_python(fitted, folder):
 def test_the_same_fit_in_python(fitted, folder):
     table = make_frauds()
     again = fit_table(
-        folder / "payments.parquet", label="fraud", ids=["id"], random_state=0, n_jobs=1
-    )
+        folder / "payments.parquet", label="fraud", ids=["id"], method="bore", random_state=0,
+        n_jobs=1,
+    )  # fmt: skip
     assert again.source == "payments.parquet"
     model = TableModel.load(fitted[1])
     assert again.preparation.to_dict() == model.preparation.to_dict()
-    run("fit", folder / "payments.parquet", "--label=fraud", "--id=id", "-o", folder / "all.boreod")
+    run("fit", folder / "payments.parquet", "--label=fraud", "--id=id", "--method=bore",
+        "-o", folder / "all.boreod")  # fmt: skip
     assert_allclose(
         TableModel.load(folder / "all.boreod").log_odds(table),
         again.log_odds(table),
@@ -65,6 +70,7 @@ def test_fit_to_and_from_text(folder, tmp_path):
     result = run(
         "fit", tmp_path / "t.csv", "--label", "state", "--outlier-label", "böse", "--id", "id",
         "--keep", "amount, net", "--keep", "kind", *reading, "-o", tmp_path / "m.boreod",
+        "--method", "bore",
     )  # fmt: skip
     assert "80 rows, 9 outliers, 62 inliers, 9 unlabelled" in result.stdout
     assert "amount, net" in result.stdout
@@ -87,7 +93,7 @@ def test_a_table_is_opened_once(sample, opened, suffix, tmp_path, monkeypatch):
         start(self, path, *arguments)
 
     monkeypatch.setattr(TableReader, "__init__", count)
-    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,abroad"]
+    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,abroad", "--method", "bore"]
     run("fit", path, *columns, *sample, "-o", tmp_path / "m.boreod")
     assert paths == [str(path)] * opened
 
@@ -96,7 +102,7 @@ def fit_few(folder, tmp_path, monkeypatch, *options):
     """Fit three columns with an empty cache and without a way to load a model."""
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delattr(TableModel, "load")
-    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour"]
+    columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour", "--method", "bore"]
     table, output = folder / "payments.parquet", tmp_path / "m.boreod"
     result = run("fit", table, *columns, *options, "-o", output)
     monkeypatch.undo()
@@ -124,3 +130,64 @@ def test_a_curve_without_a_budget(folder, tmp_path, monkeypatch):
         assert "Costs: measured:shared; prices of" in text
         assert re.search(r"AUC is within 0.01 of the best from \S+s on \(--budget\)", text)
         assert "\nBudget:" not in text
+
+
+@pytest.fixture(scope="module")
+def few_labels(tmp_path_factory):
+    """A folder with payments of which some frauds are known and nothing else is."""
+    path = tmp_path_factory.mktemp("few")
+    table = make_frauds()
+    known = [
+        1 if label == 1 and row % 2 else -1 for row, label in enumerate(table["fraud"].to_pylist())
+    ]
+    table = table.set_column(table.column_names.index("fraud"), "fraud", pa.array(known))
+    write(table, path / "payments.csv")
+    return path
+
+
+def test_a_detector_says_what_it_assumes(few_labels):
+    table, model = few_labels / "payments.csv", few_labels / "fraud.boreod"
+    asked = ["--label", "fraud", "--id", "id", "--prior", "0.02"]
+    shown = run("fit", table, *asked, "-o", model).stdout
+    known = TableModel.load(model).detector
+    assert type(known) is boreod.Detector
+    labels = known.oob_.labels
+    count = int((labels == -1).sum())
+    assert set(labels) == {1, -1}
+    told = run("info", model).stdout
+    facts = json.loads(run("info", model, "--json").stdout)
+    assert sum(head["weight"] for head in facts["heads"]) == pytest.approx(1.0)
+    trees = sum(head["trees"] for head in facts["heads"])
+    assert trees == sum(
+        member.head.trees.n_trees for member in known.fitted_.members if member.kind != "logistic"
+    )
+    for text in (shown, told):
+        assert "Method: Detector; heads by weight: " in text
+        assert f"; {trees} trees." in text
+        assert f"{count} unlabelled rows count as inliers, too." in text
+        assert 'A probability means "would be labelled an outlier".' in text
+        assert "Precision is a lower bound" in text
+        assert "Probabilities are those of tables with 2 % outliers (prior)." in text
+        assert "300 rows, unlabelled ones as inliers." in text
+    assert facts["assumptions"] == tell_assumptions(known)
+    result = run("report", model, table, "-o", few_labels / "report.html")
+    page = (few_labels / "report.html").read_text(encoding="utf-8")
+    assert "judged by out-of-bag probabilities" in page
+    assert "Precision is a lower bound" in page
+    assert result.exit_code == 0
+
+
+def test_no_label_at_all(few_labels):
+    table, model = few_labels / "payments.csv", few_labels / "ranked.boreod"
+    shown = run("fit", table, "--id", "id", "--drop", "fraud", "-o", model).stdout
+    assert "300 rows, 0 outliers, 0 inliers, 300 unlabelled." in shown
+    assert "No row is labelled: rows are ranked by a consensus of scores." in shown
+    assert "Threshold: " in shown
+    assert "(one alert in a hundred rows); 3 training rows are above it" in shown
+    run("score", model, table, "-o", few_labels / "s.csv", "--reasons", "2", "--quiet")
+    scored = pd.read_csv(few_labels / "s.csv")
+    frauds = np.arange(300) % 12 == 3
+    assert auc(frauds, scored["probability"].to_numpy()) > 0.7
+    run("report", model, table, "-o", few_labels / "ranked.html")
+    page = (few_labels / "ranked.html").read_text(encoding="utf-8")
+    assert "rows are ranked by a consensus of scores" in page

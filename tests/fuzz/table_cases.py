@@ -238,7 +238,8 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
     from boreod.representation.memory import NotEnoughMemoryError
     from boreod.table_model import TableModel, fit_table
 
-    few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1}
+    few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1,
+           "method": "bore"}  # fmt: skip
     reading = {"types": {"fraud": "text"}}
     try:
         with warnings.catch_warnings():

@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     pyarrow.csv.write_csv(make_frauds(100, seed=9), folder / "new.csv")
     pyarrow.csv.write_csv(table.drop_columns(["fraud"]), folder / "blind.csv")
     parameters = small_model(costs="complexity:shared").get_params(deep=False)
-    asked = {"label": "fraud", "ids": ["id"], "curve": True}
+    asked = {"label": "fraud", "ids": ["id"], "curve": True, "method": "bore"}
     model = fit_table(folder / "payments.csv", **asked, **parameters)
     model.save(folder / "fraud.boreod")
     return folder

@@ -102,7 +102,7 @@ def test_what_is_refused(raw, given, message):
 
 
 def test_other_models_are_refused(raw):
-    with pytest.raises(TypeError, match="`model` must be a fitted BORE"):
+    with pytest.raises(TypeError, match="`model` must be a fitted Detector or BORE"):
         make_report(object(), raw[1], raw[2], title="A")
 
 

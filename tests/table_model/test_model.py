@@ -92,7 +92,7 @@ def test_fit_takes_frames_and_words():
     frame = table.set_column(table.column_names.index("fraud"), "fraud", words)
     model = fit_table(
         pl.from_arrow(frame), label="fraud", outlier_label="fraud", ids="id", representation=FEW,
-        random_state=0, n_estimators=20, costs="complexity:shared",
+        random_state=0, n_estimators=20, costs="complexity:shared", method="bore",
     )  # fmt: skip
     assert_array_equal(model.log_odds(table), small_model().log_odds(table))
     assert (model.detector.oob_.codes == -1).sum() == table["fraud"].null_count > 0
@@ -145,7 +145,8 @@ def test_too_few_rows_for_a_curve():
     table = pa.table({"a": np.arange(30.0) ** 2, "fraud": np.arange(30) == 29})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = fit_table(table, label="fraud", representation=FEW, random_state=0, curve=True)
+        few = {"representation": FEW, "random_state": 0, "method": "bore"}
+        model = fit_table(table, label="fraud", **few, curve=True)
     assert model.curve is None
 
 

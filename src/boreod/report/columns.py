@@ -176,7 +176,7 @@ def _heads(evidence: Evidence) -> list[Block]:
         f"The model is a {type(evidence.model).__name__}: on each of up to {n_bags} bags of rows "
         f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted."
     )
-    if len(heads) > 1:
+    if len(heads) > 1 and not evidence.ranks_only:
         text += (
             " Their log-odds are averaged; a head weighs as much as its out-of-bag average "
             "precision, which is the better the more of the first alerts are right."

@@ -162,12 +162,13 @@ def _doubt(model: OutlierDetector, rows: NDArray, codes: NDArray) -> str:
         return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
     if not ranks_only(model.oob_) and not np.array_equal(known, codes):
         return "The labels are not those that the model was trained with."
-    points, compared, same = model.fitted_.scale_input(rows), np.zeros(len(rows), dtype=bool), True
-    for view in model.fitted_.columns.views:  # labelled outliers need not be reference rows
-        places = slice(None) if view.space.rows is None else view.space.rows
-        same = same and np.array_equal(points[places], view.known.rows)
-        compared[places] = True
-    if same and not compared[known != OUTLIER].all():
+    points, views = model.fitted_.scale_input(rows), model.fitted_.columns.views
+    same = None
+    for some in (points, points[known != OUTLIER]):  # labelled outliers need not be reference rows
+        whole = [view for view in views if len(view.known.rows) == len(some)]
+        if whole and same is None:
+            same = np.array_equal(some, whole[0].known.rows)
+    if same is None:
         same = _predicts_alike(model, rows)
     return "" if same else "The rows are not those that the model was trained on, or their order."
 

@@ -196,7 +196,8 @@ def map_in_arrow(
     >>> fraud = np.arange(60) < 10
     >>> table = pa.table({"x": np.random.default_rng(0).normal(9 * fraud, 1), "fraud": fraud})
     >>> few = OutlierRepresentation(["knn"], [5])
-    >>> score = map_in_arrow(fit_table(table, label="fraud", representation=few, random_state=0))
+    >>> fast = {"method": "bore", "representation": few, "random_state": 0}
+    >>> score = map_in_arrow(fit_table(table, label="fraud", **fast))
     >>> batch = pa.RecordBatch.from_pydict({"x": [0.1, 9.2]})
     >>> [batch.column("outlier").to_pylist() for batch in score([batch])]
     [[False, True]]
