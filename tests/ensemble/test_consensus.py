@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score
 
@@ -100,3 +101,20 @@ def test_scores_are_needed():
     raw = OutlierRepresentation([], views=[])
     with pytest.raises(ValueError, match="ranked by scores"):
         Detector(raw, heads=["logistic"], random_state=0).fit(table(0)[0])
+
+
+def test_budgets_keep_the_agreement_with_the_whole_ranking(model):
+    rows = table(3)[0]
+    whole = model.predict_proba(rows)[:, 1]
+    costs = {"iforest": 5, "knn": 40, "tree": 0.1}
+    found = {}
+    for budget in (10, 60, 1000):
+        fast = model.within(budget, costs=costs)
+        assert fast.cost_ <= budget
+        found[budget] = spearmanr(fast.predict_proba(rows)[:, 1], whole).statistic
+    assert found[1000] > 1 - 1e-9
+    assert 0.5 < found[10] <= found[60] + 0.02
+    with pytest.raises(ValueError, match="the cheapest score costs 5"):
+        model.within(3, costs=costs)
+    curve = model.budget_curve([10, 60], costs=costs)
+    assert "10" in str(curve)

@@ -15,13 +15,14 @@ of which no tree fits is dropped.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import NoReturn
 
 import numpy as np
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.members import Recipe
+from boreod.ensemble.members import CONSENSUS, Recipe
 from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.metrics import average_precision, average_ranks
@@ -31,6 +32,7 @@ from boreod.selection.costs import Costs, kind_of_tree
 
 FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
+MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
 
 Learned = tuple[Fitted, OutOfBag]
@@ -168,6 +170,65 @@ def make_candidates(
     if not fitting:
         _refuse(learner, budget, costs)
     return fitting
+
+
+def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candidate]:
+    """Return what may be worth a budget without labels: some scores, and trees for the rest.
+
+    All sets of few scores are candidates, of many scores those that agree most with the ranking of
+    the whole detector, one after the other; with trees on the raw columns, and without.
+    """
+    raw, scores = learner.split(costs.names)
+    fitting = []
+    for some in _subsets(_by_agreement(learner, scores)):
+        for columns, kinds in (raw + some, (CONSENSUS, "trees")), (some, (CONSENSUS,)):
+            chosen = Selection(columns, {}, costs.total(columns), budget, costs)
+            fitting.append(_spend_untaught(learner, chosen, kinds) if columns else None)
+    found = [candidate for candidate in fitting if candidate is not None]
+    if not found:
+        cheapest = min(costs.total([name]) for name in scores)
+        raise ValueError(
+            f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest score costs "
+            f"{show_cost(round_up(cheapest, costs.unit), costs.unit)}, and without labels rows "
+            "are ranked by scores. Raise it."
+        )
+    return found
+
+
+def _spend_untaught(
+    learner: Learner, selection: Selection, kinds: tuple[str, ...]
+) -> Candidate | None:
+    if "trees" not in kinds:
+        recipe = replace(learner.recipe, kinds=kinds)
+        return Candidate(selection, recipe) if selection.cost <= selection.budget else None
+    for n_trees in range(learner.recipe.n_trees, 0, -1):
+        recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
+        cost = selection.costs.cost_of_trees({"trees": recipe.count_trees("trees", learner.n_bags)})
+        if selection.cost + cost <= selection.budget:
+            total, trees = selection.cost + cost, {"trees": n_trees}
+            return Candidate(
+                replace(selection, cost=total, trees=trees, cost_of_trees=cost), recipe
+            )
+    return None
+
+
+def _by_agreement(learner: Learner, scores: list[str]) -> list[str]:
+    """Sort scores by the rank correlation with the whole detector, the highest first."""
+    places = learner.training.place_of(scores)
+    table = learner.training.table[:, places]
+    ranks = average_ranks(np.column_stack([learner.whole[1].probabilities, table]))
+    ranks = ranks - ranks.mean(axis=0)
+    size = np.sqrt((ranks**2).sum(axis=0))
+    agreement = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0) / np.maximum(size[1:] * size[0], 1e-300)
+    return [scores[place] for place in np.argsort(-agreement, kind="stable")]
+
+
+def _subsets(scores: list[str]) -> list[list[str]]:
+    """Return all sets of few, the first ones of many, in their order."""
+    if len(scores) > MANY:
+        return [scores[: number + 1] for number in range(len(scores))]
+    sizes = range(1, len(scores) + 1)
+    return [list(some) for size in sizes for some in combinations(scores, size)]
 
 
 def spend(learner: Learner, selection: Selection, kinds: tuple[str, ...]) -> Candidate | None:

@@ -21,7 +21,13 @@ from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
-from boreod.selection.candidates import Learner, best_candidate, make_candidates, make_single
+from boreod.selection.candidates import (
+    Learner,
+    best_candidate,
+    make_candidates,
+    make_single,
+    make_untaught,
+)
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.measured import sample_rows
 from boreod.selection.prices import PriceLists, check_units
@@ -75,7 +81,10 @@ class Selector:
         check_units(unit, costs)
         prices = self.prices.read(costs, unit)
         choose = partial(self._choose, method=method, fill=fill, engine=engine)
-        if not self.prices.trees:
+        if not self.training.taught:
+            untaught = make_untaught(self.learner, amount, prices)
+            choice, learned = best_candidate(self.learner, untaught, engine)
+        elif not self.prices.trees:
             choice = choose(amount, prices)
             learned = self.training.learn(choice.columns, engine)
         else:
