@@ -205,8 +205,9 @@ def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
         y_true, y_score = oob.judged()
         if not 0 < y_true.sum() < len(y_true):
             raise ValueError(
-                "A budget curve needs out-of-bag scores of both classes, and all labelled outliers "
-                "or inliers are in every bag. Label more rows, add bags, or lower `share`."
+                "A budget curve needs labels of both classes with out-of-bag scores, and there are "
+                "none, or all labelled outliers or inliers are in every bag. Label more rows, add "
+                "bags, or lower `share`; `within` needs none."
             )
         quality = (float(auc(y_true, y_score)), average_precision(y_true, y_score))
         trees = sum(choice.trees.values()), choice.cost_of_trees
