@@ -248,7 +248,7 @@ def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, fl
     scores = set(families.values())
     for name, price in prices.items():
         check_price(name, price)
-        if name in scores and name in fitted.names:
+        if name in scores and name in fitted.names and families.get(name) != name:
             raise ValueError(
                 f"`costs` names {name!r}, which is a raw column and a score. Rename the raw "
                 "column, or give the score another name: ('a name', score)."
