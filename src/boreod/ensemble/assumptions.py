@@ -23,7 +23,6 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_RATIO = 4.0
 MAX_SHARE = 0.1
-TREES = 10  # of each bag
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +32,7 @@ class Assumed:
     codes: NDArray  # 1 outlier, 0 what counts as an inlier, -1 the rest
     unlabelled: bool  # whether unlabelled rows count as inliers
     left_out: NDArray  # suspicious rows, which no bag may hold
+    trees: TreeHead | None = None  # those that looked for such rows, if they found none
 
     @property
     def in_bags(self) -> NDArray:
@@ -57,19 +57,27 @@ def assume_inliers(labels: NDArray, how: Bagging, allowed: bool) -> Assumed:
 
 
 def find_suspicious(
-    assumed: Assumed, table: NDArray, how: Bagging, seed: int, engine: Engine
+    assumed: Assumed,
+    table: NDArray,
+    how: Bagging,
+    n_trees: int,
+    seeds: tuple[int, int],
+    engine: Engine,
 ) -> Assumed:
-    """Leave out inliers that look like the known outliers, if there are too many to be chance."""
+    """Leave out inliers that look like the known outliers, if there are too many to be chance.
+
+    So many trees of each bag tell; ``seeds`` are those of bags and trees.
+    """
     outliers, inliers = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
-    bags = draw_bags(outliers, inliers, len(table), how, seed)
-    head = TreeHead.fit(table, bags, TREES, False, seed, engine)
+    bags = draw_bags(outliers, inliers, len(table), how, seeds[0])
+    head = TreeHead.fit(table, bags, n_trees, False, seeds[1], engine)
     odds = combine(head.log_odds(table), "mean", ~bags.holds)
     known = odds[outliers][np.isfinite(odds[outliers])]
     if len(known) == 0:
-        return assumed
+        return replace(assumed, trees=head)
     above = inliers[odds[inliers] > np.median(known)]
     if len(above) <= MAX_RATIO * 0.5 * len(outliers):
-        return assumed
+        return replace(assumed, trees=head)
     order = above[np.argsort(-odds[above], kind="stable")]
     left_out = assumed.left_out.copy()
     left_out[order[: int(MAX_SHARE * len(inliers))]] = True

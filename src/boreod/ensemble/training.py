@@ -135,7 +135,9 @@ class Training:
         table = scaling.transform(table)
         if taught and plan.assume:
             part = table[:, : columns.n_raw or len(columns.names)]
-            assumed = find_suspicious(assumed, part, plan.bagging, seeds[0], engine)
+            of_trees = seeds[1] + KINDS.index("trees")
+            how = plan.bagging, options.recipe.n_trees, (seeds[0], of_trees), engine
+            assumed = find_suspicious(assumed, part, *how)
         if taught:
             who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
             bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
@@ -183,6 +185,8 @@ class Training:
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
         correction: Correction | Quantiles
         if self.taught:
+            if known is None and table is self.table and self.assumed.trees is not None:
+                known = {"trees": self.assumed.trees}  # the same bags, columns and seed
             how = self.bags, evidence, self.seed, engine, known
             members, odds = learn_members(recipe, table, counts, *how)
             correction = self._correct(odds, len(members) == 1)
