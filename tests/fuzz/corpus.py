@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from payments import make_frauds, small_model, write
 from tables.test_reader import make_table
 
-from boreod import BORE, OutlierRepresentation, save_model
+from boreod import BORE, Detector, OutlierRepresentation, save_model
+from boreod.ensemble.members import KINDS
 
 SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
 ROWS, LATER = 150, 40  # of the tables to fit and to score
@@ -26,12 +27,15 @@ REPRESENTATIONS = {
     "geometry": {"scores": ["cof", "ldof", "abod"], "ks": [5, 10]},
     "samples": {"scores": ["knn", "lof"], "ks": [5], "views": ["full", "sample:64", "cosine"]},
     "everything": {"scores": "all", "ks": [5]},
+    "trees": {"scores": ["knn_5", "lof_10", "iforest"]},
 }
 OPTIONS = {
     "raw": {"aggregation": "log-odds"},
     "samples": {"scaling": "rank"},
     "everything": {"budget": 60, "calibration": "oob"},
-}
+    "trees": {"heads": KINDS, "n_trees": 2, "ratio": 10.0, "scaling": "both",
+              "inliers": "assumed", "reference_outliers": False},
+}  # fmt: skip
 SEARCHES = {"reverse": "brute", "geometry": "tree", "samples": "tree", "knn": "brute"}
 
 
@@ -48,8 +52,12 @@ def make_good_files(folder: Path) -> None:
                 "random_state": 0,
                 "n_jobs": 1,
             }
-            model = BORE(**given, **_options(name)).fit(*labelled_rows())
+            preset = Detector if name == "trees" else BORE
+            model = preset(**given, **_options(name)).fit(*labelled_rows())
             save_model(model, folder / f"rows-{name}.boreod")
+        ranking = Detector(OutlierRepresentation(["knn_5", "iforest"]), n_trees=2, n_jobs=1)
+        ranking.set_params(n_estimators=9, random_state=0).fit(labelled_rows()[0])
+        save_model(ranking, folder / "rows-ranking.boreod")
     first, later = make_frauds(ROWS), make_frauds(LATER, seed=1)
     for suffix in SUFFIXES:
         write(first, folder / f"fit.{suffix}")

@@ -198,6 +198,8 @@ def _check_log_odds(model: Any, table: Path) -> None:
             check_finite(model.log_odds(batch), "log-odds")
             found = model.assess(batch, explain=True)
             check_finite(found.log_odds, "explained log-odds")
+            if model.detector.fitted_.logistic is None:
+                check_finite(found.explanation.contributions, "contributions")
             check_finite(found.novelty.times_usual, "distances")
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import boreod
-from boreod import BORE, OutlierRepresentation
+from boreod import BORE, Detector, OutlierRepresentation
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -69,6 +69,21 @@ def test_fit_to_all_rows_of_arrays(client, frame):
         model = detector().fit(lazy, da.from_array(y, chunks=400))
         assert_array_equal(model.predict_proba(lazy).compute(), expected)
         assert_array_equal(model.predict_proba(X), expected)  # rows of this process
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_trees_and_rankings_travel(labelled, client, frame):
+    grid = OutlierRepresentation(["knn_5", "iforest"])
+    model = Detector(grid, n_estimators=40, n_trees=1, random_state=0)
+    model.fit(frame[0], frame[1].where(frame[1] == 1, -1) if labelled else None)
+    lazy = dd.from_pandas(frame[0], npartitions=3)
+    with boreod.parallel.dask(client):
+        for method in ("predict_proba", "decision_function", "predict"):
+            found = getattr(model, method)(lazy).compute()
+            assert_array_equal(found, getattr(model, method)(frame[0]))
+    sent = model.for_workers(n_jobs=1)
+    assert type(sent) is Detector
+    assert sent.oob_.summarize() == model.oob_.summarize()
 
 
 def test_labels_of_this_process(client, frame, local):

@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 from payments import small_model
 
+from boreod import OutlierRepresentation
+from boreod.ensemble.members import KINDS
 from boreod.table_model import TableModel, map_in_arrow, score_frame
 from boreod.tables import TableError
 
@@ -37,6 +39,20 @@ def test_batches_in_and_out(kind, path, new):
     assert_allclose(found["probability"], expected["probability"], rtol=1e-12)
     assert found.drop("probability").equals(expected.drop("probability"))
     assert list(score(iter([]))) == []
+
+
+def test_trees_travel(new, tmp_path):
+    """A fitted detector of all heads, one from a file, and one that was pickled."""
+    options = {"heads": KINDS, "n_trees": 2, "scaling": "both", "inliers": "assumed"}
+    grid = OutlierRepresentation(["knn_5", "iforest"])
+    model = small_model(representation=grid, costs=None, **options)
+    model.save(tmp_path / "trees.boreod")
+    expected = score_frame(model, new, reasons=2).drop("rank")
+    pickled = pickle.loads(pickle.dumps(map_in_arrow(model, reasons=2)))
+    for score in (map_in_arrow(tmp_path / "trees.boreod", reasons=2), pickled):
+        found = as_table(score(new.to_batches()))
+        assert_allclose(found["probability"], expected["probability"], rtol=1e-12)
+        assert found.drop("probability").equals(expected.drop("probability"))
 
 
 ELSEWHERE = """
