@@ -93,12 +93,12 @@ class Fitted:
         """Return log-odds and isolation, of very many rows in parts, of copies once."""
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
-            return self._combine(table, corrected), isolation
+            return self._combine(table, corrected, engine), isolation
         distinct, place = distinct_rows(points)
         parts = []
         for part in blocks(len(distinct), MAX_ROWS_AT_ONCE):
             table, isolation = self._represent(points[distinct[part]], engine, isolate)
-            parts.append((self._combine(table, corrected), isolation))
+            parts.append((self._combine(table, corrected, engine), isolation))
         odds = np.concatenate([part[0] for part in parts])[place]
         found = [part[1] for part in parts if part[1] is not None]
         return odds, np.concatenate(found)[place] if found else None
@@ -113,8 +113,10 @@ class Fitted:
             table, isolation = self.columns.compute(points, engine), None
         return self.scaler.transform(table), isolation
 
-    def _combine(self, table: NDArray, corrected: bool = True) -> NDArray:
-        odds = average(self.members, table, self.aggregation)
+    def _combine(
+        self, table: NDArray, corrected: bool = True, engine: Engine | None = None
+    ) -> NDArray:
+        odds = average(self.members, table, self.aggregation, engine)
         return self.correction.apply(odds) if corrected else odds
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
