@@ -9,8 +9,10 @@ from safetensors.numpy import load, save
 
 from boreod import Detector, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.persistence.arrays import unpack_trees
+from boreod.persistence.arrays import describe_trees, pack_trees, unpack_trees
+from boreod.persistence.manifest import StoredTrees
 from boreod.scores.tree_kernels import find_right
+from boreod.scores.trees import Trees
 
 from .test_hostile_files import assert_one_sentence, assert_refused
 
@@ -82,12 +84,14 @@ WRONG_ARRAYS = {
     "last start": put(f"{TREES}.starts", -1, 10**6),
     "same start": put(f"{BOOSTED}.starts", 1, 0),
     "column outside": put(f"{TREES}.feature", 0, 4),  # of four raw columns
-    "column of a forest": put(f"{FOREST}.feature", 0, 2**31 - 1),
+    "column of a forest": put(f"{FOREST}.feature", 0, 2**15 - 1),
     "leaf of another number": put(f"{TREES}.feature", 0, -2),
     "no leaf": put(f"{BOOSTED}.feature", slice(None), 0),
     "leaves alone": put(f"{BOOSTED}.feature", slice(None), -1),
     "threshold": put(f"{TREES}.threshold", 3, np.nan),
     "infinite threshold": put(f"{FOREST}.threshold", 0, -np.inf),
+    "leaf without a value": put(f"{TREES}.code", 5, 2**16 - 1),
+    "leaf of a forest": put(f"{FOREST}.code", -1, 10_000),
     "certain leaf": put(f"{TREES}.value", 5, 1.0),
     "impossible leaf": put(f"{TREES}.value", 5, 0.0),
     "almost certain leaf": put(f"{TREES}.value", slice(None), np.nextafter(1.0, 0.0)),
@@ -130,9 +134,11 @@ WRONG_MANIFESTS = {
     "no trees": member(1, trees=None),
     "no bags": member(1, bags=0),
     "bags of unequal size": member(1, bags=5),
-    "half a node": member(1, trees={"number": 12, "nodes": 13}),
-    "more trees than nodes": member(1, trees={"number": 12, "nodes": 10}),
-    "no tree": member(1, trees={"number": 0, "nodes": 0}),
+    "half a node": member(1, trees={"number": 12, "nodes": 13, "values": 5}),
+    "more trees than nodes": member(1, trees={"number": 12, "nodes": 10, "values": 5}),
+    "more values than leaves": member(1, trees={"number": 12, "nodes": 12, "values": 13}),
+    "no values": member(1, trees={"number": 12, "nodes": 12, "values": 0}),
+    "no tree": member(1, trees={"number": 0, "nodes": 0, "values": 0}),
     "features outside": member(1, features=[0, 1, 2, 60]),
     "features that descend": member(1, features=[3, 2, 1, 0]),
     "no features": member(1, features=[]),
@@ -158,8 +164,9 @@ def test_wrong_manifests(name, parts, tmp_path):
 @pytest.mark.parametrize("huge", HUGE)
 def test_huge_declared_sizes(huge, parts, tmp_path):
     for change in (
-        member(1, trees={"number": huge, "nodes": huge}),
-        member(1, trees={"number": 12, "nodes": huge}),
+        member(1, trees={"number": huge, "nodes": huge, "values": 9}),
+        member(1, trees={"number": 12, "nodes": huge, "values": 9}),
+        member(1, trees={"number": 12, "nodes": 2 * huge + 12, "values": huge}),
         member(1, bags=huge),
         lambda m, a: m["representation"]["forests"][0]["trees"].update(nodes=huge),
         lambda m, a: m["representation"]["forests"][0].update(sampled=huge),
@@ -192,7 +199,7 @@ def test_random_nodes(seed, parts, labelled, tmp_path):
         def change(manifest, arrays):
             values = arrays[names[random.integers(len(names))]]
             places = random.integers(values.size, size=random.choice([1, 2, 5]))
-            low, high = (-1, 5) if values.dtype.kind == "i" else (1e-9, 0.99)
+            low, high = {"i": (-1, 5), "u": (0, 9), "f": (1e-9, 0.99)}[values.dtype.kind]
             values.flat[places] = random.uniform(low, high, len(places))
 
         found.add(is_model(forged(tmp_path / "a", parts, change), labelled[0][:20]))
@@ -222,12 +229,14 @@ def test_trees_as_deep_as_they_have_nodes(parts, labelled, tmp_path):
     n_inner = 200_000
 
     def change(manifest, arrays):
-        manifest["members"][1].update(bags=1, trees={"number": 1, "nodes": 2 * n_inner + 1})
+        trees = {"number": 1, "nodes": 2 * n_inner + 1, "values": 1}
+        manifest["members"][1].update(bags=1, trees=trees)
         arrays[f"{TREES}.starts"] = np.array([0, 2 * n_inner + 1], np.int32)
-        arrays[f"{TREES}.feature"] = np.resize([0, -1], 2 * n_inner + 1).astype(np.int32)
+        arrays[f"{TREES}.feature"] = np.resize([0, -1], 2 * n_inner + 1).astype(np.int16)
         arrays[f"{TREES}.feature"][-1] = -1
         arrays[f"{TREES}.threshold"] = np.full(n_inner, -9.0, np.float32)
-        arrays[f"{TREES}.value"] = np.full(n_inner + 1, 0.5)
+        arrays[f"{TREES}.value"] = np.array([0.5])
+        arrays[f"{TREES}.code"] = np.zeros(n_inner + 1, np.uint16)
 
     assert is_model(forged(tmp_path / "a", parts, change), labelled[0][:20])
 
@@ -292,13 +301,38 @@ def test_the_smallest_divisors_of_rankings(ranking, labelled, tmp_path):
     assert is_model(forged(tmp_path / "a", ranking, change), labelled[0])
 
 
+def assert_same_arrays(found, expected):
+    assert sorted(found) == sorted(expected)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.parametrize("n_columns", [3, 40_000])
+def test_many_columns_and_many_values(n_columns):
+    """Types of arrays are as small as columns and values allow; -0.0 stays what it is."""
+    values = np.append(np.linspace(-1.0, 1.0, 70_000), [0.0, -0.0])
+    n_leaves, few = len(values), n_columns < 2**15
+    trees = Trees(
+        np.arange(n_leaves + 1, dtype=np.int32), np.full(n_leaves, -1, np.int32),
+        np.zeros(n_leaves, np.float32), np.zeros(n_leaves, np.int32), values,
+    )  # fmt: skip
+    arrays = pack_trees(trees, "a", n_columns)
+    assert arrays["a.feature"].dtype == (np.int16 if few else np.int32)
+    assert arrays["a.code"].dtype == np.int32
+    again = unpack_trees(arrays, "a", n_columns)
+    assert again.value.tobytes() == values.tobytes()
+    np.testing.assert_array_equal(again.feature, trees.feature)
+
+
 def test_right_children():
     # a tree of five nodes, one of a leaf, and one whose second node has no right child
     starts = np.array([0, 5, 6, 9], np.int32)
     feature = np.array([0, 1, -1, -1, -1, -1, 0, 0, -1], np.int32)
     assert find_right(starts, feature).tolist() == [4, 3, 0, 0, 0, 0, 8, 0, 0]
     arrays = {"a.starts": starts[:3], "a.feature": feature[:6], "a.value": np.arange(4.0)}
-    arrays["a.threshold"] = np.array([0.5, 0.25], np.float32)
+    arrays |= {"a.threshold": np.array([0.5, 0.25], np.float32), "a.code": np.arange(4)}
     trees = unpack_trees(arrays, "a", 2)
+    assert describe_trees(trees) == StoredTrees(2, 6, 4)
+    assert_same_arrays(pack_trees(trees, "a", 2), arrays)
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     assert trees.add_up(rows, 2).tolist() == [[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]

@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 from sklearn.exceptions import NotFittedError
 
-from boreod import BORE, OutlierRepresentation, View
+from boreod import BORE, Detector, OutlierRepresentation, View
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.scores import KNN, LOF
 
@@ -54,6 +54,16 @@ def test_size(name, large, tmp_path):
     save_model(model, tmp_path / "a")
     needed = 8 * len(X) * (X.shape[1] + statistics + 1)
     assert (tmp_path / "a").stat().st_size <= 1.3 * needed
+
+
+def test_size_of_trees(large, tmp_path):
+    """Five bytes a node: no child, no threshold of a leaf, no value of an inner node."""
+    model = Detector(OutlierRepresentation([]), heads="trees", n_estimators=20, random_state=0)
+    save_model(model.fit(*large), tmp_path / "a")
+    n_nodes = model.fitted_.members[0].head.trees.n_nodes
+    assert n_nodes > 10_000
+    of_rows = 9 * len(large[0])
+    assert (tmp_path / "a").stat().st_size <= 5 * n_nodes + of_rows + 100_000
 
 
 def test_only_rows_in_use_are_stored(large, tmp_path):

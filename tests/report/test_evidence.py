@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from boreod import Detector, OutlierRepresentation
 from boreod.report import make_report
 from boreod.report.evidence import gather
 
@@ -52,6 +53,21 @@ def test_rows_of_a_model_without_neighbors(raw):
     model, rows, codes = raw
     assert gather(model, rows, codes).doubt == ""
     assert gather(model, rows[np.random.default_rng(1).permutation(200)], codes).doubt
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_rows_of_a_detector_with_assumed_inliers(labelled):
+    random = np.random.default_rng(0)
+    rows, codes = random.normal(size=(200, 3)), np.repeat([1 if labelled else -1, -1], [20, 180])
+    rows[:20] += 2.0
+    grid = OutlierRepresentation(["knn_5"])
+    model = Detector(grid, n_estimators=20, n_trees=1, random_state=0)
+    model.fit(rows, codes if labelled else None)
+    evidence = gather(model, rows, codes)
+    assert evidence.doubt == ""
+    np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
+    rows[150, 1] += 1.0
+    assert "not those that the model was trained on" in gather(model, rows, codes).doubt
 
 
 def test_the_page_says_what_it_judged(raw):

@@ -21,6 +21,7 @@ from boreod.persistence.arrays import (
     FLOAT,
     INTEGER,
     LABEL,
+    OF_TREES,
     TYPES,
     Arrays,
     Tensor,
@@ -43,7 +44,6 @@ from boreod.representation.scaling import SCALERS
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
-from boreod.scores.trees import DTYPES
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
@@ -233,7 +233,7 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     for number, view in enumerate(manifest.representation.views):
         tensors |= _tensors_of(view, f"views.{number}", rows)
     for number, forest in enumerate(manifest.representation.forests):
-        tensors |= tree_tensors(forest.trees, f"forests.{number}")
+        tensors |= tree_tensors(forest.trees, f"forests.{number}", features)
     for place, stored in enumerate(manifest.members):
         tensors |= member_tensors(stored, name_of(place), count_features(manifest))
     return tensors
@@ -290,7 +290,7 @@ def check_values(arrays: Arrays, manifest: Manifest) -> None:
     _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest)
     for name, values in arrays.items():
         last = name.rpartition(".")[2]
-        if name in (PROBABILITIES, LABELS) or last in DTYPES:  # trees are checked below
+        if name in (PROBABILITIES, LABELS) or last in OF_TREES:  # trees are checked below
             continue
         if values.dtype == TYPES[INTEGER]:
             right = _ascends(values, strictly=True) and values[0] >= 0 and values[-1] < rows

@@ -56,10 +56,11 @@ class StoredView:
 
 @dataclass(frozen=True)
 class StoredTrees:
-    """How many trees there are, and nodes of all of them."""
+    """How many trees there are, nodes of all of them, and values that their leaves have."""
 
     number: int
     nodes: int
+    values: int
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,11 @@ def describe_member(member: Member) -> StoredMember:
     )
 
 
-def member_arrays(member: Member, prefix: str) -> Arrays:
+def member_arrays(member: Member, prefix: str, n_features: int) -> Arrays:
     """Return the arrays of a member that was described."""
     if isinstance(member.head, TreeHead):
-        return pack_trees(member.head.trees, prefix)
+        read = n_features if member.features is None else len(member.features)
+        return pack_trees(member.head.trees, prefix, read)
     if isinstance(member.head, ConsensusHead):
         return {f"{prefix}.{name}": getattr(member.head, name) for name in SCALES}
     return {f"{prefix}.{name}": getattr(member.head, name) for name in OF_BAGS}
@@ -76,9 +77,9 @@ def member_arrays(member: Member, prefix: str) -> Arrays:
 
 def member_tensors(stored: StoredMember, prefix: str, n_features: int) -> dict[str, Tensor]:
     """Return types and shapes of the arrays of a member."""
-    if stored.trees is not None:
-        return tree_tensors(stored.trees, prefix)
     read = n_features if stored.features is None else len(stored.features)
+    if stored.trees is not None:
+        return tree_tensors(stored.trees, prefix, read)
     if stored.kind == CONSENSUS:
         return {f"{prefix}.{name}": (FLOAT, [read]) for name in SCALES}
     return {

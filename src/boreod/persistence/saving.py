@@ -104,11 +104,11 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     """Return manifest, arrays, and the arrays as bytes."""
     fitted, columns = model.fitted_, model.fitted_.columns
     members = [describe_member(member) for member in fitted.members]
-    representation, arrays = _describe_columns(columns)
+    representation, arrays = _describe_columns(columns, len(fitted.seen.columns))
     arrays |= _scaler_arrays(fitted.input_scaler, "input")
     arrays |= _scaler_arrays(fitted.scaler, "scaler")
     for place, member in enumerate(fitted.members):
-        arrays |= member_arrays(member, name_of(place))
+        arrays |= member_arrays(member, name_of(place), len(fitted.base))
     arrays |= {"base": fitted.base, PROBABILITIES: model.oob_proba_}
     arrays |= {LABELS: model.oob_.labels.astype(np.int8)}
     correction = fitted.correction
@@ -152,8 +152,8 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     return manifest, arrays, content
 
 
-def _describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
-    """Return what computes the columns."""
+def _describe_columns(columns: FittedColumns, n_raw: int) -> tuple[StoredRepresentation, Arrays]:
+    """Return what computes the columns from so many raw ones."""
     forests = [detector for detector in columns.detectors if isinstance(detector, IsolationTrees)]
     own = {forest.label for forest in forests}
     foreign = [detector.label for detector in columns.detectors if detector.label not in own]
@@ -169,7 +169,7 @@ def _describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arr
         views.append(_describe_view(view, rows))
         arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     for number, forest in enumerate(forests):
-        arrays |= pack_trees(forest.trees, f"forests.{number}")
+        arrays |= pack_trees(forest.trees, f"forests.{number}", n_raw)
     stored = [StoredForest(f.label, describe_trees(f.trees), f.n_sampled) for f in forests]
     n_rows = 0 if reference is None else len(reference)
     return StoredRepresentation(bool(columns.raw), n_rows, views, stored), arrays
