@@ -171,7 +171,7 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     judged = []
     monkeypatch.setattr(Learner, "judge", lambda _, oob: judged.append(oob) or len(judged))
     last = model.within(150, costs=PRICES, fill=False)
-    assert 3 <= len(judged) <= 6
+    assert 3 <= len(judged) <= 8
     assert_array_equal(last.oob_proba_, judged[-1].probabilities)
 
 

@@ -6,6 +6,7 @@ of bag:
 - the logistic head alone, with the columns that pursuit finds: all that a tiny budget buys;
 - raw columns, and all tree heads on them, or those of one kind;
 - raw columns and the scores that pursuit finds for half of the budget, and tree heads on both;
+- the score that most bags find best, and raw columns for the rest, with trees or without;
 - all columns and all heads.
 
 Each spends what its columns leave on trees, the same number for every bag, so that every row keeps
@@ -13,7 +14,7 @@ its bags that did not hold it. Heads share in proportion to their trees in the w
 of which no tree fits is dropped.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NoReturn
@@ -133,43 +134,75 @@ def best_candidate(
     return selection, learned
 
 
-def make_candidates(
-    learner: Learner, budget: float, costs: Costs, choose: Callable[[float, Costs], Selection]
-) -> list[Candidate]:
-    """Return what may be worth a budget; ``choose`` tells which columns one buys."""
-    kinds, names = learner.recipe.kinds, costs.names
-    whole = spend(learner, Selection(names, {}, costs.total(), budget, costs), kinds)
-    if whole is not None and whole.recipe == learner.recipe:
-        return [whole]
-    candidates = [whole]
-    if LOGISTIC in kinds:
-        candidates.append(spend(learner, choose(budget, costs), (LOGISTIC,)))
-    part = max(costs.base + FOR_COLUMNS * (budget - costs.base), float(costs.alone.min()))
-    part = min(part, budget - _cost_of_fewest(learner, costs))
+@dataclass(frozen=True)
+class Offer:
+    """A budget, prices, and how columns are chosen for a part of it."""
 
-    def buy(offered: list[str]) -> Selection | None:
-        prices = costs.only(offered) if offered else costs
-        affordable = bool(offered) and prices.alone.min() <= part
-        return choose(part, prices) if affordable else None
+    learner: Learner
+    budget: float
+    costs: Costs
+    choose: Callable[[float, Costs], Selection]  # columns for an amount
+    best_single: Callable[[Costs, float], tuple[str, float]] | None  # and how good it is
 
-    of_raw, of_all = buy(learner.split(names)[0]), buy(names)
-    raw = [] if of_raw is None else of_raw.columns
-    scores = [] if of_all is None else learner.split(of_all.columns)[1]
-    if of_raw is not None:
-        chosen = _select(raw, of_raw, budget, costs)
-        plain = _on_raw(kinds)
-        trees = [kind for kind in plain if kind != LOGISTIC]
-        candidates.append(spend(learner, chosen, plain))
-        for one in trees if len(trees) > 1 else ():
-            some = tuple(kind for kind in plain if kind in (LOGISTIC, one))
-            candidates.append(spend(learner, chosen, some))
-    if of_all is not None and scores:
-        chosen = _select(raw + scores, of_all, budget, costs)
-        candidates.append(spend(learner, chosen, _on_both(kinds)))
-    fitting = [candidate for candidate in candidates if candidate is not None]
-    if not fitting:
-        _refuse(learner, budget, costs)
-    return fitting
+    def candidates(self) -> list[Candidate]:
+        """Return what may be worth the budget."""
+        kinds, costs = self.learner.recipe.kinds, self.costs
+        everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
+        whole = spend(self.learner, everything, kinds)
+        if whole is not None and whole.recipe == self.learner.recipe:
+            return [whole]
+        found = [whole]
+        if LOGISTIC in kinds:
+            found.append(spend(self.learner, self.choose(self.budget, costs), (LOGISTIC,)))
+        found += [*self._with_half_for_columns(), *self._around_best_score()]
+        fitting = [candidate for candidate in found if candidate is not None]
+        if not fitting:
+            _refuse(self.learner, self.budget, costs)
+        return fitting
+
+    def _with_half_for_columns(self) -> Iterator[Candidate | None]:
+        """Yield raw columns with tree heads, and the same with scores."""
+        learner, costs, kinds = self.learner, self.costs, self.learner.recipe.kinds
+        least = float(costs.alone.min())
+        part = max(costs.base + FOR_COLUMNS * (self.budget - costs.base), least)
+        part = min(part, self.budget - _cost_of_fewest(learner, costs))
+        of_raw, of_all = (
+            self._buy(part, learner.split(costs.names)[0]),
+            self._buy(part, costs.names),
+        )
+        raw = [] if of_raw is None else of_raw.columns
+        if of_raw is not None:
+            chosen, plain = self._select(raw, of_raw), _on_raw(kinds)
+            trees = [kind for kind in plain if kind != LOGISTIC]
+            yield spend(learner, chosen, plain)
+            for one in trees if len(trees) > 1 else ():
+                some = tuple(kind for kind in plain if kind in (LOGISTIC, one))
+                yield spend(learner, chosen, some)
+        scores = [] if of_all is None else learner.split(of_all.columns)[1]
+        if of_all is not None and scores:
+            yield spend(learner, self._select(raw + scores, of_all), _on_both(kinds))
+
+    def _around_best_score(self) -> Iterator[Candidate | None]:
+        """Yield the score that bags find best, however dear, with raw columns for the rest."""
+        costs, kinds = self.costs, self.learner.recipe.kinds
+        raw, scores = self.learner.split(costs.names)
+        if self.best_single is None or not scores or costs.only(scores).alone.min() > self.budget:
+            return
+        best = self.best_single(costs.only(scores), self.budget)[0]
+        left = self.budget - costs.total([best])
+        for share, heads in ((1.0, (LOGISTIC,)), (FOR_COLUMNS, _on_both(kinds))):
+            found = self._buy(costs.base + share * left, raw)
+            if found is not None and set(heads) <= set(kinds):
+                yield spend(self.learner, self._select([*found.columns, best], found), heads)
+
+    def _buy(self, amount: float, names: list[str]) -> Selection | None:
+        prices = self.costs.only(names) if names else self.costs
+        affordable = bool(names) and prices.alone.min() <= amount
+        return self.choose(amount, prices) if affordable else None
+
+    def _select(self, columns: list[str], found: Selection) -> Selection:
+        wanted = {name: share for name, share in found.frequencies.items() if name in columns}
+        return Selection(columns, wanted, self.costs.total(columns), self.budget, self.costs)
 
 
 def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candidate]:
@@ -259,11 +292,6 @@ def make_single(learner: Learner, selection: Selection) -> Candidate | None:
     """Return a single column with the logistic head, or with trees where there is none."""
     kinds = learner.recipe.kinds
     return spend(learner, selection, (LOGISTIC,) if LOGISTIC in kinds else kinds)
-
-
-def _select(columns: list[str], found: Selection, budget: float, costs: Costs) -> Selection:
-    wanted = {n: share for n, share in found.frequencies.items() if n in columns}
-    return Selection(columns, wanted, costs.total(columns), budget, costs)
 
 
 def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.candidates import (
     Learner,
+    Offer,
     best_candidate,
-    make_candidates,
     make_single,
     make_untaught,
 )
@@ -88,8 +88,9 @@ class Selector:
             choice = choose(amount, prices)
             learned = self.training.learn(choice.columns, engine)
         else:
-            candidates = make_candidates(self.learner, amount, prices, choose)
-            choice, learned = best_candidate(self.learner, candidates, engine)
+            best = None if method == "random" else self._best_single
+            offer = Offer(self.learner, amount, prices, choose, best)
+            choice, learned = best_candidate(self.learner, offer.candidates(), engine)
         if fill and method != "random":
             alone = self._better_alone(choice, learned[1])
             if alone is not None and not self.prices.trees:
