@@ -7,7 +7,7 @@ from payments import make_frauds, write
 
 from cli.runner import run
 
-FEW = ["--label", "fraud", "--id", "id", "--methods", "be", "--budgets", "none"]
+FEW = ["--label", "fraud", "--id", "id", "--methods", "be", "--budgets", "none", "--method", "bore"]
 
 
 def evaluate(folder, sizes, *options, code=0):

@@ -12,7 +12,14 @@ WINE = load("wine")
 def test_methods_and_budgets_share_their_splits(tmp_path):
     journal = Journal(tmp_path / "runs.jsonl")
     found = compare_methods(
-        WINE.X, WINE.y, ["be", "bore"], ["1ms"], repetitions=2, n_jobs=1, journal=journal
+        WINE.X,
+        WINE.y,
+        ["be", "bore"],
+        ["1ms"],
+        method="bore",
+        repetitions=2,
+        n_jobs=1,
+        journal=journal,
     )
     everything = [run["auc"] for run in found.budget_runs if run["method"] == "all columns"]
     bore = [run["auc"] for run in found.runs if run["method"] == "bore"]
@@ -20,10 +27,20 @@ def test_methods_and_budgets_share_their_splits(tmp_path):
     assert found.budgets.methods == ["all columns", "1ms"]
     assert len(found.advice()) == 2
     again = compare_methods(
-        WINE.X, WINE.y, ["be", "bore"], ["1ms"], repetitions=2, n_jobs=1,
+        WINE.X, WINE.y, ["be", "bore"], ["1ms"], method="bore", repetitions=2, n_jobs=1,
         journal=Journal(tmp_path / "runs.jsonl"),
     )  # fmt: skip
     assert again == found  # nothing was run twice: even the times are the same
+
+
+def test_a_detector_within_budgets():
+    options = {"repetitions": 1, "n_jobs": 1, "reference_sizes": [60]}
+    found = compare_methods(WINE.X, WINE.y, ["detector"], ["20us"], **options)
+    whole, fast = found.budget_runs
+    assert whole["auc"] == found.runs[0]["auc"] == found.reference_runs[0]["auc"]
+    assert fast["cost"] <= 20e-6 < whole["cost"]
+    assert found.reference_runs[1]["method"] == "60"
+    assert all("Detector" in sentence for sentence in found.advice())
 
 
 def test_labels_that_are_words_and_unlabelled_rows():

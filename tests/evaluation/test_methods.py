@@ -62,7 +62,7 @@ def test_the_oracle_is_the_best_single_score():
 
 
 def test_unknown_and_missing_methods(monkeypatch):
-    with pytest.raises(ValueError, match=r"Methods are best, mean, .*; got 'svm'"):
+    with pytest.raises(ValueError, match=r"Methods are detector, best, mean, .*; got 'svm'"):
         find_methods(["svm"])
     monkeypatch.setattr("boreod.evaluation.methods.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install boreod\[peers\]"):

@@ -11,7 +11,7 @@ from boreod.evaluation.presentation import present
 
 LABELS = np.repeat([0, 1], [140, 20])
 ROWS = np.random.default_rng(0).normal(LABELS[:, None], size=(160, 4))  # hard to tell apart
-FEW = {"repetitions": 2, "n_jobs": 1}
+FEW = {"repetitions": 2, "n_jobs": 1, "method": "bore"}
 
 
 def made_up(**aucs):
@@ -26,7 +26,7 @@ def made_up(**aucs):
         for name, values in aucs.items()
         for number, value in enumerate(values)
     ]  # fmt: skip
-    return Comparison([], [], runs)
+    return Comparison([], [], runs, "bore")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_stopped_comparison_goes_on(found, tmp_path):
 def test_nothing_is_run_unless_asked_for():
     for nothing in (None, []):
         none = compare_methods(ROWS, LABELS, [], [], reference_sizes=nothing, **FEW)
-        assert none == Comparison([], [], [])
+        assert none == Comparison([], [], [], "bore")
 
 
 LEARNED = split_rows(LABELS, 0, "unseen").labels

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boreod import Detector, OutlierRepresentation
+from boreod import Detector, OutlierRepresentation, load_model, save_model
 from boreod.report import make_report
 from boreod.report.evidence import gather
 
@@ -126,3 +126,61 @@ def test_a_missing_extra_is_named(raw, monkeypatch):
     monkeypatch.setattr("boreod.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs matplotlib.*pip install boreod\[report\]"):
         make_report(*raw, title="A")
+
+
+@pytest.fixture(scope="module")
+def few_labels():
+    """A detector that knows some outliers only, which are no reference rows."""
+    random = np.random.default_rng(0)
+    rows, codes = random.normal(size=(200, 3)), np.repeat([1, -1], [15, 185])
+    rows[:20] += 3.0
+    small = {"n_estimators": 20, "n_trees": 2, "n_jobs": 1, "random_state": 0}
+    return Detector(**small).fit(rows, codes), rows, codes
+
+
+def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path):
+    model, rows, codes = few_labels
+    save_model(model, tmp_path / "m.boreod")
+    for known in (model, load_model(tmp_path / "m.boreod")):
+        evidence = gather(known, rows, codes)
+        assert evidence.doubt == ""
+        np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
+        assert evidence.assumes
+        assert evidence.judged.sum() == np.isfinite(model.oob_proba_).sum()
+        altered = rows.copy()
+        altered[100, 1] += 1e-9
+        assert gather(known, altered, codes).doubt
+
+
+def test_assumed_inliers_count_in_the_page(few_labels):
+    page = Page(make_report(*few_labels, title="Few labels"))
+    assert "rows, unlabelled ones as inliers (15 outliers), judged by out-of-bag" in page.text
+    assert "185 unlabelled rows count as inliers, too." in page.text
+    assert "Precision is a lower bound" in page.text
+    heads = page.table(["head", "weight", "trees"])
+    assert {row[0] for row in heads} == set(few_labels[0].heads)
+    kinds = {row[0]: row[1] for row in page.table(["column", "kind"])}
+    assert kinds["iforest"] == "iforest"
+    assert kinds["x0"] == "raw"
+
+
+def test_other_rows_with_labels_of_both_classes_count_as_labelled(few_labels):
+    model, rows, codes = few_labels
+    labels = np.where(np.arange(200) < 150, np.maximum(codes, 0), -1)
+    evidence = gather(model, rows, labels)
+    assert evidence.doubt == "The labels are not those that the model was trained with."
+    assert not evidence.assumes
+    assert evidence.judged.sum() == 150
+
+
+def test_a_page_about_a_ranking(few_labels):
+    rows = few_labels[1]
+    model = Detector(n_estimators=10, n_trees=2, n_jobs=1, random_state=0).fit(rows)
+    page = Page(make_report(model, rows, np.full(200, -1), title="Ranking"))
+    assert "No row is labelled: rows are ranked by a consensus of scores." in page.text
+    chosen = [row for row in page.table(["threshold"]) if row[0].endswith("(chosen)")]
+    assert [len(row) for row in chosen] == [2]
+    labels = np.repeat([1, 0], [20, 180])
+    judged = Page(make_report(model, rows, labels, title="Judged afterwards"))
+    assert "not meant to come true" in judged.text
+    assert "judged by out-of-bag probabilities, the AUC is" in judged.text

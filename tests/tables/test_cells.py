@@ -62,6 +62,7 @@ def test_categories():
 def test_one_and_minus_one_alone_are_refused():
     with pytest.raises(TableError, match=r"1 and -1 but no 0.*--outlier-label=1"):
         read_label_column([1, -1, None, -1])
+    assert read_label_column([1, -1, None, -1], assume=True).tolist() == [1, -1, -1, -1]
     with pytest.raises(TableError, match=r"--outlier-label=fraud, if the rarest"):
         read_label_column(["legit", "legit", "fraud"])
 

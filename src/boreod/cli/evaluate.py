@@ -28,9 +28,12 @@ def evaluate(
     budgets: Annotated[
         str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
     ] = None,
+    method: Annotated[
+        str, typer.Option(help="What keeps to budgets and reference sizes: detector or bore.")
+    ] = "detector",
     reference_sizes: Annotated[
         str | None,
-        typer.Option(help="Rows that BORE learns from, such as 1000,5000: what does that lose?"),
+        typer.Option(help="Rows to learn from, such as 1000,5000: what does that lose?"),
     ] = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
@@ -76,6 +79,7 @@ def evaluate(
             codes,
             split_names(methods),
             [] if budgets == "none" else split_names(budgets),
+            method=method,
             reference_sizes=sizes,
             repetitions=repetitions,
             protocol="transductive" if transductive else "unseen",

@@ -45,6 +45,14 @@ def list_heads(model: OutlierDetector) -> list[HeadSummary]:
     return sorted(found, key=lambda head: -head.weight)
 
 
+def price_all(model: OutlierDetector) -> float:
+    """Return what all columns and trees of a fitted detector cost together."""
+    costs = model.costs_
+    assert costs is not None  # of a model that was fitted here
+    trees = {head.kind: head.trees for head in list_heads(model) if head.trees}
+    return float(costs.total(model.columns_) + costs.cost_of_trees(trees))
+
+
 def ranks_only(oob: OutOfBag) -> bool:
     """Whether a detector was fitted without any label."""
     return bool((oob.labels == UNLABELLED).all())

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.datasets.loading import rows_digest
-from boreod.detector import BORE
+from boreod.detector import Detector
+from boreod.detector.words import find_method, price_all
 from boreod.evaluation.methods import METHODS, find_methods
 from boreod.evaluation.runs import Journal, Work, run_tasks
 from boreod.evaluation.splits import MEASURES, judge, run_method, split_rows
@@ -34,15 +35,23 @@ class Comparison:
     runs
         One result for every method and repetition.
     budget_runs
-        One result for every budget and repetition of BORE, that of all columns first.
+        One result for every budget and repetition of our method, that of all columns first.
     reference_runs
-        One result for every size of the reference sample and repetition of BORE, those of all rows
-        first.
+        One result for every size of the reference sample and repetition of our method, those of all
+        rows first.
+    method
+        Which one that is, ``"detector"`` or ``"bore"``.
     """
 
     runs: list[Run]
     budget_runs: list[Run]
     reference_runs: list[Run]
+    method: str = "detector"
+
+    @property
+    def title(self) -> str:
+        """Our method, as readers see it."""
+        return METHODS[self.method].title
 
     @property
     def methods(self) -> Summary:
@@ -66,21 +75,21 @@ class Comparison:
 
     def advice(self) -> list[str]:
         """Return what the figures say, in sentences."""
-        budget_losses = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY)
+        budget_losses, ours = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY), self.title
         return [
             *self._best_methods(),
             *_advise(
                 budget_losses,
                 read_seconds,
-                "Cheapest budget at which BORE is not surely worse than with all columns: {}.",
-                "Within every budget tried BORE is worse than with all columns.",
+                f"Cheapest budget at which {ours} is not surely worse than with all columns: {{}}.",
+                f"Within every budget tried {ours} is worse than with all columns.",
             ),
             *_advise(
                 self.reference_losses,
                 int,
-                "Smallest reference at which BORE is not surely worse than with all rows: {} "
+                f"Smallest reference at which {ours} is not surely worse than with all rows: {{}} "
                 "(by AUC).",
-                "With every reference tried BORE is worse than with all rows (by AUC).",
+                f"With every reference tried {ours} is worse than with all rows (by AUC).",
             ),
         ]
 
@@ -119,6 +128,7 @@ def compare_methods(
     methods: list[str] | None = None,
     budgets: list[str] | None = None,
     *,
+    method: str = "detector",
     reference_sizes: Sequence[int] | None = None,
     repetitions: int = 10,
     protocol: str = "unseen",
@@ -128,7 +138,7 @@ def compare_methods(
     journal: Journal | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare methods, BORE within budgets and with reference samples, on the same splits.
+    """Compare methods, and ours within budgets and with reference samples, on the same splits.
 
     Parameters
     ----------
@@ -141,9 +151,11 @@ def compare_methods(
         Names in ``METHODS``; None for all that are installed.
     budgets
         Times per row; None for a range from 5us to 1ms.
+    method
+        Which of our methods keeps to budgets and samples: ``"detector"`` or ``"bore"``.
     reference_sizes
-        Numbers of rows that BORE learns from in the place of all, see ``reference_size`` there;
-        None for no such runs.
+        Numbers of rows that it learns from in the place of all, see ``reference_size`` there; None
+        for no such runs.
     repetitions
         Number of splits, 60 % to learn from and 40 % to judge.
     protocol
@@ -163,11 +175,12 @@ def compare_methods(
     --------
     >>> from boreod.datasets import load
     >>> wine = load("wine")
-    >>> found = compare_methods(wine.X, wine.y, ["be"], ["50us"], repetitions=2, n_jobs=1)
+    >>> found = compare_methods(wine.X, wine.y, ["be"], [], repetitions=2, n_jobs=1)
     >>> found.methods.cell("table", "be", "auc").count
     2
     """
-    rows = read_rows(BORE(), X, fitting=True)
+    find_method(method)
+    rows = read_rows(Detector(), X, fitting=True)
     codes, _ = read_labels(y, len(rows), outlier_label)
     every = [name for name, method in METHODS.items() if method.is_installed]
     chosen = [method.name for method in find_methods(every if methods is None else methods)]
@@ -179,7 +192,8 @@ def compare_methods(
     kept = journal or Journal(None)
     trials = _Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
     runs = trials.run(run_method, {name: name for name in chosen}, "methods")
-    return Comparison(runs, _try_budgets(trials, times), _try_references(trials, sizes))
+    within, sampled = _try_budgets(trials, method, times), _try_references(trials, method, sizes)
+    return Comparison(runs, within, sampled, method)
 
 
 @dataclass(frozen=True)
@@ -217,9 +231,10 @@ class _Trials:
         ]
 
 
-def _try_budgets(trials: _Trials, budgets: list[str]) -> list[Run]:
-    """Return results of BORE with all columns and within every budget; nothing without budgets."""
-    variants = {" ".join(budgets): budgets} if budgets else {}  # one fit serves all
+def _try_budgets(trials: _Trials, method: str, budgets: list[str]) -> list[Run]:
+    """Return results with all columns and within every budget; nothing without budgets."""
+    one_fit = " ".join([method, *budgets])  # serves all
+    variants = {one_fit: (method, budgets)} if budgets else {}
     single = []
     for run in trials.run(_run_budgets, variants, "budgets"):
         facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
@@ -231,16 +246,20 @@ def _try_budgets(trials: _Trials, budgets: list[str]) -> list[Run]:
 
 
 def _run_budgets(
-    rows: NDArray, codes: NDArray, budgets: list[str], repetition: int, protocol: str, seed: int
+    rows: NDArray,
+    codes: NDArray,
+    variant: tuple[str, list[str]],
+    repetition: int,
+    protocol: str,
+    seed: int,
 ) -> dict[str, Any]:
     """Return measures, cost and number of columns by budget; none for one below any column."""
+    method, budgets = variant
     split = split_rows(codes, repetition, protocol, seed)
     outliers = codes[split.test] == OUTLIER
-    model = BORE(n_jobs=1, random_state=seed + repetition).fit(rows[split.fitted], split.labels)
+    model = METHODS[method].make(None, seed + repetition).fit(rows[split.fitted], split.labels)
     models = {EVERYTHING: model}
-    prices = model.costs_
-    assert prices is not None  # of a model that was fitted here
-    cheapest = float(prices.alone.min())
+    cheapest = float(model.costs_.alone.min())
     for budget in budgets:
         if read_seconds(budget) >= cheapest:
             models[budget] = model.within(budget)
@@ -248,7 +267,7 @@ def _run_budgets(
         budget: {
             **judge(outliers, fitted.decision_function(rows[split.test])),
             "columns": len(fitted.columns_),
-            "cost": prices.total(fitted.columns_),
+            "cost": price_all(model) if fitted.cost_ is None else fitted.cost_,
         }
         for budget, fitted in models.items()
     }
@@ -271,19 +290,26 @@ def read_seconds(budget: str) -> float:
     return value
 
 
-def _try_references(trials: _Trials, sizes: list[int]) -> list[Run]:
-    """Return results of BORE with all rows and with every size; nothing without sizes."""
+def _try_references(trials: _Trials, method: str, sizes: list[int]) -> list[Run]:
+    """Return results with all rows and with every size; nothing without sizes."""
     # All rows have the name of the method in the journal: what it has found is not run again.
-    variants = {"bore": None, **{f"reference {size}": size for size in sizes}}
+    variants: dict[str, Any] = {method: (method, None)}
+    variants |= {f"{method} with reference {size}": (method, size) for size in sizes}
     runs = trials.run(_run_reference, variants if sizes else {}, "reference samples")
-    names = {key: ALL_ROWS if size is None else str(size) for key, size in variants.items()}
+    names = {key: ALL_ROWS if size is None else str(size) for key, (_, size) in variants.items()}
     return [{**run, "method": names[run["method"]]} for run in runs]
 
 
 def _run_reference(
-    rows: NDArray, codes: NDArray, size: int | None, repetition: int, protocol: str, seed: int
+    rows: NDArray,
+    codes: NDArray,
+    variant: tuple[str, int | None],
+    repetition: int,
+    protocol: str,
+    seed: int,
 ) -> dict[str, Any]:
-    return run_method(rows, codes, "bore", repetition, protocol, seed, reference_size=size)
+    method, size = variant
+    return run_method(rows, codes, method, repetition, protocol, seed, reference_size=size)
 
 
 def read_sizes(

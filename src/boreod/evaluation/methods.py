@@ -1,4 +1,4 @@
-"""The methods that are compared: the paper's seven, and competitors of today where installed.
+"""The methods that are compared: ours, the paper's seven, competitors of today where installed.
 
 All get the same rows and the same labels, and none is told more than :class:`Method` says.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.baselines import SSAD, BestScore, GreedyEnsemble, MeanScore
-from boreod.detector import BORE
+from boreod.detector import BORE, Detector
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.validation import UNLABELLED
 
@@ -37,7 +37,7 @@ class Method:
         What it learns from: ``"none"``, the ``"number"`` of outliers, ``"given"`` labels, or labels
         that only ``"hindsight"`` has.
     group
-        ``"paper"`` or ``"today"``.
+        ``"ours"``, ``"paper"`` or ``"today"``.
     scores
         Whether it makes use of outlier scores.
     needs
@@ -120,6 +120,12 @@ def _on_raw_columns(_: Any, seed: int, **options: Any) -> BORE:
     return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed, **options)
 
 
+def _detector(representation: Any, seed: int) -> Detector:
+    return Detector(
+        "few" if representation is None else representation, n_jobs=1, random_state=seed
+    )
+
+
 def _trees(_: Any, seed: int) -> BORE:
     from sklearn.ensemble import ExtraTreesClassifier
 
@@ -157,6 +163,7 @@ _xgbod = _on_labelled_rows("pyod.models.xgbod", "XGBOD", "random_state", n_jobs=
 METHODS = {
     method.name: method
     for method in (
+        Method("detector", "Detector", _detector, group="ours"),
         Method("best", "Best OSF", _on_scores(BestScore), labels="hindsight"),
         Method("mean", "Mean of OSFs", _on_scores(MeanScore), labels="none"),
         Method("greedy", "GE", _on_scores(GreedyEnsemble), labels="number"),

@@ -16,6 +16,7 @@ from boreod.evaluation.methods import METHODS
 from boreod.evaluation.splits import MEASURES
 from boreod.evaluation.summary import TABLE, Loss, Run, Summary
 
+OURS = ("Detector", "BORE")
 MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
 
 
@@ -34,11 +35,12 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
     if comparison.runs:
         blocks.append(_methods(comparison.methods))
     if comparison.budget_runs:
-        blocks.append(_budgets(comparison.budgets))
+        blocks.append(_budgets(comparison.budgets, comparison.title))
         if folder is not None and len(comparison.budgets.methods) > 2:
-            blocks.append(_draw(comparison.budgets, folder))
+            blocks.append(_draw(comparison.budgets, comparison.title, folder))
     if comparison.reference_runs:
-        blocks.append(_references(comparison.references, comparison.reference_losses))
+        found = comparison.references, comparison.reference_losses
+        blocks.append(_references(*found, comparison.title))
     blocks += [Paragraph(sentence) for sentence in [*comparison.advice(), *_notes(comparison)]]
     return Section("Comparison", blocks)
 
@@ -58,7 +60,7 @@ def _methods(summary: Summary) -> Table:
     return Table(header, rows, frozenset(bold), "Methods; times are medians, of one core")
 
 
-def _budgets(summary: Summary) -> Table:
+def _budgets(summary: Summary, title: str) -> Table:
     rows = []
     for budget in summary.methods:
         runs = summary.runs(TABLE, budget)
@@ -68,10 +70,10 @@ def _budgets(summary: Summary) -> Table:
         cost = f"{1e6 * _median(runs, 'cost'):.3g}"
         rows.append([budget, *_quality(summary, budget), columns, cost])
     header = ["budget", *MEASURES.values(), "columns", "us a row"]
-    return Table(header, rows, caption="BORE within budgets; time as priced, of one core")
+    return Table(header, rows, caption=f"{title} within budgets; time as priced, of one core")
 
 
-def _references(summary: Summary, losses: dict[str, Loss]) -> Table:
+def _references(summary: Summary, losses: dict[str, Loss], title: str) -> Table:
     rows = [
         [size, *_quality(summary, size), str(losses.get(size, "-")), *_times(runs)]
         for size in summary.methods
@@ -79,8 +81,8 @@ def _references(summary: Summary, losses: dict[str, Loss]) -> Table:
     ]
     header = ["reference", *MEASURES.values(), "loss in AUC", "fit, s", "a row, us"]
     caption = (
-        "BORE with reference samples; loss against all rows as mean of paired differences ± its "
-        "corrected error; times are medians, of one core"
+        f"{title} with reference samples; loss against all rows as mean of paired differences ± "
+        "its corrected error; times are medians, of one core"
     )
     return Table(header, rows, caption=caption)
 
@@ -100,7 +102,7 @@ def _median(runs: list[Run], key: str) -> float:
     return float(np.median([run[key] for run in runs]))
 
 
-def _draw(summary: Summary, folder: Path) -> Figure:
+def _draw(summary: Summary, title: str, folder: Path) -> Figure:
     """Draw quality over the budget, with the spread over splits."""
     from boreod.plots import BudgetDisplay, new_panels, save_picture
 
@@ -118,23 +120,23 @@ def _draw(summary: Summary, folder: Path) -> Figure:
         ylabel="on judged rows",
     ).plot(panels[0])
     path = save_picture(figure, folder / "budgets")
-    return Figure(path, "Quality of BORE over the budget, mean and standard deviation over splits.")
+    text = f"Quality of {title} over the budget, mean and standard deviation over splits."
+    return Figure(path, text)
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    """Return what failed, and what BORE had to say."""
+    """Return what failed, and what our methods had to say."""
     named = [(METHODS[run["method"]].title, run) for run in comparison.runs]
     named += [("Budgets", run) for run in comparison.budget_runs]
-    named += [(_with_reference(run["method"]), run) for run in comparison.reference_runs]
+    for run in comparison.reference_runs:
+        sampled = run["method"] != ALL_ROWS
+        with_sample = f" with reference {run['method']}" if sampled else ""
+        named.append((comparison.title + with_sample, run))
     failed = {f"{who} failed: {run['error']}" for who, run in named if "error" in run}
     said = {
         f"{who} says: {text}"
         for who, run in named
-        if who.startswith("BORE")  # methods of others say much about themselves
+        if who.startswith(OURS)  # methods of others say much about themselves
         for text in run.get("warnings", [])
     }
     return sorted(failed) + sorted(said)
-
-
-def _with_reference(size: str) -> str:
-    return "BORE" if size == ALL_ROWS else f"BORE with reference {size}"
