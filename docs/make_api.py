@@ -23,6 +23,7 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples"
 def make_api() -> str:
     """Return the reference of all public names."""
     parts = ["# API reference\n\nWritten from the docstrings by `python docs/make_api.py`.\n"]
+    told: dict[Any, str] = {}
     for name, about in PAGES.items():
         module = import_module(name)
         parts.append(f"## {name}\n\n{about}\n")
@@ -32,7 +33,7 @@ def make_api() -> str:
         for key in sorted(public, key=str.lower):
             value = getattr(module, key)
             if inspect.isclass(value) or inspect.isfunction(value):
-                parts.append(describe(f"{name}.{key}", value))
+                parts.append(describe(f"{name}.{key}", value, told))
     return "\n".join(parts)
 
 
@@ -41,17 +42,24 @@ def is_own(value: Any, module: str) -> bool:
     return getattr(value, "__module__", None) == module and not value.__name__.startswith("_")
 
 
-def describe(name: str, value: Any) -> str:
-    """Return a class with its methods, or a function."""
+def describe(name: str, value: Any, told: dict[Any, str]) -> str:
+    """Return a class with its methods, or a function; inherited methods were told of another."""
     text = f"### {name}\n\n{signature(value, name)}{to_markdown(inspect.getdoc(value) or '')}\n"
     if not inspect.isclass(value) or issubclass(value, Exception):
         return text
+    inherited: dict[str, list[str]] = {}
     for key, member in inspect.getmembers(value):
         function = getattr(member, "__func__", member)
         own = str(getattr(function, "__module__", "")).startswith("boreod")
         if not key.startswith("_") and inspect.isfunction(function) and own:
+            if function in told:
+                inherited.setdefault(told[function], []).append(f"`{key}`")
+                continue
+            told[function] = name
             text += f"\n#### {key}\n\n{signature(member, key)}"
             text += to_markdown(inspect.getdoc(member) or "") + "\n"
+    for owner, names in inherited.items():
+        text += f"\nAs in `{owner}`: {', '.join(names)}.\n"
     return text
 
 

@@ -215,7 +215,9 @@ def package_of(path: Path) -> str:
 
 FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     "files": (lambda: len(FILES), 150),
-    "lines": (lambda: sum(map(lines, FILES)), 21_000),
+    # 21,000 before tree heads, isolation forests, averaged heads, assumed inliers, rankings without
+    # labels, budgets for trees and the comparison with few labels came
+    "lines": (lambda: sum(map(lines, FILES)), 25_000),
     "names at the package root": (names_at_root, 24),
     "import layers, siblings independent": (layers, 10),
     "files under 60 lines, without `__init__.py`": (small_files, 12),

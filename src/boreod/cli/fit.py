@@ -46,7 +46,7 @@ def fit(
             help="Of columns: measured:shared (times, remembered from earlier fits), "
             "measured:additive, fresh (times, measured again), complexity:shared, "
             "complexity:additive (units), or a JSON file such as "
-            '{"lof": 50, "knn_10": 20, "amount": 3} (units).'
+            '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5} (units).'
         ),
     ] = None,
     curve: Annotated[
@@ -164,7 +164,9 @@ def _read_costs(text: str | None) -> Any:
         if not isinstance(prices, dict) or not prices:
             raise ValueError(f"got {shorten(prices)}")
     except (ValueError, RecursionError) as error:
-        wanted = 'a JSON object of prices such as {"lof": 50, "knn_10": 20, "amount": 3}'
+        wanted = (
+            'a JSON object of prices such as {"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5}'
+        )
         raise ValueError(f"{text!r} must hold {wanted}; {error}.") from None
     for name, price in prices.items():
         check_price(name, price)
