@@ -84,3 +84,24 @@ def test_permuted_labels_teach_nothing():
         model = Detector(few, n_estimators=30, n_trees=3, random_state=seed).fit(rows, labels)
         found.append(model.oob_.summarize().auc)
     assert abs(np.mean(found) - 0.5) < 3 * np.std(found, ddof=1) / np.sqrt(8) + 0.02
+
+
+@pytest.mark.parametrize("step", [1e-9, 1e-6, 1e-3])
+def test_known_outliers_do_not_hide_their_likes(step):
+    """A fraud like one of last week is found, although that one is in the training table."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(500, 5))
+    labels = (np.arange(500) < 25).astype(int)
+    rows[:25] += random.choice([-3.0, 3.0], size=(25, 5))
+    few = OutlierRepresentation(["knn_5", "lof_20", "ldof_20", "iforest"])
+    model = Detector(few, threshold="fpr:0.02", random_state=0).fit(rows, labels)
+    alerts = model.predict(rows) == 1
+    moved = rows + step * np.ptp(rows, axis=0) * random.choice([-1.0, 1.0], size=rows.shape)
+    still = model.predict(moved) == 1
+    assert alerts[:25].sum() >= 20
+    assert still[:25][alerts[:25]].all()
+    assert not still[25:][~alerts[25:]].any()
+    scores = OutlierRepresentation(["knn_1"], passthrough=False)
+    printed = BORE(scores, threshold="fpr:0.02", random_state=0).fit(rows, labels)
+    lost = (printed.predict(rows) == 1)[:25] & (printed.predict(moved) != 1)[:25]
+    assert lost.any()  # the fault that this is about
