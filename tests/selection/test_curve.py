@@ -73,7 +73,7 @@ def test_no_thresholds_and_no_rows_to_judge():
         BORE(few, random_state=0, threshold="precision:1.0").fit(X, y)
     with pytest.warns(UserWarning, match="in every bag"):
         alone = BORE(few, random_state=0, share=1.0).fit(X, y)
-    with pytest.raises(ValueError, match=r"needs out-of-bag scores .* lower `share`"):
+    with pytest.raises(ValueError, match=r"needs labels .* lower `share`"):
         alone.budget_curve()
 
 
