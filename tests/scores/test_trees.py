@@ -10,7 +10,7 @@ from oracles.shapley import shapley
 from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor, IsolationForest
 from sklearn.tree import DecisionTreeRegressor
 
-from boreod.scores.tree_kernels import narrow
+from boreod.scores.tree_kernels import find_right, narrow
 from boreod.scores.trees import Trees, round_down
 
 MODELS = {
@@ -57,6 +57,7 @@ def test_same_leaves_as_scikit_learn(name, data):
     model = MODELS[name].fit(*data)
     found = build(model)
     found.check(6)
+    assert_array_equal(find_right(found.starts, found.feature), found.right)
     new = np.random.default_rng(4).normal(0, 2, size=(601, 6))
     for X in (data[0], new, new[:1], new[:5], new[:17]):
         assert_array_equal(found.add_up(X, found.n_trees), each(model, X))
