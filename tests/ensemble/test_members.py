@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from boreod import BORE, Detector, OutlierRepresentation
+from boreod.ensemble.bags import Bags
 from boreod.ensemble.heads import combine
-from boreod.ensemble.members import KINDS, fit_line
+from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_members
 from boreod.metrics import average_precision
+from boreod.parallel import Threads
 
 FEW = OutlierRepresentation(["knn_5", "lof_10"])
 
@@ -124,3 +126,16 @@ def test_same_seed_same_bits_over_threads():
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     alone = np.vstack([one.predict_proba(X[i : i + 1]) for i in range(20)])
     assert_array_equal(alone, one.predict_proba(X[:20]))
+
+
+def test_a_head_without_evidence_is_left_out():
+    """Boosted trees have few bags, and here every one of them holds the only two outliers."""
+    codes = np.array([1, 1, 0, 0, 0, 0])
+    rows = np.vstack([np.tile([0, 1, 2, 3], (10, 1)), [[0, 0, 2, 4], [1, 1, 3, 5]]])
+    bags = Bags(rows, n_outliers=2, n_rows=6, kept_outliers=1.0, kept_inliers=0.5)
+    table = np.random.default_rng(0).normal(size=(6, 2)) + codes[:, np.newaxis]
+    recipe = Recipe(("trees", "boosted"), None, 1e-3, 2, "mean")
+    members, odds = learn_members(recipe, table, (2, 2), bags, codes, 0, Threads(1))
+    assert [member.kind for member in members] == ["trees"]
+    assert members[0].weight == 1.0
+    assert np.isfinite(odds[:2]).all()

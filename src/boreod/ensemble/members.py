@@ -176,8 +176,14 @@ def learn_members(
     if len(members) == 1:
         return members, found[0]
     weighed = [_weigh(*pair, codes) for pair in zip(members, found, strict=True)]
-    total = sum(member.weight for member in weighed)
-    members = [replace(member, weight=member.weight / total) for member in weighed]
+    judged = [place for place, member in enumerate(weighed) if member is not None]
+    if judged:  # a head without evidence beside others that have some is left out
+        found = [found[place] for place in judged]
+    members = [member for member in weighed if member is not None] or members
+    if len(members) == 1:
+        return [replace(members[0], line=UNCHANGED, weight=1.0)], found[0]
+    total = sum(member.weight for member in members)
+    members = [replace(member, weight=member.weight / total) for member in members]
     return members, _mean_out_of_bag(members, found)
 
 
@@ -248,12 +254,12 @@ def _fit_head(
     return TreeHead.fit(part, some, recipe.trees_of(kind), True, seed, engine)
 
 
-def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member:
-    """Learn line and weight of a member from out-of-bag log-odds; without any it is one of many."""
+def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
+    """Learn line and weight of a member from out-of-bag log-odds; None if there is no evidence."""
     judged = np.isfinite(odds) & (codes != UNLABELLED)
     outliers, odds = codes[judged] == OUTLIER, odds[judged]
     if not 0 < outliers.sum() < len(outliers):
-        return member
+        return None
     weights = np.where(outliers, 0.5 / outliers.sum(), 0.5 / (~outliers).sum())
     evidence = average_precision(outliers, odds)
     return replace(member, line=fit_line(odds, outliers, weights), weight=evidence)
