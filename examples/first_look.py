@@ -34,9 +34,7 @@ def main() -> None:
 
     print("boreod: learning from a few labelled outliers (the first run compiles kernels) ...")
     started = time.perf_counter()
-    model = fit_table(
-        known, label="malignant", ids=["sample"], name="demo", random_state=0, curve=True
-    )
+    model = fit_table(known, label="malignant", ids=["sample"], name="demo", random_state=0)
     scored = score_frame(model, new, reasons=3).to_pylist()
     print(
         f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n"
@@ -65,7 +63,7 @@ def main() -> None:
         title="Rare malignant samples",
         names=model.preparation.names_,
         prepared=model.preparation.summary_,
-        budget_curve=model.curve,
+        budget_curve=model.detector.budget_curve(BUDGETS),
     )
     write_text(FOLDER / "report.html", page)
     print(f"\nModel: {FOLDER / 'tumors.boreod'}\nReport: {(FOLDER / 'report.html').resolve()}")

@@ -51,7 +51,7 @@ def fit(
     ] = None,
     curve: Annotated[
         bool,
-        typer.Option("--curve", help="Tell what budgets would buy, also without --budget."),
+        typer.Option("--curve", help="Tell what budgets would buy, in `info` and the report."),
     ] = False,
     threshold: Annotated[
         str | None,

@@ -260,8 +260,8 @@ def trace_budgets(evidence: Evidence, curve: BudgetCurve | None, folder: Path) -
     title = "Quality over cost"
     if curve is None:
         text = (
-            "The model came without a budget curve. Fit with --curve or --budget to have one; in "
-            "Python, model.budget_curve() traces it."
+            "The model came without a budget curve. Fit with --curve to have one; in Python, "
+            "model.budget_curve() traces it."
         )
         return Section(title, [Paragraph(text)])
     best, cheap = int(np.argmax(curve.auc)), curve.first_good()

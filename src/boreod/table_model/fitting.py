@@ -67,7 +67,7 @@ def fit_table(
     name
         Of the table, to be remembered; None for the file name.
     curve
-        Trace what budgets would buy, also if no ``budget`` is given.
+        Trace what budgets would buy. Without trees that is quick, and done with a ``budget`` too.
     reading
         Options of ``boreod.tables.read_table``.
     **parameters
@@ -102,7 +102,8 @@ def fit_table(
     detector.fit_sample(matrix, codes, shares, positions, preparation.names_)
     traced = None
     # prices are taken when they are read first, and known ones are saved with the model
-    if (curve or detector.budget is not None) and detector.costs_ is not None:
+    costs = detector.costs_ if curve or detector.budget is not None else None
+    if costs is not None and (curve or not costs.trees):  # with trees a curve is many fits
         outliers, _ = detector.oob_.judged()
         if 0 < outliers.sum() < len(outliers):
             traced = detector.budget_curve()
