@@ -56,7 +56,7 @@ def evaluate(
     several splits. Only medians and levels of columns are taken from all rows. A run that was
     stopped goes on where it was when the same command is given again.
 
-    Example: boreod evaluate payments.csv --label fraud --id id --methods be --repetitions 2
+    Example: boreod evaluate payments.csv --label fraud --id id --methods be --budgets none
     """
     from boreod.documents import to_markdown, to_page
     from boreod.evaluation import Journal, compare_methods
