@@ -356,5 +356,9 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
         if code not in codes:
             raise ValueError(
                 f"`y` has only one class: there is no {missing} among {n_labelled} labelled rows. "
-                + ("Pass no `y` to rank rows without labels." if assume else "Label some of each.")
+                + (
+                    "Pass no `y` to rank rows without labels."
+                    if assume
+                    else "BORE needs at least one of each."
+                )
             )

@@ -122,6 +122,7 @@ class BORE(OutlierDetector):
 
     Examples
     --------
+    >>> import numpy as np
     >>> random = np.random.default_rng(0)
     >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
     >>> y = np.repeat([0, 1], [200, 10])
@@ -205,6 +206,7 @@ class Detector(OutlierDetector):
 
     Examples
     --------
+    >>> import numpy as np
     >>> random = np.random.default_rng(0)
     >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
     >>> y = np.repeat([-1, 1], [200, 10])
