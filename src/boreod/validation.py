@@ -322,6 +322,8 @@ def _read_with_outlier_label(
             f"{_distinct(labels)[:5]!r}. There must be both classes."
         )
     others = _distinct(labels[codes == INLIER])
+    if not others and isinstance(outlier, Real) and UNLABELLED in labels.tolist():
+        others = [UNLABELLED]
     numbers = all(isinstance(value, Real) for value in [*others, outlier])
     inlier = others[0] if len(others) == 1 or (others and numbers) else f"not {outlier}"
     kind = None if numbers and others else object

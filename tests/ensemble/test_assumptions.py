@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 from boreod import BORE, Detector, OutlierRepresentation
 from boreod.ensemble.assumptions import assume_inliers
-from boreod.ensemble.bags import Bagging
+from boreod.ensemble.bags import Bagging, Shares
 
 RAW = OutlierRepresentation([], views=[])
 SMALL = {"representation": RAW, "n_estimators": 20, "n_trees": 5, "random_state": 0}
@@ -105,3 +107,34 @@ def test_known_outliers_do_not_hide_their_likes(step):
     printed = BORE(scores, threshold="fpr:0.02", random_state=0).fit(rows, labels)
     lost = (printed.predict(rows) == 1)[:25] & (printed.predict(moved) != 1)[:25]
     assert lost.any()  # the fault that this is about
+
+
+def test_probabilities_and_thresholds_count_rows_of_the_whole_table():
+    """Labelled inliers and unlabelled rows of a sample may stand for different numbers of rows."""
+    random = np.random.default_rng(0)
+    near, far = random.normal(3, 1, (100, 3)), random.normal(-3, 1, (200, 3))
+    labels = np.repeat([1, 0, -1], [20, 80, 200])
+    shares = Shares(20_100, 1.0, 0.01)
+    model = Detector(**SMALL).fit_sample(np.vstack([near, far]), labels, shares)
+    weights, odds = shares.weigh(labels), model.oob_proba_
+    assert_allclose(weights @ odds, 20, rtol=0.15)
+    inliers = model.oob_.codes == 0
+    alerts = odds > model.choose_threshold("fpr:0.1")
+    assert 0.05 < (weights * alerts)[inliers].sum() / weights[inliers].sum() <= 0.1
+
+
+def test_what_has_no_meaning_without_labels_is_refused():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises(ValueError, match="`prior` has no meaning without labels"):
+        Detector(prior=0.1).fit(rows)
+    with pytest.raises(ValueError, match="`estimator` has no meaning without labels"):
+        Detector(estimator=LogisticRegression()).fit(rows)
+
+
+def test_classifiers_need_weights_in_unbalanced_bags():
+    rows, labels, _ = contaminated(n_hidden=0, n_known=30)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        BORE(RAW, ratio=10, estimator=KNeighborsClassifier()).fit(rows, labels)
+    own = BORE(RAW, ratio=5, random_state=0).fit(rows, labels)
+    other = BORE(RAW, ratio=5, estimator=LogisticRegression(C=1e3), random_state=0)
+    assert abs(np.nansum(other.fit(rows, labels).oob_proba_) - np.nansum(own.oob_proba_)) < 3

@@ -117,4 +117,15 @@ def test_budgets_keep_the_agreement_with_the_whole_ranking(model):
     with pytest.raises(ValueError, match="the cheapest score costs 5"):
         model.within(3, costs=costs)
     with pytest.raises(ValueError, match="A budget curve needs labels"):
-        model.budget_curve([10, 60], costs=costs)
+        model.budget_curve()
+
+
+@pytest.mark.filterwarnings("ignore:`costs` has no price")
+def test_ranks_tell_nothing_of_novelty(model):
+    """They are bounded: no row is far from the others."""
+    with pytest.raises(ValueError, match="no price for any of them"):
+        model.within(20, costs={"tree": 0.1})
+    ranked = model.within(50, costs={"knn_50@ranked": 10, "tree": 100})
+    assert ranked.columns_ == ["knn_50@ranked"]
+    assert ranked.novelty(np.full((1, 4), 1e6)).p_values is None
+    assert model.novelty(np.full((1, 4), 1e6)).novel.all()

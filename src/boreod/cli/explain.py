@@ -35,7 +35,7 @@ def explain(
     """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
 
     A reason is what a column, or all scores of one family, adds to the log-odds of a row, compared
-    with the mean of the labelled inliers. Rows unlike all training rows are novel and come first.
+    with the mean inlier. Rows unlike all training rows are novel and come first.
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """

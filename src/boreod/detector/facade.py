@@ -23,6 +23,7 @@ from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection, 
 from boreod.representation.memory import available_memory, check_reading
 from boreod.representation.transformer import make_representation
 from boreod.selection.budgets import (
+    NO_CURVE,
     BudgetCurve,
     Selection,
     read_budget,
@@ -53,7 +54,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, **unsupported: Any
     ) -> "OutlierDetector":
-        """Learn from labelled rows; unlabelled rows only take part as neighbors.
+        """Learn from labelled rows, and from others as far as they count as inliers.
 
         Parameters
         ----------
@@ -235,12 +236,15 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
             As the parameters of the same names; None keeps this model's.
         """
         selector, asked = self._known_selector, copy.copy(self).set_params(budget=None)
+        if not selector.training.taught:
+            raise ValueError(NO_CURVE)
         asked._ask(None, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
             selector = selector.timed()
         if budgets is None:
             prices = selector.prices.read(asked.costs, self._unit)
-            budgets = budgets_over(prices, selector.cost_of_all_trees(prices))
+            of_trees = selector.cost_of_all_trees(prices), selector.cost_of_fewest_trees(prices)
+            budgets = budgets_over(prices, *of_trees)
         how = asked.costs, asked.selection, asked.fill, self._threads
         with plain_interrupts():
             bought = (selector.buy(b, *how) for b in read_budgets(budgets))

@@ -60,7 +60,7 @@ class BORE(OutlierDetector):
         Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.
     estimator
-        A scikit-learn classifier with ``predict_proba`` in the place of logistic regression.
+        A scikit-learn classifier with ``predict_proba`` in the place of all heads.
     aggregation
         ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
     calibration

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from boreod.detector.facade import OutlierDetector
 from boreod.detector.presets import BORE, Detector
 from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.heads import ClassifierHead
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.text import count_of, show_percent
 from boreod.validation import UNLABELLED, check_choice
@@ -36,7 +37,9 @@ def list_heads(model: OutlierDetector) -> list[HeadSummary]:
     """Return the heads of a fitted detector, the heaviest first."""
     found = [
         HeadSummary(
-            type(model.estimator).__name__ if model.estimator is not None else member.kind,
+            type(model.estimator).__name__
+            if isinstance(member.head, ClassifierHead)
+            else member.kind,
             float(member.weight),
             member.head.trees.n_trees if isinstance(member.head, TreeHead) else 0,
         )

@@ -59,6 +59,7 @@ def assume_inliers(labels: NDArray, how: Bagging, allowed: bool) -> Assumed:
 def find_suspicious(
     assumed: Assumed,
     table: NDArray,
+    weights: NDArray,
     how: Bagging,
     n_trees: int,
     seeds: tuple[int, int],
@@ -66,7 +67,8 @@ def find_suspicious(
 ) -> Assumed:
     """Leave out inliers that look like the known outliers, if there are too many to be chance.
 
-    So many trees of each bag tell; ``seeds`` are those of bags and trees.
+    ``weights`` tell for how many rows of a larger table each one stands. So many trees of each bag
+    tell; ``seeds`` are those of bags and trees.
     """
     outliers, inliers = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
     bags = draw_bags(outliers, inliers, len(table), how, seeds[0])
@@ -76,7 +78,7 @@ def find_suspicious(
     if len(known) == 0:
         return replace(assumed, trees=head)
     above = inliers[odds[inliers] > np.median(known)]
-    if len(above) <= MAX_RATIO * 0.5 * len(outliers):
+    if weights[above].sum() <= MAX_RATIO * 0.5 * len(outliers):
         return replace(assumed, trees=head)
     order = above[np.argsort(-odds[above], kind="stable")]
     left_out = assumed.left_out.copy()

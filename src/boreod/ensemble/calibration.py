@@ -48,16 +48,25 @@ class Correction:
 
 
 def calibrate(
-    log_odds: NDArray, codes: NDArray, inlier_share: float, otherwise: Correction
+    log_odds: NDArray,
+    codes: NDArray,
+    inlier_share: float,
+    otherwise: Correction,
+    weights: NDArray | None = None,
 ) -> Correction:
-    """Fit a line to out-of-bag log-odds; ``otherwise`` is used, aloud, if that makes no sense."""
+    """Fit a line to out-of-bag log-odds; ``otherwise`` is used, aloud, if that makes no sense.
+
+    ``weights`` tell for how many rows each one stands, where inliers are not all of one share.
+    """
     labelled = np.isfinite(log_odds) & (codes >= 0)
     targets = (codes[labelled] == OUTLIER).astype(np.float64)
     if 0 < targets.sum() < len(targets):
         columns = log_odds[labelled, np.newaxis]
-        shift, slope = fit_logistic(columns, targets, TINY_PENALTY).coefficients.tolist()
+        some = None if weights is None else weights[labelled] / weights[labelled].mean()
+        shift, slope = fit_logistic(columns, targets, TINY_PENALTY, some).coefficients.tolist()
         if slope > 0:
-            return Correction(shift + float(np.log(inlier_share)), slope)
+            more = 0.0 if weights is not None else float(np.log(inlier_share))
+            return Correction(shift + more, slope)
     warnings.warn(
         "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
         "probabilities are corrected for the balance of the bags only.",
@@ -195,9 +204,7 @@ def choose_threshold(
     if kind == "alerts":
         return _for_alerts(int(number), scores, weights)
     if kind == "fpr":
-        inliers = np.sort(scores[codes == 0])[::-1]
-        allowed = int(number * len(inliers))
-        return float(inliers[allowed]) if allowed < len(inliers) else 0.0
+        return _for_false_positives(number, scores[codes == 0], weights[codes == 0])
     labelled = codes >= 0
     return _for_precision(number, scores[labelled], codes[labelled], weights[labelled])
 
@@ -228,6 +235,17 @@ def _for_alerts(wanted: int, scores: NDArray, weights: NDArray) -> float:
     if 1 < count <= len(alerts) and alerts[count - 1] - wanted > wanted - alerts[count - 2]:
         count -= 1
     return _below(scores[order], count)
+
+
+def _for_false_positives(share: float, scores: NDArray, weights: NDArray) -> float:
+    """Return the lowest threshold above which inliers of at most this share of the weight are."""
+    order = np.argsort(-scores, kind="stable")
+    scores, weights = scores[order], weights[order]
+    allowed = int(share * len(scores))
+    if len(scores) and weights.min() < weights.max():
+        above = np.cumsum(weights)
+        allowed = int(np.searchsorted(above, share * above[-1] * (1.0 + 1e-12), side="right"))
+    return float(scores[allowed]) if allowed < len(scores) else 0.0
 
 
 def _for_precision(wanted: float, scores: NDArray, codes: NDArray, weights: NDArray) -> float:

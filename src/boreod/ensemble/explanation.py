@@ -2,7 +2,7 @@
 
 The bags' log-odds s_b are linear in the columns; the log-odds of their mean probability are not.
 But a difference of logarithms is a difference divided by the logarithmic mean L, so between a base
-row (the mean of the labelled inliers) and a row, with p the mean of p_b over B bags,
+row (the mean inlier of the bags) and a row, with p the mean of p_b over B bags,
 
     log-odds(p') - log-odds(p) = sum over bags of w_b (s_b' - s_b),
     w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B

@@ -1,6 +1,6 @@
 """Heads: what is fitted on every bag, and how the log-odds of the bags become one.
 
-The logistic head is the paper's and the default; any classifier with probabilities can take its
+The logistic head is the paper's; any classifier with probabilities can take its
 place. A head returns log-odds, one column per bag.
 """
 
@@ -77,11 +77,12 @@ class ClassifierHead:
     ) -> "ClassifierHead":
         """Fit a copy to every bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
-        targets = bags.targets.astype(np.int64)
+        targets, weights = bags.targets.astype(np.int64), bags.weights
+        how = {} if (weights == 1.0).all() else _weighted(estimator, weights)
 
         def fit(number: int) -> Any:
             model = fresh_copy(estimator, seeds[number])
-            return model.fit(table[bags.rows[number]], targets)
+            return model.fit(table[bags.rows[number]], targets, **how)
 
         return cls(engine.map(fit, list(range(len(bags.rows))), "bags"))
 
@@ -96,6 +97,18 @@ class ClassifierHead:
             )
         probabilities = np.clip(of_bags.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         return np.log(probabilities) - np.log1p(-probabilities)
+
+
+def _weighted(estimator: Any, weights: NDArray) -> dict[str, NDArray]:
+    """Return rows' weights for a classifier that takes them."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"Bags with more inliers than outliers need weights of rows, and {estimator!r} takes "
+            "no sample_weight. Fit with `ratio=None`, for balanced bags, or use another classifier."
+        )
+    return {"sample_weight": weights}
 
 
 def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:

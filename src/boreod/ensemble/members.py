@@ -275,14 +275,20 @@ def _mean_out_of_bag(members: list[Member], found: list[NDArray]) -> NDArray:
     return np.divide(total, weights, out=np.full(len(total), np.nan), where=weights > 0)
 
 
-def fit_line(log_odds: NDArray, outliers: NDArray, weights: NDArray) -> Correction:
+def fit_line(
+    log_odds: NDArray,
+    outliers: NDArray,
+    weights: NDArray,
+    counts: tuple[float, float] | None = None,
+) -> Correction:
     """Fit a line through log-odds to labels by weighted logistic regression.
 
     Targets are those of Platt (Probabilistic outputs for support vector machines, 1999): as if one
     more row of each class had been seen, so that few rows that can be told apart do not make a
-    line vertical. A slope that is not positive is none: the line is then almost flat.
+    line vertical. ``counts`` are the numbers of outliers and inliers that the rows stand for, if
+    these are more. A slope that is not positive is none: the line is then almost flat.
     """
-    n_outliers, n_inliers = outliers.sum(), (~outliers).sum()
+    n_outliers, n_inliers = counts or (outliers.sum(), (~outliers).sum())
     targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))
     design = np.column_stack([np.ones(len(log_odds)), log_odds])
     line = np.array([0.0, 1.0])

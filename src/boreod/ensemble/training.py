@@ -77,6 +77,17 @@ class Options:
         if self.prior is not None and not (is_number(self.prior) and 0.0 < self.prior < 1.0):
             raise ValueError(f"`prior` must be None or between 0 and 1; got {self.prior!r}.")
 
+    def check_untaught(self) -> None:
+        """Raise for what has no meaning without labels."""
+        given = {"prior": self.prior, "estimator": self.recipe.estimator}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"`{name}` has no meaning without labels: rows are ranked by a consensus of "
+                    f"scores, and probabilities are quantiles; got {value!r}. Leave it out, or "
+                    "label some outliers."
+                )
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -131,13 +142,15 @@ class Training:
         table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
         columns = representation.fitted_columns_
         taught = bool((codes == OUTLIER).any())
+        if not taught:
+            options.check_untaught()
         scaling = fit_scaler(plan.scaling if taught else "minmax", table, columns.n_raw)
         table = scaling.transform(table)
         if taught and plan.assume:
             part = table[:, : columns.n_raw or len(columns.names)]
             of_trees = seeds[1] + KINDS.index("trees")
             how = plan.bagging, options.recipe.n_trees, (seeds[0], of_trees), engine
-            assumed = find_suspicious(assumed, part, *how)
+            assumed = find_suspicious(assumed, part, shares.weigh(codes), *how)
         if taught:
             who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
             bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
@@ -226,15 +239,18 @@ class Training:
             inliers = codes == INLIER
             share = float(inliers.sum() / self.shares.weigh(self.labels)[inliers].sum())
         n_outliers, n_inliers = (codes == OUTLIER).sum(), (codes == INLIER).sum() / share
-        balance = self.bags.balance(share) if alone else n_outliers / n_inliers
+        whole = alone and not self.assumed.left_out.any()
+        balance = self.bags.balance(share) if whole else n_outliers / n_inliers
         correction = Correction(float(np.log(balance)))
         judged = np.isfinite(odds) & (codes >= 0)
         outliers = codes[judged] == OUTLIER
         if self.options.calibration == "oob":
-            correction = calibrate(odds, codes, share, correction)
+            rows = self.shares.weigh(self.labels) if self.assumed.unlabelled else None
+            correction = calibrate(odds, codes, share, correction, rows)
         elif self.options.calibration == "platt" and 0 < outliers.sum() < len(outliers):
-            weights = np.where(outliers, 1.0, 1.0 / share) / len(outliers)
-            correction = fit_line(odds[judged], outliers, weights)
+            weights = self.shares.weigh(self.labels)[judged]
+            counts = float(weights[outliers].sum()), float(weights[~outliers].sum())
+            correction = fit_line(odds[judged], outliers, weights / weights.sum(), counts)
         if self.options.prior is not None:
             seen = logit(n_outliers / (n_outliers + n_inliers))
             shift = correction.shift + float(logit(self.options.prior) - seen)

@@ -216,6 +216,7 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     columns, scaled = len(manifest.columns), len(manifest.columns)
     if manifest.representation.views:
         shapes["reference"] = (rows, features)
+    if any(view.metric != "ranked" for view in manifest.representation.views):
         shapes[ISOLATION] = (manifest.rows,)
     shapes |= {"seen.low": (features,), "seen.high": (features,)}
     if manifest.input_scaling:

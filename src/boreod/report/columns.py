@@ -260,7 +260,9 @@ def trace_budgets(evidence: Evidence, curve: BudgetCurve | None, folder: Path) -
     title = "Quality over cost"
     if curve is None:
         text = (
-            "The model came without a budget curve. Fit with --curve to have one; in Python, "
+            "A curve of quality over cost needs labels, and the model was fitted without any."
+            if evidence.ranks_only
+            else "The model came without a budget curve. Fit with --curve to have one; in Python, "
             "model.budget_curve() traces it."
         )
         return Section(title, [Paragraph(text)])

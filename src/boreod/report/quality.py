@@ -95,14 +95,14 @@ def _nothing_to_judge(title: str, evidence: Evidence) -> Section:
 def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     """Return whether probabilities come true."""
     title = "Do the probabilities come true?"
-    if not evidence.can_judge:
-        return _nothing_to_judge(title, evidence)
     if evidence.ranks_only:
         text = (
             "The model was fitted without labels. Its probabilities are shares of training rows "
             "that look less like an outlier, and not meant to come true."
         )
         return Section(title, [Paragraph(text)])
+    if not evidence.can_judge:
+        return _nothing_to_judge(title, evidence)
     scores, outliers = evidence.scores, evidence.outliers
     figure, panels = new_panels(1, 1, (4.8, 5.3))
     n_bins = int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10))

@@ -40,13 +40,18 @@ def name_suspects(evidence: Evidence) -> Section:
         longest = float(np.abs(found.contributions).max(initial=1e-300))
         for number, place in enumerate(places):
             rows[number].append(_reasons(evidence, found, number, int(place), longest))
+        meaning = (
+            "looking more like an outlier than a training row"
+            if evidence.ranks_only
+            else ("being an outlier")
+        )
         text += (
             " Reasons add up to the log-odds above those of the mean inlier: +0.7 doubles the odds "
-            "of being an outlier, +2.3 makes them ten times as high. A raw column is shown with "
+            f"of {meaning}, +2.3 makes them ten times as high. A raw column is shown with "
             "the row's value; the scores of a family, such as lof, are taken together. Reasons "
             "tell what the model saw, not what caused it."
         )
-        if not evidence.doubt:
+        if not evidence.doubt and not evidence.ranks_only:
             text += " They are those of the whole model, which has seen the labels of these rows."
     caption = f"The {len(rows)} rows with the highest {evidence.kind} probabilities"
     table = Table(header, rows, caption=caption, texts=frozenset({1, 3}))

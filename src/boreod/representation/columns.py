@@ -38,7 +38,8 @@ class FittedColumns:
         taken = [name for name in self.raw if name in place]
         self._raw_from = [self.raw.index(name) for name in taken]
         self._raw_to = [place[name] for name in taken]
-        numbers = range(len(self.views))  # the first of equal ones
+        # the first of equal ones; ranks are bounded, so no row is far from others among them
+        numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
         self._view_to = [[place[n] for n in view.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
@@ -68,7 +69,7 @@ class FittedColumns:
     @property
     def widest(self) -> ScoredView | None:
         """The view that tells how isolated rows are; None if no neighbor is searched."""
-        return self.views[self._widest] if self.views else None
+        return self.views[self._widest] if self._widest >= 0 else None
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
@@ -76,7 +77,7 @@ class FittedColumns:
 
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
         """Return the distance of some rows to their 10th reference row; None without a view."""
-        if not self.views:
+        if self._widest < 0:
             return None
         return self._compute(points, engine, scores=False, isolate=True)[1]
 
@@ -85,7 +86,7 @@ class FittedColumns:
     ) -> tuple[NDArray, NDArray | None]:
         """Return columns and isolation of some rows from the same search."""
         table, isolation = self._compute(points, engine, scores=True, isolate=True)
-        return table, isolation if self.views else None
+        return table, isolation if self._widest >= 0 else None
 
     def _compute(
         self, points: NDArray, engine: Engine, scores: bool, isolate: bool

@@ -20,6 +20,12 @@ ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} 
 
 LOSS = 0.01  # of AUC, which a user would hardly notice
 
+NO_CURVE = (
+    "A budget curve needs labels of both classes with out-of-bag scores, and there are none, or "
+    "all labelled outliers or inliers are in every bag. Label more rows, add bags, or lower "
+    "`share`; `within` needs none."
+)
+
 
 def read_budget(budget: Any) -> tuple[float, str]:
     """Return amount and unit of a budget: seconds (``"s"``) or plain units (``""``).
@@ -204,11 +210,7 @@ def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
     for choice, oob in bought:
         y_true, y_score = oob.judged()
         if not 0 < y_true.sum() < len(y_true):
-            raise ValueError(
-                "A budget curve needs labels of both classes with out-of-bag scores, and there are "
-                "none, or all labelled outliers or inliers are in every bag. Label more rows, add "
-                "bags, or lower `share`; `within` needs none."
-            )
+            raise ValueError(NO_CURVE)
         quality = (float(auc(y_true, y_score)), average_precision(y_true, y_score))
         trees = sum(choice.trees.values()), choice.cost_of_trees
         points.append((choice.budget, choice.cost, len(choice.columns), *quality, *trees))

@@ -165,7 +165,7 @@ class Offer:
         learner, costs, kinds = self.learner, self.costs, self.learner.recipe.kinds
         least = float(costs.alone.min())
         part = max(costs.base + FOR_COLUMNS * (self.budget - costs.base), least)
-        part = min(part, self.budget - _cost_of_fewest(learner, costs))
+        part = min(part, self.budget - cost_of_fewest(learner, costs))
         of_raw, of_all = (
             self._buy(part, learner.split(costs.names)[0]),
             self._buy(part, costs.names),
@@ -212,6 +212,11 @@ def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candida
     the whole detector, one after the other; with trees on the raw columns, and without.
     """
     raw, scores = learner.split(costs.names)
+    if not scores:
+        raise ValueError(
+            "Without labels rows are ranked by scores, and `costs` has no price for any of them. "
+            "Name some, for example {'iforest': 5, 'knn': 40}."
+        )
     fitting = []
     for some in _subsets(_by_agreement(learner, scores)):
         for columns, kinds in (raw + some, (CONSENSUS, "trees")), (some, (CONSENSUS,)):
@@ -305,7 +310,7 @@ def _on_both(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return some if len(some) > 1 or LOGISTIC not in some else kinds
 
 
-def _cost_of_fewest(learner: Learner, costs: Costs) -> float:
+def cost_of_fewest(learner: Learner, costs: Costs) -> float:
     """Return what the fewest trees cost that every bag can have, of the cheapest head."""
     single = replace(learner.recipe, n_trees=1)
     return min(
@@ -317,7 +322,7 @@ def _cost_of_fewest(learner: Learner, costs: Costs) -> float:
 
 def _refuse(learner: Learner, budget: float, costs: Costs) -> NoReturn:
     """Say what the least would cost: without a logistic head every bag needs a tree."""
-    least = float(costs.alone.min()) + _cost_of_fewest(learner, costs)
+    least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
     shown = show_cost(round_up(least, costs.unit), costs.unit)
     raise ValueError(
         f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest column and one tree for "

@@ -229,10 +229,10 @@ def is_fresh(costs: Any) -> bool:
     return isinstance(costs, str) and costs == FRESH
 
 
-def budgets_over(costs: Costs, of_trees: float = 0.0) -> list[float | str]:
+def budgets_over(costs: Costs, of_trees: float = 0.0, of_fewest: float = 0.0) -> list[float | str]:
     """Return budgets from the cheapest column to everything, evenly spaced on a logarithmic scale.
 
-    ``of_trees`` is what all trees cost.
+    ``of_trees`` is what all trees cost, ``of_fewest`` what the fewest cost that there must be.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def budgets_over(costs: Costs, of_trees: float = 0.0) -> list[float | str]:
     total = costs.total() + of_trees
     if total == 0.0:
         return [1.0]  # everything is free
-    cheapest = max(costs.alone.min(), total / 1e6)
+    cheapest = max(costs.alone.min() + of_fewest, total / 1e6)
     amounts = np.geomspace(cheapest, total, CURVE_POINTS).clip(cheapest, total).tolist()
     rounded = dict.fromkeys(round_up(amount, costs.unit) for amount in amounts)
     return [write_budget(amount, costs.unit) for amount in rounded]

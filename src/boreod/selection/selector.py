@@ -22,9 +22,11 @@ from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.candidates import (
+    LOGISTIC,
     Learner,
     Offer,
     best_candidate,
+    cost_of_fewest,
     make_single,
     make_untaught,
 )
@@ -104,6 +106,12 @@ class Selector:
         return costs.cost_of_trees(
             {kind: head.trees.n_trees for kind, head in self.prices.trees.items()}
         )
+
+    def cost_of_fewest_trees(self, costs: Costs) -> float:
+        """Return what one tree for every bag costs; 0 with a logistic head, which needs none."""
+        if not self.prices.trees or LOGISTIC in self.learner.recipe.kinds:
+            return 0.0
+        return cost_of_fewest(self.learner, costs)
 
     def _choose(
         self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
