@@ -138,7 +138,7 @@ def print_limits(facts: dict[str, Any]) -> None:
             f"99 % of the training rows are within {novelty['usual_distance']:.3g}."
         )
     else:
-        typer.echo("Novel: unknown, as raw columns alone need no search; ranges are checked.")
+        typer.echo("Novel: unknown, as the model searches no neighbors; ranges are checked.")
 
 
 def _written(budget: float | str) -> str:

@@ -154,7 +154,8 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
     known = evidence.probabilities[np.isfinite(evidence.probabilities)]
     alert, outliers = evidence.scores > threshold, evidence.outliers
     caught, false = int((alert & outliers).sum()), int((alert & ~outliers).sum())
-    return Alerts(threshold, float(np.mean(known > threshold)), caught, int(outliers.sum()), false)
+    share = float(np.mean(known > threshold)) if len(known) else 0.0
+    return Alerts(threshold, share, caught, int(outliers.sum()), false)
 
 
 def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:

@@ -98,7 +98,7 @@ def name_novel(evidence: Evidence) -> Section:
     title, found = "Rows unlike the training rows", evidence.novelty
     if found.distances is None:
         text = (
-            "The model uses raw columns only and searches no neighbors, so it cannot tell how far "
+            "The model searches no neighbors, so it cannot tell how far "
             "a row is from all training rows. Scored tables name the columns that are outside "
             "their range (outside)."
         )

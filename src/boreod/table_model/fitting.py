@@ -107,6 +107,13 @@ def fit_table(
         outliers, _ = detector.oob_.judged()
         if 0 < outliers.sum() < len(outliers):
             traced = detector.budget_curve()
+        elif curve:
+            warnings.warn(
+                "There is no budget curve: it needs labelled outliers and inliers with out-of-bag "
+                "scores.",
+                UserWarning,
+                stacklevel=2,
+            )
     detector.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
     if name is None and isinstance(source, str | PathLike):
         name = name_source(os.fspath(source))
@@ -240,11 +247,13 @@ def _check_labels(codes: NDArray, label: str | None, assume: bool) -> None:
     n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
     n_others = len(codes) - n_outliers if assume else n_inliers
     if n_outliers == 0 or n_others == 0:
+        needed = "an outlier and another row are needed" if assume else "one of each is needed"
+        rather = "leave out" if assume else "let Detector (no --method) do it, leave out"
         raise TableError(
             f"Column {shorten(label)} marks {n_outliers} outliers and {n_inliers} inliers in "
-            f"{len(codes)} rows, and at least one of each is needed. Label some (0 for rows "
-            "that you take for normal), say which value marks an outlier: `outlier_label` "
-            "(--outlier-label), or rank rows without labels: leave `label` (--label) out."
+            f"{len(codes)} rows, and {needed}. Label some (0 for rows that you take for normal), "
+            "say which value marks an outlier: `outlier_label` (--outlier-label), or rank rows "
+            f"without labels: {rather} `label` (--label), and drop its column (--drop)."
         )
     if n_outliers > n_others:
         warnings.warn(

@@ -29,7 +29,7 @@ SAMPLE_BYTES = 1 << 16  # of text, to guess its number of lines
 SUSPICION = "suspicion"
 TEMPORARY = "The temporary file of scores"
 NO_NOVELTY = (
-    "The model uses raw columns only and searches no neighbors: novel rows are not known and raise "
+    "The model searches no neighbors: novel rows are not known and raise "
     "no alert. The column `outside` names values beyond the training range; a larger budget would "
     "tell more."
 )
