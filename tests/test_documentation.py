@@ -114,3 +114,18 @@ def test_files_that_are_named_exist(path):
     found = re.findall(rf"`((?:src|tests|docs|benchmarks|{packages})/[\w/.-]+)`", path.read_text())
     missing = [f for f in found if not ((ROOT / f).exists() or (ROOT / "src/boreod" / f).exists())]
     assert missing == []
+
+
+def test_the_quality_in_the_readme_is_that_of_the_results():
+    """Mean average precision at every share, by method."""
+    results = (ROOT / "docs/results/quality.md").read_text(encoding="utf-8")
+    means = results.partition("## Means over sets")[2].partition("\n## ")[0]
+    shares = {"none": "no labels", "5 %": "5 % of", "25 %": "25 % of", "all": "100 % of"}
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("| outliers labelled"))
+    methods = [cell.strip() for cell in lines[start].split("|")[2:-1]]
+    for line in lines[start + 2 : start + 6]:
+        share, *figures = (cell.strip() for cell in line.split("|")[1:-1])
+        part = means.partition(f"*{shares[share]}")[2].partition("\n*")[0].replace("**", "")
+        for method, figure in zip(methods, figures, strict=True):
+            assert figure == "-" or f"| {method} | {figure} |" in part, (share, method)
