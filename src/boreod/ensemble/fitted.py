@@ -120,9 +120,9 @@ class Fitted:
         return self.correction.apply(odds) if corrected else odds
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
-        odds, base = self._combine(table), float(self._combine(self.base[np.newaxis])[0])
-        before, start = self._combine(table, False), self._combine(self.base[np.newaxis], False)[0]
-        secants = self.correction.secants(float(start), before)
+        before, start = self._combine(table, False), self._combine(self.base[np.newaxis], False)
+        odds, base = self.correction.apply(before), float(self.correction.apply(start)[0])
+        secants = self.correction.secants(float(start[0]), before)
         alone = len(self.members) == 1 and isinstance(self.correction, Correction)
         change = (odds - base) / secants if alone else None
         of_features = sum_of(

@@ -77,9 +77,9 @@ class Member:
         """
         rows, start = self.read(table), self.read(base[np.newaxis])
         of_rows, of_base = self.head.log_odds(rows), self.head.log_odds(start)
-        if change is None:
-            change = combine(of_rows, aggregation) - combine(of_base, aggregation)
         if isinstance(self.head, LogisticHead):
+            if change is None:
+                change = combine(of_rows, aggregation) - combine(of_base, aggregation)
             bags = self.head.coefficients, self.head.intercepts
             parts = contribute(rows, start[0], *bags, aggregation, change)
         elif isinstance(self.head, TreeHead):
@@ -157,7 +157,7 @@ def learn_members(
     ``codes`` tell which rows are evidence: outliers and those that count as inliers. Heads that are
     ``known`` were fitted to these columns and bags before, to at least as many trees.
     """
-    known = known or {}
+    known, outside = known or {}, ~bags.holds
     members, found = [], []
     for kind in _distinct_kinds(recipe, *columns):
         features = _features_of(kind, table.shape[1], *columns)
@@ -167,9 +167,7 @@ def learn_members(
             how = table, features, bags, codes, seed + KINDS.index(kind), engine
             head = _fit_head(kind, recipe, *how)
         member = Member(kind, head, features)
-        use = ~bags.holds
-        if kind.startswith("boosted"):
-            use = use[:, :BOOSTED_BAGS]
+        use = outside[:, :BOOSTED_BAGS] if kind.startswith("boosted") else outside
         odds = member.log_odds(table, recipe.aggregation, use)
         members.append(member)
         found.append(odds)

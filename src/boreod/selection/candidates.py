@@ -20,6 +20,7 @@ from itertools import combinations
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
@@ -102,12 +103,9 @@ class Learner:
         outliers, scores = oob.judged()
         if 0 < outliers.sum() < len(outliers):
             return average_precision(outliers, scores)
-        both = np.column_stack([oob.probabilities, self.whole[1].probabilities])
+        both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
-        ranks = average_ranks(both) if len(both) else both
-        ranks = ranks - ranks.mean(axis=0)
-        spread = np.sqrt((ranks**2).sum(axis=0).prod())
-        return float(ranks.prod(axis=1).sum() / spread) if spread > 0.0 else 0.0
+        return float(_rank_correlations(both)[0]) if len(both) else 0.0
 
     def split(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the raw columns and the scores among some columns, in the order of the table."""
@@ -219,9 +217,9 @@ def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candida
         )
     fitting = []
     for some in _subsets(_by_agreement(learner, scores)):
-        for columns, kinds in (raw + some, (CONSENSUS, "trees")), (some, (CONSENSUS,)):
+        for columns, kinds in (some, (CONSENSUS,)), (raw + some, (CONSENSUS, "trees")):
             chosen = Selection(columns, {}, costs.total(columns), budget, costs)
-            fitting.append(_spend_untaught(learner, chosen, kinds) if columns else None)
+            fitting.append(spend(learner, chosen, kinds))
     found = [candidate for candidate in fitting if candidate is not None]
     if not found:
         cheapest = min(costs.total([name]) for name in scores)
@@ -233,32 +231,21 @@ def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candida
     return found
 
 
-def _spend_untaught(
-    learner: Learner, selection: Selection, kinds: tuple[str, ...]
-) -> Candidate | None:
-    if "trees" not in kinds:
-        recipe = replace(learner.recipe, kinds=kinds)
-        return Candidate(selection, recipe) if selection.cost <= selection.budget else None
-    for n_trees in range(learner.recipe.n_trees, 0, -1):
-        recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
-        cost = selection.costs.cost_of_trees({"trees": recipe.count_trees("trees", learner.n_bags)})
-        if selection.cost + cost <= selection.budget:
-            total, trees = selection.cost + cost, {"trees": n_trees}
-            return Candidate(
-                replace(selection, cost=total, trees=trees, cost_of_trees=cost), recipe
-            )
-    return None
-
-
 def _by_agreement(learner: Learner, scores: list[str]) -> list[str]:
     """Sort scores by the rank correlation with the whole detector, the highest first."""
     places = learner.training.place_of(scores)
-    table = learner.training.table[:, places]
-    ranks = average_ranks(np.column_stack([learner.whole[1].probabilities, table]))
+    table = np.column_stack([learner.whole[1].probabilities, learner.training.table[:, places]])
+    order = np.argsort(-_rank_correlations(table), kind="stable")
+    return [scores[place] for place in order]
+
+
+def _rank_correlations(table: NDArray) -> NDArray:
+    """Return the rank correlation of the first column with each of the others, 0 if one is flat."""
+    ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
-    agreement = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0) / np.maximum(size[1:] * size[0], 1e-300)
-    return [scores[place] for place in np.argsort(-agreement, kind="stable")]
+    products, sizes = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0), size[1:] * size[0]
+    return np.divide(products, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
 
 
 def _subsets(scores: list[str]) -> list[list[str]]:
@@ -279,7 +266,7 @@ def spend(learner: Learner, selection: Selection, kinds: tuple[str, ...]) -> Can
     while kinds and left >= 0.0:
         for n_trees in range(learner.recipe.n_trees, 0, -1):
             recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
-            trees = {kind: recipe.trees_of(kind) for kind in kinds if kind != LOGISTIC}
+            trees = {kind: number for kind in kinds if (number := recipe.trees_of(kind))}
             cost = costs.cost_of_trees({k: recipe.count_trees(k, learner.n_bags) for k in trees})
             if cost <= left:
                 bought = replace(
@@ -316,7 +303,7 @@ def cost_of_fewest(learner: Learner, costs: Costs) -> float:
     return min(
         costs.cost_of_trees({kind: single.count_trees(kind, learner.n_bags)})
         for kind in single.kinds
-        if kind != LOGISTIC
+        if single.trees_of(kind)
     )
 
 
