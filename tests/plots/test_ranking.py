@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from boreod.metrics import auc, average_precision
-from boreod.plots import Curve, PrecisionRecallDisplay, RocDisplay
+from boreod.plots import Curve, PrecisionRecallDisplay, RocDisplay, new_panels
 
 BOTH = pytest.mark.parametrize("display", [RocDisplay, PrecisionRecallDisplay])
 
@@ -199,3 +199,21 @@ def test_errors(display, outliers, scores, options, message):
     with pytest.raises(ValueError, match=message):
         display.from_predictions(outliers, scores, **options)
     assert plt.get_fignums() == []  # nothing is half drawn
+
+
+def test_a_low_precision_fills_its_axes_and_no_legend_takes_their_room():
+    """With few outliers among many rows precision is near 0: that is no line on the floor."""
+    random = np.random.default_rng(0)
+    outliers = np.arange(1000) < 10
+    names = ["this model", "the previous model of a team with a long name", "c", "d"]
+    scores = {name: random.normal(size=1000) for name in names}
+    for some in (names[:1], names[:2], names):
+        _, panels = new_panels(1, 1, (4.3, 4.2))
+        chosen = {name: scores[name] for name in some}
+        drawn = PrecisionRecallDisplay.from_predictions(outliers, chosen, ax=panels[0])
+        drawn.figure_.draw_without_rendering()
+        width, height = drawn.ax_.get_window_extent().size / drawn.figure_.dpi
+        assert width > 3.0
+        assert height > 2.0
+        highest = max(curve.y.max() for curve in drawn.curves.values())
+        assert 0.5 < highest / drawn.ax_.get_ylim()[1] < 0.9

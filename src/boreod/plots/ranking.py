@@ -1,13 +1,13 @@
 """Curves of rankings: how many outliers are found for how many false alarms, or alarms at all."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.metrics import auc, average_precision, roc_rates
+from boreod.metrics import auc, average_precision, resampled_rates, roc_rates
 from boreod.plots.checks import read_judged, read_numbers, read_outliers
 from boreod.plots.style import (
     BAND,
@@ -19,9 +19,10 @@ from boreod.plots.style import (
     tidy,
 )
 
-RESAMPLES = 500
 SIDE, BESIDE = 3.8, 2.2  # inches, of new axes and of a legend beside them
 GRID = np.linspace(0.0, 1.0, 201)
+LOW = 0.75  # height of curves with their free third from which on the axis ends at 1
+LONGEST_NAME = 24  # letters in a legend
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class RankingDisplay(Display):
             known = ", ".join(repr(name) for name in curves)
             raise ValueError(f"`highlight` must be one of {known} or None; got {highlight!r}.")
         self.curves, self.base_rate, self.highlight = dict(curves), base_rate, highlight
-        self._is_beside = len(curves) > self.max_inside  # of the legend
-        self._size = (SIDE + 0.7 + BESIDE * self._is_beside, SIDE + 0.6)
+        self._is_outside = len(curves) > self.max_inside  # of the legend
+        self._size = (SIDE + 0.7 + BESIDE * self._is_outside, SIDE + 0.6)
 
     @classmethod
     def from_predictions(
@@ -174,24 +175,50 @@ class RankingDisplay(Display):
             if curve.band is not None and self.highlight in {None, name}:
                 self.bands_[name] = ax.fill_between(*curve.band, color=style["color"], **BAND)
         self.line_ = self.lines_[self.highlight or next(iter(self.lines_))]
-        ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
+        top = self._highest()
+        ax.set(xlim=(-0.015, 1.015), ylim=(-0.015 * top, 1.015 * top))
         ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
         tidy(ax)
         self._name_curves()
 
+    def _highest(self) -> float:
+        """Return the upper end of the axis: 1, or less where curves would be a line on the floor.
+
+        A third of the height stays free for the legend.
+        """
+        if not self.reference_label:
+            return 1.0
+        tops = [float(curve.y.max()) for curve in self.curves.values()]
+        tops += [float(np.max(curve.band[2])) for curve in self.curves.values() if curve.band]
+        highest = 1.5 * max([*tops, 0.0 if np.isnan(self.base_rate) else self.base_rate])
+        return min(highest, 1.0) if 0.0 < highest < LOW else 1.0
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on axes, new ones if there are none, and return the display."""
+        self._is_beside = self._is_outside and ax is None  # given axes have no room for it
+        return super().plot(ax)
+
     def _name_curves(self) -> None:
-        """Write an ordered legend, numbers before names so that they align."""
+        """Write an ordered legend, numbers before names so that they align.
+
+        Long names are cut: constrained layout would take their room from the axes.
+        """
         names = sorted(self.curves, key=lambda name: -self.curves[name].quality)
         lines, labels = [self.lines_[name] for name in names], []
         for name in names:
             curve = self.curves[name]
             spread = " [{:.3f}, {:.3f}]".format(*curve.interval) if curve.interval else ""
-            labels.append(f"{curve.quality:.3f}{spread}  {name}")
+            shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+            labels.append(f"{curve.quality:.3f}{spread}  {shown}")
         if self.reference_label:
             lines.append(self.reference_)
             labels.append(self.reference_label.format(self.base_rate))
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if self._is_beside else {}
-        legend = add_legend(self.ax_, lines, labels, title=self.measure, **beside)
+        where: dict[str, Any] = {}
+        if self._is_beside:
+            where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        elif self._is_outside:
+            where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
+        legend = add_legend(self.ax_, lines, labels, title=self.measure, **where)
         self.labels_ = dict(zip(names, legend.get_texts(), strict=False))
         if self.highlight is not None:
             self.labels_[self.highlight].set_fontweight("bold")
@@ -205,7 +232,7 @@ class RankingDisplay(Display):
         quality = float(cls._judge(outliers, ranks))
         if interval is None:
             return Curve(x, y, quality)
-        resamples = _resampled_rates(ranks, outliers, random_state)
+        resamples = resampled_rates(outliers, ranks, random_state)
         # Of each curve only this is kept: with many rows, hundreds of curves fill the memory.
         kept = [cls._sum_up(*cls._points(false, true, share)) for false, true in resamples]
         ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
@@ -279,24 +306,3 @@ class PrecisionRecallDisplay(RankingDisplay):
     @staticmethod
     def _sum_up(x: NDArray, y: NDArray) -> tuple[float, NDArray]:
         return float(np.sum(np.diff(x) * y[1:])), y[np.searchsorted(x, GRID * x[-1])]
-
-
-def _resampled_rates(
-    ranks: NDArray, outliers: NDArray, random_state: Any
-) -> Iterator[tuple[NDArray, NDArray]]:
-    """Yield the rates of rows drawn with replacement, each class by itself.
-
-    The same ``random_state`` draws the same rows, so rankings are compared on the same resamples.
-    The rows are sorted once only, which scikit-learn's curve would do for every resample.
-    """
-    random = np.random.default_rng(random_state)
-    order = np.argsort(-ranks, kind="stable")
-    last_of_tie = np.append(np.diff(ranks[order]) != 0, True)
-    for _ in range(RESAMPLES):
-        curves = []
-        for members in (~outliers, outliers):
-            rows = np.flatnonzero(members)
-            times = np.bincount(random.choice(rows, len(rows)), minlength=len(ranks))
-            found = np.cumsum(times[order])[last_of_tie]
-            curves.append(np.append(0.0, found / len(rows)))
-        yield curves[0], curves[1]
