@@ -7,22 +7,22 @@ numbers they would come out otherwise than they went in.
 """
 
 import shlex
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
-from boreod.text import listed, shorten
+from boreod.tables.number_formats import CODE, MISSING, NumberFormat, parse
+from boreod.text import count_of, listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
-NO_NUMBER = ("NaN", "nan", "NAN", "Nan")
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", *NO_NUMBER, "null", "NULL", "Null", "None")
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
-CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
+MANY_BAD = 20  # cells of a column and most of them: this is no fault of single rows
 CORRECT = "Correct it, or leave it empty."
 
 
@@ -75,14 +75,24 @@ def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | No
     return None if row < 0 else Cell(row, cells[row].as_py())
 
 
-def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray:
+def as_numbers(
+    column: Any, name: str, kind: str, first_row: int = 1, rule: NumberFormat | None = None
+) -> NDArray:
     """Return a column as float64 with NaN where a value is missing; text is read as numbers.
 
-    The kind is ``number``, or ``boolean`` for 0 and 1 only; rows are counted for errors.
+    The kind is ``number``, or ``boolean`` for 0 and 1 only; rows are counted for notes and errors.
+    Text is written as the rule says, None for plain numbers; cells that are no numbers are missing,
+    and a warning tells of them.
     """
     held = kind_of(column.type)
     if held == "date or time":
         raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
+    if held == "text" and kind == "number":
+        parsed = parse(column, rule or NumberFormat())
+        if parsed.bad.any():
+            check_bad(column, parsed.bad, name, f"row {first_row + int(np.argmax(parsed.bad))}")
+            warnings.warn(_tell_bad(column, parsed.bad, name, first_row), stacklevel=2)
+        return parsed.values
     if held == "text":
         text, column = column, to_kind(column, kind)
         if isinstance(column, Cell):
@@ -103,6 +113,17 @@ def as_numbers(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray
         if is_wrong.any():
             raise _wrong(column, int(np.argmax(is_wrong)), name, first_row, allowed, remedy)
     return values
+
+
+def check_bad(column: Any, bad: NDArray, name: str, first: str) -> None:
+    """Refuse a column of words where numbers should be: too many cells for faults."""
+    filled, wrong = len(column) - column.null_count, int(bad.sum())
+    if wrong >= MANY_BAD and 2 * wrong > filled:
+        raise TableError(
+            f"Column {shorten(name)} must hold finite numbers; {wrong} of {filled} filled cells "
+            f"hold something else, such as {shorten(column[int(np.argmax(bad))].as_py())} in "
+            f"{first}. {CORRECT}"
+        )
 
 
 def as_text(column: Any, name: str) -> Any:
@@ -224,6 +245,18 @@ def _emptied(cells: Any, mask: Any) -> Any:
     """Return cells with nulls where a mask says so."""
     # not `if_else`, which mixes up the rows of slices in pyarrow 15
     return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, pa.string()))
+
+
+def _tell_bad(column: Any, bad: NDArray, name: str, first_row: int) -> str:
+    rows = np.flatnonzero(bad)
+    some = ", ".join(
+        f"row {first_row + row} {shorten(column[int(row)].as_py())}" for row in rows[:3]
+    )
+    some += ", ..." if len(rows) > 3 else ""
+    return (
+        f"Column {shorten(name)}: {count_of(len(rows), 'cell')} without a number "
+        f"{'counts' if len(rows) == 1 else 'count'} as missing ({some})."
+    )
 
 
 def _wrong(

@@ -12,8 +12,9 @@ from itertools import chain
 from typing import Any
 
 from boreod.tables.arrow import TableError, option, pa
-from boreod.tables.cells import CODE, TYPES, Cell, first_match, to_kind
+from boreod.tables.cells import TYPES, Cell, first_match, to_kind
 from boreod.tables.locations import STANDARD, reading
+from boreod.tables.number_formats import CODE
 from boreod.text import shorten, suggest
 
 CHUNK = 1 << 20

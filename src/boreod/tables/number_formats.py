@@ -1,0 +1,322 @@
+"""Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
+
+A column has one rule: its decimal point and its unit. Everything else is understood whatever the
+rule: groups of thousands, spaces of any width, a minus before, behind or as parentheses. Percent
+are hundredths: 1.2% is 0.012. Where ``1,234`` may be a thousand or a little more than one, and no
+cell of the column tells, nothing is guessed.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.tables.arrow import TableError, option, pa, pc
+from boreod.text import shorten
+
+MISSING = (
+    *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "Nan", "NaT", "\\N"),
+    *("null", "NULL", "Null", "(null)", "None", "none", "NONE"),
+)
+# where a number should be; they tell nothing of what the other cells are
+PLACEHOLDERS = (
+    *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
+    *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
+    *("missing", "unknown", "unk", "undefined", "not available", "not applicable", "no data"),
+    *("tbd", "tba", "err", "err.", "error", "#error", "#err", "fehler", "blank", "(blank)"),
+    *("inf", "+inf", "-inf", "infinity", "-infinity", "pending", "void", "invalid", "empty"),
+)
+# of countries that write a decimal point: a comma before three digits is one of thousands
+POINT_MONEY = (
+    " $ US$ £ ¥ ₹ ₩ ₪ ฿ ₱ USD GBP JPY CNY INR KRW ILS THB PHP AUD NZD SGD HKD MXN TWD MYR CHF "
+)
+OTHER_MONEY = (
+    " EUR CAD SEK NOK DKK PLN CZK HUF RON BGN RUB UAH TRY BRL ARS CLP COP PEN UYU ZAR EGP NGN KES "
+    "MAD TND DZD AED SAR QAR KWD BHD OMR JOD IDR VND PKR LKR BDT ISK HRK RSD KZT GEL BTC ETH "
+    "R$ C$ A$ NZ$ S$ HK$ NT$ MX$ CA$ AU$ KR KČ ZŁ FR RS FT LEI LEV ЛВ РУБ TL RM RP "
+)
+PERCENT = {"%": 100.0, "‰": 1000.0}
+FEW = 0.1  # of the filled cells may be no numbers, and
+ENOUGH = 5  # so many different numbers must be there before words are taken for faults
+SAMPLE = 1000  # cells that tell whether a closer look is worth it
+SPACES = r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"
+MINUSES = r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]"
+APOSTROPHES = r"[\x{2018}\x{2019}\x{02bc}\x{00b4}]"
+INVISIBLE = r"[\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
+CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
+DIGITS = r"^\d+$"
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How the numbers of a column are written.
+
+    Attributes
+    ----------
+    decimal
+        ``.`` or ``,``.
+    unit
+        A sign, currency or word beside the numbers; empty if there is none.
+    thousands
+        What was seen between groups of digits, to be shown; others are understood, too.
+    before
+        Whether the unit was seen before the number.
+    """
+
+    decimal: str = "."
+    unit: str = ""
+    thousands: str = ""
+    before: bool = False
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a training column can have led to it."""
+        return (
+            self.decimal in (".", ",")
+            and self.thousands in ("", ",", ".", " ", "'")
+            and self.thousands != self.decimal
+            and (not self.unit or _is_unit(self.unit, self.before))
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether programs write numbers so."""
+        return self == NumberFormat()
+
+    @property
+    def like(self) -> str:
+        """A number that is written so.
+
+        Examples
+        --------
+        >>> NumberFormat(",", "EUR", ".").like, NumberFormat(".", "$", ",", before=True).like
+        ('1.234,50 EUR', '$1,234.50')
+        """
+        number = f"1{self.thousands}234{self.decimal}50"
+        if self.unit in PERCENT:
+            number = f"1{self.decimal}2"
+        space = " " if self.unit[:1].isalpha() else ""
+        parts = (self.unit, number) if self.before else (number, self.unit)
+        return space.join(parts) if self.unit else number
+
+    @cached_property
+    def pattern(self) -> str:
+        """What a cell must match, without spaces around it."""
+        point = re.escape(self.decimal)
+        comma = r"\." if self.decimal == "," else ","
+        groups = "|".join(rf"\d{{1,3}}(?:{sign}\d{{3}})+" for sign in (comma, " ", "'"))
+        whole = rf"(?:{groups}|\d{{1,2}}(?:{comma}\d{{2}})+{comma}\d{{3}}|\d+)"
+        number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d{{1,3}})?"
+        unit = self._unit_pattern
+        before = rf"(?:{unit} *)?" if unit else ""
+        behind = f"(?: *{unit})" if unit else ""
+        behind += "?" if unit and self.unit not in PERCENT else ""
+        sides = rf"(?:[+-]? *{before}|{before}[+-]? *)"
+        signed = rf"{sides}{number}(?: *-)?{behind}(?: *-)?"
+        inside = rf"{before}\( *{sides}{number}{f'(?: *{unit})?' if unit else ''} *\){behind}"
+        if self.unit in PERCENT:
+            inside = rf"\( *{signed} *\)|\( *{number} *\){behind}|[+-]?0+(?:{point}0*)?"
+        return f"(?i)^(?:{signed}|{inside})$"
+
+    @property
+    def _unit_pattern(self) -> str:
+        if not self.unit:
+            return ""
+        ending = r"\.?" if self.unit[-1].isalpha() else ""
+        plural = "s?" if ending and not _is_money(self.unit) else ""
+        return f"(?:{re.escape(self.unit)}{plural}{ending})"
+
+
+class Ambiguous(NamedTuple):
+    """A column of numbers that can be read in two ways: a cell of it, and units if these differ."""
+
+    example: str
+    units: tuple[str, ...] = ()
+
+    def question(self, name: str) -> TableError:
+        """Return what to ask for."""
+        leave = f"or leave the column out ({option('drop', name)})"
+        if self.units:
+            return TableError(
+                f"Column {shorten(name)} holds numbers of several units: "
+                f"{', '.join(self.units)}. Convert them to one, {leave}."
+            )
+        sign = "." if "." in self.example else ","
+        whole = re.sub(r"\D", "", self.example)
+        other = "," if sign == "." else "."
+        return TableError(
+            f"Column {shorten(name)} holds numbers such as {shorten(self.example)}: is that "
+            f"{whole}, or is {sign} the decimal point? Say decimal='{other}' (--decimal {other}) "
+            f"for {whole}, decimal='{sign}' (--decimal {sign}) for the decimal point, {leave}."
+        )
+
+
+class Parsed(NamedTuple):
+    """Numbers of a column, NaN where there is none, and which cells should be some but are not."""
+
+    values: NDArray
+    bad: NDArray
+
+
+def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambiguous | None:
+    """Return how the numbers of a column of text are written; None if it does not hold numbers.
+
+    A few cells may be something else. Codes stay text: whole numbers without anything beside them
+    (a source that knows numbers would have told), and those that begin with zero. ``decimal`` tells
+    the decimal point where cells do not.
+
+    Examples
+    --------
+    >>> find_format(pa.array(["$1,234.50", "($12)", "n.a."])).like
+    '$1,234.50'
+    >>> find_format(pa.array(["1,234", "12"]))
+    Ambiguous(example='1,234', units=())
+    >>> find_format(pa.array(["1,234", "12"]), decimal=",").like
+    '1234,50'
+    """
+    cells = _informative(column)
+    start = cells[:SAMPLE]
+    if not len(cells) or 2 * pc.sum(pc.match_substring_regex(start, r"\d")).as_py() < len(start):
+        return None
+    digits = pc.all(pc.match_substring_regex(cells, DIGITS)).as_py()
+    if digits and len(cells) + column.null_count >= len(column):
+        return None
+    units = _find_units(cells)
+    if isinstance(units, Ambiguous) or units is None:
+        return units
+    unit, before = units
+    found = {sign: _fits(cells, NumberFormat(sign, unit, "", before)) for sign in (".", ",")}
+    counts = {sign: int(fits.sum()) for sign, fits in found.items()}
+    best = max(counts, key=lambda sign: (counts[sign], sign == (decimal or "."), sign == "."))
+    if not _is_number(cells, found[best]) or first_code(cells):
+        return None
+    good = cells.filter(pa.array(found[best]))
+    if counts["."] == counts[","] and decimal is None:
+        unclear = good.filter(pc.match_substring_regex(good, r"^[^\d]*[1-9]\d{0,2}[.,]\d{3}\D*$"))
+        plain = unclear.filter(pc.match_substring_regex(unclear, r"^[+-]?\d+\.\d+$"))
+        certain = f" {unit.upper()} " in POINT_MONEY and not _has(unclear, ".")
+        if len(unclear) and len(plain) < len(unclear) and not certain:
+            return Ambiguous(unclear[0].as_py())
+    return NumberFormat(best, unit, _seen_thousands(good, best), before)
+
+
+def parse(column: Any, rule: NumberFormat) -> Parsed:
+    """Return the numbers of a column of text.
+
+    Examples
+    --------
+    >>> parse(pa.array(["1.234,5-", "-", None]), NumberFormat(",", "EUR"))
+    Parsed(values=array([-1234.5,     nan,     nan]), bad=array([False,  True, False]))
+    """
+    cells = _plain_letters(column)
+    is_missing = pc.fill_null(pc.is_in(cells, value_set=pa.array(MISSING)), True)
+    missing = is_missing.to_numpy(zero_copy_only=False) | _as_mask(cells.is_null())
+    fits = _fits(cells, rule)
+    cells = cells.filter(pa.array(fits))
+    values = np.full(len(column), np.nan)
+    values[fits] = _to_float(cells, rule)
+    return Parsed(values, ~fits & ~missing)
+
+
+def first_code(cells: Any) -> bool:
+    """Tell whether a cell looks like a code, which would not survive being a number."""
+    return bool(pc.any(pc.match_substring_regex(cells, CODE)).as_py())
+
+
+def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
+    """Return numbers of cells that fit their rule."""
+    if rule.unit:
+        cells = pc.replace_substring_regex(cells, f"(?i){rule._unit_pattern}", "")
+    minus = _as_mask(pc.match_substring_regex(cells, r"\(|(^|[^eE.,])-"))
+    point = re.escape(rule.decimal)
+    comma = r"\." if rule.decimal == "," else ","
+    noise = rf"^[^\d{point}]+|[^\d{point}]+$|[ '{comma}]"
+    cells = pc.replace_substring_regex(cells, noise, "")
+    if rule.decimal == ",":
+        cells = pc.replace_substring(cells, ",", ".")
+    values: NDArray = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
+    return np.where(minus, -values, values) / PERCENT.get(rule.unit, 1.0)
+
+
+def _plain_letters(column: Any) -> Any:
+    """Return cells without spaces around them, other letters for the same sign as one."""
+    cells = pc.cast(column, pa.string())
+    if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
+        for pattern, letter in ((SPACES, " "), (MINUSES, "-"), (APOSTROPHES, "'"), (INVISIBLE, "")):
+            cells = pc.replace_substring_regex(cells, pattern, letter)
+    return pc.ascii_trim_whitespace(cells)
+
+
+def _informative(column: Any) -> Any:
+    """Return the cells that tell what a column holds."""
+    cells = _plain_letters(column).drop_null()
+    missing = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
+    return cells.filter(pc.invert(pc.is_in(pc.utf8_lower(cells), value_set=missing)))
+
+
+def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
+    """Return the unit of numbers (empty for none) and whether it stands before them."""
+    cells = cells.filter(pc.match_substring_regex(cells, r"\d"))
+    rests = pc.replace_substring_regex(cells, r"[\d.,'()+\- ]+|(?:\d)[eE][+-]?\d+", "")
+    counts = {pair["values"]: pair["counts"] for pair in pc.value_counts(rests).to_pylist()}
+    counts = {unit: count for unit, count in counts.items() if unit not in ("", "e", "E")}
+    enough = max(1, FEW * len(cells))
+    common = [unit for unit, count in counts.items() if count > enough or count == len(cells)]
+    if len(counts) == 1 or (not common and counts and len(cells) <= 1 / FEW):
+        common = common or [max(counts, key=lambda unit: counts[unit])]
+    if not common:
+        return "", False
+    first = min(common, key=len)
+    if not all(unit.lower() in (first.lower(), f"{first.lower()}s") for unit in common):
+        money = all(_is_unit(unit, before=True) for unit in common)
+        return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if money else None
+    own = cells.filter(pc.is_in(rests, value_set=pa.array(common)))
+    starts = pc.match_substring_regex(own, rf"(?i)^[ (+\-]*{re.escape(first)}")
+    before = 2 * pc.sum(starts).as_py() > len(own)
+    return (first, before) if _is_unit(first, before) else None
+
+
+def _is_unit(unit: str, before: bool) -> bool:
+    """Tell money and percentages, and short words behind numbers; a letter before is a code."""
+    if unit in PERCENT or _is_money(unit):
+        return True
+    return not before and len(unit) <= 8 and all(c.isalpha() or c in "°µ²³/" for c in unit)
+
+
+def _is_money(unit: str) -> bool:
+    signs = len(unit) <= 3 and all(unicodedata.category(letter) == "Sc" for letter in unit)
+    return signs or f" {unit.upper()} " in POINT_MONEY + OTHER_MONEY
+
+
+def _fits(cells: Any, rule: NumberFormat) -> NDArray:
+    return _as_mask(pc.match_substring_regex(cells, rule.pattern))
+
+
+def _is_number(cells: Any, fits: NDArray) -> bool:
+    """Tell whether the cells that are no numbers are few enough to be faults."""
+    bad = len(fits) - int(fits.sum())
+    if not bad:
+        return True
+    mask = pa.array(fits)
+    numbers = len(pc.unique(cells.filter(mask)))
+    words = len(pc.unique(cells.filter(pc.invert(mask))))
+    return bad <= max(1, FEW * len(fits)) and numbers >= max(ENOUGH, 2 * words)
+
+
+def _seen_thousands(cells: Any, decimal: str) -> str:
+    for sign in ("." if decimal == "," else ",", " ", "'"):
+        if pc.any(pc.match_substring_regex(cells, rf"\d{re.escape(sign)}\d{{3}}")).as_py():
+            return sign
+    return ""
+
+
+def _has(cells: Any, letters: str) -> bool:
+    return bool(pc.any(pc.match_substring(cells, letters)).as_py())
+
+
+def _as_mask(booleans: Any) -> NDArray:
+    return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
