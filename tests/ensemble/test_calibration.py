@@ -49,7 +49,17 @@ def test_rows_without_a_score_are_passed_over():
     )
 
 
-@pytest.mark.parametrize("wrong", ["half", 1.5, "fpr:2", "alerts:0", "alerts:", None, True, "x:1"])
+@pytest.mark.parametrize("wrong", ["half", 1.5, "fpr:2", "alerts:0", "alerts:", None, True, "x:1", "alerts:5/2",
+                                   "alerts:0/9", "alerts:1/", "fpr:0.1/3", "alerts:nan/5"])  # fmt: skip
 def test_wrong_spelling(wrong):
     with pytest.raises(ValueError, match="`threshold` must be a probability"):
         choose_threshold(wrong, SCORES, CODES)
+
+
+def test_alerts_in_so_many_rows_are_a_rate():
+    alerts = choose_threshold("alerts:2/10", SCORES, CODES) < SCORES
+    assert alerts.sum() == round(0.2 * len(SCORES))
+    same = choose_threshold(f"alerts:5/{len(SCORES)}", SCORES, CODES)
+    assert same == choose_threshold("alerts:5", SCORES, CODES)
+    with pytest.warns(UserWarning, match="less than one of the"):
+        assert choose_threshold("alerts:1/1e6", SCORES, CODES) == SCORES.max()

@@ -10,6 +10,7 @@ spelling               an alert is raised for
 =====================  =====================================================================
 ``0.5``                probabilities above this
 ``"alerts:20"``        as many rows as would give 20 alerts in a table like the training one
+``"alerts:20/5000"``   as many rows as would give 20 alerts in 5000 rows like the training ones
 ``"fpr:0.01"``         at most this share of the inliers
 ``"precision:0.8"``    as many rows as possible while this share of the alerts are outliers
 =====================  =====================================================================
@@ -28,7 +29,10 @@ from boreod.metrics import auc, average_precision
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
 TINY_PENALTY = 1e-9
-ALLOWED = "a probability, 'alerts:<number>', 'fpr:<share>' or 'precision:<share>'"
+ALLOWED = (
+    "a probability, 'alerts:<number>', 'alerts:<number>/<rows>', 'fpr:<share>' or "
+    "'precision:<share>'"
+)
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def choose_threshold(
     >>> choose_threshold("precision:1.0", scores, codes)
     0.75
     """
-    kind, number = read_threshold(spelling)
+    kind, number, rows = read_threshold(spelling)
     judged = np.isfinite(probabilities)
     scores, codes = probabilities[judged], codes[judged]
     weights = np.ones(len(scores)) if weights is None else weights[judged]
@@ -202,32 +206,61 @@ def choose_threshold(
             "every bag. Pass a probability, or label more rows."
         )
     if kind == "alerts":
-        return _for_alerts(int(number), scores, weights)
+        if rows is None:
+            return _for_alerts(int(number), scores, weights)
+        return _for_rate(number / rows, scores, weights)
     if kind == "fpr":
         return _for_false_positives(number, scores[codes == 0], weights[codes == 0])
     labelled = codes >= 0
     return _for_precision(number, scores[labelled], codes[labelled], weights[labelled])
 
 
-def read_threshold(spelling: Any) -> tuple[str, float]:
-    """Return kind and number of a threshold."""
+def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
+    """Return kind and number of a threshold, and in how many rows it gives so many alerts.
+
+    Examples
+    --------
+    >>> read_threshold("alerts:20/5000"), read_threshold("fpr:0.01")
+    (('alerts', 20.0, 5000.0), ('fpr', 0.01, None))
+    """
     if is_number(spelling):
         if 0.0 <= float(spelling) <= 1.0:
-            return "probability", float(spelling)
+            return "probability", float(spelling), None
     elif isinstance(spelling, str):
         kind, _, text = spelling.partition(":")
+        first, slash, last = text.partition("/")
         try:
-            number = float(text)
+            number, rows = float(first), float(last) if slash else None
         except ValueError:
-            number = -1.0
-        if (kind == "alerts" and 1 <= number < np.inf) or (
-            kind in ("fpr", "precision") and 0.0 <= number <= 1.0
-        ):
-            return kind, number
+            number, rows = -1.0, None
+        if kind == "alerts" and rows is None and 1 <= number < np.inf:
+            return kind, number, None
+        if kind == "alerts" and rows is not None and 0.0 < number <= rows < np.inf:
+            return kind, number, rows
+        if kind in ("fpr", "precision") and rows is None and 0.0 <= number <= 1.0:
+            return kind, number, None
     raise ValueError(f"`threshold` must be {ALLOWED}; got {spelling!r}.")
 
 
-def _for_alerts(wanted: int, scores: NDArray, weights: NDArray) -> float:
+def _for_rate(share: float, scores: NDArray, weights: NDArray) -> float:
+    """Return a threshold that about this share of rows is above.
+
+    A share of less than half a row cannot be measured: no training row is above then.
+    """
+    wanted = share * float(weights.sum())
+    if wanted >= 0.5 * float(weights.min()):
+        return _for_alerts(wanted, scores, weights)
+    warnings.warn(
+        f"{share:.2g} of the rows are to be alerts, less than one of the "
+        f"{weights.sum():,.0f} training rows. The threshold is the highest of their probabilities; "
+        "how many later rows are above it is not known. Fit to more rows, or ask for more alerts.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return float(scores.max())
+
+
+def _for_alerts(wanted: float, scores: NDArray, weights: NDArray) -> float:
     """Return a threshold that rows of about this weight are above."""
     order = np.argsort(-scores, kind="stable")
     alerts = np.cumsum(weights[order])
