@@ -146,7 +146,8 @@ def test_near_known_cases(detector, training):
     assert [row[-1].text for row in known] == [
         f"equal to known case p{n}" for n in range(0, 300, 15)
     ]
-    close = rows[15:16] + [[1e-3, 0, 0, 0, 0]]
+    close = rows[15:16].copy()
+    close[0, 0] += 0.5
     assert write(detector, profile, close, number=2)[0][-1].text == "near known case p15"
     words = [row[-1].text for row in write(detector, profile, rows[codes == 0]) if row]
     assert np.mean(["known case" in text for text in words]) < 0.05

@@ -49,8 +49,11 @@ def test_rows_without_a_score_are_passed_over():
     )
 
 
-@pytest.mark.parametrize("wrong", ["half", 1.5, "fpr:2", "alerts:0", "alerts:", None, True, "x:1", "alerts:5/2",
-                                   "alerts:0/9", "alerts:1/", "fpr:0.1/3", "alerts:nan/5"])  # fmt: skip
+WRONG = ("half", 1.5, "fpr:2", "alerts:0", "alerts:", None, True, "x:1", "alerts:5/2", "alerts:0/9",
+         "alerts:1/", "fpr:0.1/3", "alerts:nan/5")  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_spelling(wrong):
     with pytest.raises(ValueError, match="`threshold` must be a probability"):
         choose_threshold(wrong, SCORES, CODES)
