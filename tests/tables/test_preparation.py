@@ -64,11 +64,13 @@ def test_unseen_levels_without_rare_ones_are_zeros():
 
 @pytest.mark.parametrize("max_levels", [3, 20])
 def test_at_most_so_many_levels(max_levels):
-    words = [f"level {i % 50:02d}" for i in range(50 * 50)] + ["level 07"] * 5
+    words = [f"level {i % max_levels}" for i in range(50 * max_levels)] + ["rare"]
     prepared = Preparation(max_levels).fit(pa.table({"c": words}))
     assert len(prepared.names_) == max_levels + 1
-    assert "c=level 07" in prepared.names_
-    assert prepared.summary_[0].done == f"{max_levels} levels; {50 - max_levels} rare ones pooled"
+    assert prepared.summary_[0].done == f"{max_levels} levels; 1 rare ones pooled"
+    more = Preparation(max_levels).fit(pa.table({"c": [*words, *["more"] * 10]}))
+    assert more.names_ == ["c frequency"]
+    assert more.summary_[0].done == f"frequency of {max_levels + 2} levels"
 
 
 def test_levels_may_be_called_other_or_missing():
@@ -107,11 +109,31 @@ def test_one_value_or_none(value):
     assert prepared.transform(pa.table({"a": [None, value]})).tolist() == [[1.0], [0.0]]
 
 
-def test_ids_are_not_guessed_but_noted():
-    prepared = fit({"a": list(range(100, 150)), "b": [0.5 * i for i in range(50)]})
-    assert prepared.names_ == ["a", "b"]
-    assert len(prepared.notes_) == 1
-    assert "'a' looks like an id" in prepared.notes_[0]
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("n", list(range(100, 150))),
+        ("row_id", [7 * i % 50 for i in range(50)]),
+        ("n", [f"name {i}" for i in range(50)]),
+        ("n", [f"{i * 7919 % 997:x}-{i}" for i in range(50)]),
+    ],
+)
+def test_ids_of_rows_are_left_out(name, column):
+    prepared = fit({name: column, "b": [0.5 * i for i in range(50)]})
+    assert prepared.names_ == ["b"]
+    (note,) = prepared.notes_
+    assert f"Column '{name}' is left out" in note
+    assert f"--id {name}" in note
+    again = fit({name: column, "b": [0.5 * i for i in range(50)]}, ids=name)
+    assert (again.names_, again.notes_) == (["b"], [])
+    if not isinstance(column[0], str):
+        assert fit({name: column, "b": [0.5] * 50}, keep=[name]).names_ == [name]
+
+
+def test_whole_numbers_that_are_all_different_are_noted():
+    prepared = fit({"n": [7 * i % 50 for i in range(50)]})
+    assert prepared.names_ == ["n"]
+    assert "'n' looks like an id" in prepared.notes_[0]
 
 
 DAY = dt.date(2024, 1, 31)
@@ -121,20 +143,10 @@ NUMBERS = [str(number / 7) for number in range(50)]
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ([f"name {i}" for i in range(100)], ["100 different words", "--id 'x y'", "--drop 'x y'"]),
-        (["a", "b", "c"], ["3 different words in 3 rows"]),
-        ([DAY, DAY, None], ["dates", "weekday", "--drop 'x y'"]),
-        ([dt.datetime(2024, 1, 31, 5)] * 3, ["dates"]),
-        (pa.array([5, 6], pa.duration("s")), ["dates or times"]),
-        (["2024-01-31", "2024-02-01T05:00", None], ["dates"]),
-        (["31.01.2024", "1.2.24"], ["dates"]),
-        (["05:30", "17:45:10"], ["dates or times"]),
         ([*NUMBERS, "?"], ["numbers but also '?'"]),
         ([1.0, float("inf"), 2.0], ["row 2 holds inf", "finite"]),
         ([1.0, 2.0, -float("inf")], ["row 3 holds -inf"]),
-        (pa.array([1, 2, 2**63], pa.uint64()), ["2**53", "row 3 holds 9223372036854775808"]),
-        ([1, -(2**60), None], ["row 2"]),
-        ([1, 2, 2**60], ["2**53", "row 3", "--id 'x y'"]),
+        (["2024-01-31", "2024-02-30"] + 60 * ["2024-01-30"], ["'2024-02-30' (row 2)"]),
         ([[1], [2]], ["nested"]),
         ([b"1", b"2"], ["binary"]),
     ],
@@ -150,8 +162,8 @@ def test_refused_columns(column, words):
 
 
 def test_all_refused_columns_are_named_at_once():
-    with pytest.raises(TableError, match=r"--id name.*--drop day"):
-        fit({"name": ["a", "b", "c"], "n": [1, 2, 3], "day": [DAY] * 3})
+    with pytest.raises(TableError, match=r"'a' must.*'b' must"):
+        fit({"a": [math.inf, 1.0], "n": [1, 2], "b": [2.0, math.inf]})
 
 
 @pytest.mark.parametrize(
@@ -341,7 +353,8 @@ def test_junk_is_refused_or_harmless(path, value):
 
 
 NUMBER, CATEGORY = (
-    next(n for n, row in enumerate(STORED["steps"]) if row[key]) for key in ("middle", "pooled")
+    next(n for n, row in enumerate(STORED["steps"]) if row["becomes"] == becomes)
+    for becomes in ("number", "category")
 )
 
 
@@ -364,7 +377,8 @@ NUMBER, CATEGORY = (
         (("steps", NUMBER, "middle"), True),
         (("steps", NUMBER, "middle"), 10**400),
         (("steps", NUMBER, "marked"), 1),
-        (("steps", CATEGORY, "levels"), []),
+        (("steps", CATEGORY, "becomes"), "number"),
+        (("steps", CATEGORY, "becomes"), "eval"),
         (("steps", CATEGORY, "levels"), ["a", "a"]),
         (("steps", CATEGORY, "levels"), "abc"),
         (("steps", CATEGORY, "levels"), [f"{n}" for n in range(100_001)]),

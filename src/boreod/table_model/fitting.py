@@ -95,9 +95,12 @@ def fit_table(
     table, codes, positions, shares = read_training_rows(
         source, detector, label, outlier_label, reading
     )
-    preparation = Preparation().fit(table, label=label, ids=ids, drop=drop, keep=keep)
-    _check_labels(codes, label, detector.inliers == "assumed")
-    matrix = preparation.transform(table)
+    assume = detector.inliers == "assumed"
+    _check_labels(codes, label, assume)
+    preparation = Preparation()
+    matrix = preparation.fit_transform(
+        table, codes, label=label, ids=ids, drop=drop, keep=keep, assume=assume
+    )
     _warn_of_copies(matrix)
     detector.fit_sample(matrix, codes, shares, positions, preparation.names_)
     traced = None

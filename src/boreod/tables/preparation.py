@@ -1,7 +1,7 @@
 """Columns of a table as a float64 matrix, the same way for training rows and for new ones."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from boreod.files import typed_json
 from boreod.tables.arrow import TableError, check_names, column_of, kind_of
-from boreod.tables.steps import Step, decide
+from boreod.tables.decisions import STEPS, Question, decide
+from boreod.tables.levels import STORED_BYTES, LevelStep, make_targets
+from boreod.tables.steps import Step, Targets
 from boreod.text import listed, shorten, suggest
 
-VERSION = 2  # of stored preparations
+VERSION = 3  # of stored preparations
 MAX_COLUMNS = 100_000  # more is no table that was prepared here
 Names = str | Iterable[str]
 
@@ -29,10 +31,11 @@ class ColumnSummary(NamedTuple):
 class Preparation:
     """Learn from a training table how to make numbers of its columns.
 
-    Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Missing
-    numbers get the median of the training rows; where some were missing in training, a column of
-    its own says so. Columns that hold one value only are left out. Ids, free text and dates are
-    refused, with advice.
+    Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
+    many levels become their frequency and, given labels, how often their level is an outlier.
+    Dates become hour, weekday, day of the month and age, free text its lengths. Missing numbers get
+    the median of the training rows; where some were missing in training, a column of its own says
+    so. Columns that hold one value only, and ids of rows, are left out with a note.
 
     Parameters
     ----------
@@ -69,21 +72,34 @@ class Preparation:
         self.max_levels = max_levels
         self._steps: list[Step] = []
 
-    def fit(
+    def fit(self, table: Any, codes: NDArray | None = None, **options: Any) -> "Preparation":
+        """Learn from a training table; parameters are those of :meth:`fit_transform`."""
+        self.fit_transform(table, codes, **options)
+        return self
+
+    def fit_transform(
         self,
         table: Any,
+        codes: NDArray | None = None,
         *,
         label: str | None = None,
         ids: Names = (),
         drop: Names = (),
         keep: Names | None = None,
-    ) -> "Preparation":
-        """Learn from a training table.
+        assume: bool = True,
+        seed: int = 0,
+    ) -> NDArray:
+        """Learn from a training table, and return its rows as if each of them were new.
+
+        They are not always those of :meth:`transform`: what ids with many levels become does not
+        count the row itself, and not the labels of its fold.
 
         Parameters
         ----------
         table
             A pyarrow table.
+        codes
+            Labels, 1 for outliers, 0 for inliers and -1 for unlabelled rows; None for no labels.
         label
             The column of labels, which is not learned from.
         ids
@@ -93,6 +109,10 @@ class Preparation:
             Columns to leave out.
         keep
             The only columns to learn from; None for all others.
+        assume
+            Whether unlabelled rows count as inliers.
+        seed
+            Of the folds.
         """
         if type(self.max_levels) is not int or self.max_levels < 1:
             raise ValueError(
@@ -103,12 +123,17 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = _as_tuple(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
-        steps, summary, notes = _learn(table, roles, self.max_levels)
+        targets = None if codes is None else make_targets(codes, assume, seed)
+        question = Question("", self.max_levels, targets, keep is not None)
+        steps, summary, notes = _learn(table, roles, question)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
-        return self._set(
-            _Learned(VERSION, self.max_levels, label, list(ids), steps, summary, notes)
+        self._set(
+            _Learned(
+                VERSION, self.max_levels, label, list(ids), assume, seed, steps, summary, notes
+            )
         )
+        return self._fill_training(table, targets)
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
@@ -127,11 +152,32 @@ class Preparation:
             )
         needed = set(self.inputs_)
         check_names([name for name in known if name in needed], "the table")
-        result = np.zeros((batch.num_rows, len(self.names_)))
+        return self._fill(batch, lambda step, part, column: step.fill(part, column, first_row))
+
+    def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
+        """Return the rows of the training table once more as :meth:`fit_transform` did."""
+        targets = None
+        if codes is not None:
+            targets = make_targets(codes, self._learned.assume, self._learned.seed)
+        if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self._steps):
+            raise TableError(
+                "The training table had labels of at least so many outliers that ids could be "
+                "learned from; these have not. Pass the labels of the training."
+            )
+        return self._fill_training(table, targets)
+
+    def _fill_training(self, table: Any, targets: Targets | None) -> NDArray:
+        def fill(step: Step, result: NDArray, column: Any) -> None:
+            step.fill_training(result, column, targets)
+
+        return self._fill(table, fill)
+
+    def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], None]) -> NDArray:
+        result = np.zeros((table.num_rows, len(self.names_)))
         start = 0
         for step in self._steps:
             end = start + len(step.names)
-            step.fill(result[:, start:end], column_of(batch, step.name), first_row)
+            fill(step, result[:, start:end], column_of(table, step.name))
             start = end
         return result
 
@@ -157,13 +203,17 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
-        return {**asdict(self._learned), "summary": [list(row) for row in self.summary_]}
+        kinds = {step: becomes for becomes, step in STEPS.items()}
+        steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self._steps]
+        learned = replace(self._learned, steps=[])
+        return {**asdict(learned), "steps": steps, "summary": [list(row) for row in self.summary_]}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Preparation":
         """Return a fitted preparation from what ``to_dict`` gave; anything else is refused."""
         try:
-            learned = typed_json(_Learned, data, "preparation")
+            stored = typed_json(_Learned, data, "preparation")
+            learned = replace(stored, steps=list(map(_read_step, stored.steps)))
             learned.check()
             return cls(learned.max_levels)._set(learned)
         except ValueError as error:
@@ -190,7 +240,9 @@ class _Learned:
     max_levels: int
     label: str | None
     ids: list[str]
-    steps: list[Step]
+    assume: bool
+    seed: int
+    steps: list[Any]  # of Step; which one, is read from what is stored
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
@@ -200,6 +252,7 @@ class _Learned:
         for is_right, what in (
             (self.version == VERSION, f"the version {shorten(self.version)}, not {VERSION}"),
             (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
+            (self.seed >= 0, f"{shorten(self.seed)} as seed"),
             (all(step.is_possible for step in steps), "a step that no column needs"),
             (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
             (len(set(self.ids)) == len(self.ids), "an id twice"),
@@ -208,6 +261,15 @@ class _Learned:
         ):
             if not is_right:
                 raise ValueError(f"it has {what}")
+
+
+def _read_step(data: Any) -> Step:
+    """Return a step from what may be anything."""
+    stored = dict(data) if isinstance(data, dict) else {}
+    becomes = stored.pop("becomes", None)
+    if not isinstance(becomes, str) or becomes not in STEPS:
+        raise ValueError(f"it has a step for {shorten(becomes)}")
+    return typed_json(STEPS[becomes], stored, "step")
 
 
 def _read_roles(
@@ -259,7 +321,7 @@ def _as_tuple(names: Names, known: list[str]) -> tuple[str, ...]:
 
 
 def _learn(
-    table: Any, roles: dict[str, str], max_levels: int
+    table: Any, roles: dict[str, str], question: Question
 ) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
     """Decide for every column, and refuse all bad ones at once."""
     steps: list[Step] = []
@@ -272,7 +334,7 @@ def _learn(
             continue
         try:
             column = column_of(table, name)
-            decision = decide(column, name, max_levels)
+            decision = decide(column, replace(question, name=name))
         except TableError as error:
             refused.append(str(error))
             continue
@@ -284,7 +346,11 @@ def _learn(
         summary.append((name, kind_of(column.type), decision.done, outputs))
     if refused:
         raise TableError(" ".join(refused))
-    return steps, summary, notes
+    many = sum(isinstance(step, LevelStep) for step in steps)
+    limited = [
+        step.within(STORED_BYTES // many) if isinstance(step, LevelStep) else step for step in steps
+    ]
+    return limited, summary, notes
 
 
 def _holds(table: Any, name: str) -> str:
