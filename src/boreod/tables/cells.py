@@ -89,9 +89,7 @@ def as_numbers(
         raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
     if held == "text" and kind == "number":
         parsed = parse(column, rule or NumberFormat())
-        if parsed.bad.any():
-            check_bad(column, parsed.bad, name, f"row {first_row + int(np.argmax(parsed.bad))}")
-            warnings.warn(_tell_bad(column, parsed.bad, name, first_row), stacklevel=2)
+        note_bad(column, parsed.bad, name, first_row)
         return parsed.values
     if held == "text":
         text, column = column, to_kind(column, kind)
@@ -115,12 +113,19 @@ def as_numbers(
     return values
 
 
-def check_bad(column: Any, bad: NDArray, name: str, first: str) -> None:
+def note_bad(column: Any, bad: NDArray, name: str, first_row: int, what: str = "number") -> None:
+    """Tell of cells that count as missing, if there are any; refuse a column of them."""
+    if bad.any():
+        check_bad(column, bad, name, f"row {first_row + int(np.argmax(bad))}", what)
+        warnings.warn(_tell_bad(column, bad, name, first_row, what), stacklevel=3)
+
+
+def check_bad(column: Any, bad: NDArray, name: str, first: str, what: str = "number") -> None:
     """Refuse a column of words where numbers should be: too many cells for faults."""
     filled, wrong = len(column) - column.null_count, int(bad.sum())
     if wrong >= MANY_BAD and 2 * wrong > filled:
         raise TableError(
-            f"Column {shorten(name)} must hold finite numbers; {wrong} of {filled} filled cells "
+            f"Column {shorten(name)} must hold {what}s; {wrong} of {filled} filled cells "
             f"hold something else, such as {shorten(column[int(np.argmax(bad))].as_py())} in "
             f"{first}. {CORRECT}"
         )
@@ -247,14 +252,14 @@ def _emptied(cells: Any, mask: Any) -> Any:
     return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, pa.string()))
 
 
-def _tell_bad(column: Any, bad: NDArray, name: str, first_row: int) -> str:
+def _tell_bad(column: Any, bad: NDArray, name: str, first_row: int, what: str) -> str:
     rows = np.flatnonzero(bad)
     some = ", ".join(
         f"row {first_row + row} {shorten(column[int(row)].as_py())}" for row in rows[:3]
     )
     some += ", ..." if len(rows) > 3 else ""
     return (
-        f"Column {shorten(name)}: {count_of(len(rows), 'cell')} without a number "
+        f"Column {shorten(name)}: {count_of(len(rows), 'cell')} without a {what} "
         f"{'counts' if len(rows) == 1 else 'count'} as missing ({some})."
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, kind_of, pa, pc
-from boreod.tables.cells import Cell, as_numbers, as_text
+from boreod.tables.cells import as_numbers, as_text, note_bad
 from boreod.tables.steps import SECONDS, Step
 from boreod.text import shorten
 
@@ -74,12 +74,6 @@ class DateStep(Step):
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
         found = read_moments(column, self.name, self.form, self.zone, first_row)
-        if isinstance(found, Cell):
-            raise TableError(
-                f"Column {shorten(self.name)} must hold dates or times ({self.form}); row "
-                f"{first_row + found.row} holds {shorten(found.value)}. Correct it, or leave it "
-                "empty."
-            )
         missing = np.isnan(found.clock)
         for place, (part, middle) in enumerate(zip(self.parts, self.middles, strict=True)):
             result[:, place] = np.where(missing, middle, part_of(found, part, self.newest))
@@ -89,8 +83,8 @@ class DateStep(Step):
 
 def read_moments(
     column: Any, name: str, form: str, zone: str | None = None, first_row: int = 1
-) -> Moments | Cell:
-    """Return the moments of a column of a plain type, or the first cell that holds none."""
+) -> Moments:
+    """Return the moments of a column of a plain type; what is none is missing and told."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
     if form in NUMBERS or form == DIGITS:
@@ -98,12 +92,16 @@ def read_moments(
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)
-        seconds = _from_digits(values) if form == DIGITS else values / NUMBERS[form]
-        return _checked(Moments(seconds, seconds), ~np.isnan(values), column)
-    words = as_text(column, name)
-    return _checked(
-        read_written(words, form), words.is_valid().to_numpy(zero_copy_only=False), words
-    )
+        seconds = from_digits(values) if form == DIGITS else values / NUMBERS[form]
+        found, present = Moments(seconds, seconds), ~np.isnan(values)
+    else:
+        words = as_text(column, name)
+        found, present = read_written(words, form), words.is_valid().to_numpy(zero_copy_only=False)
+    clock, instant = found
+    with np.errstate(invalid="ignore"):
+        wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
+    note_bad(column, wrong, name, first_row, "time" if form == TIME else "date")
+    return Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
 
 
 def part_of(moments: Moments, part: str, newest: float) -> NDArray:
@@ -154,16 +152,7 @@ def _to_seconds(column: Any, unit: str) -> NDArray:
     return whole / SECONDS[unit]
 
 
-def _checked(moments: Moments, present: NDArray, column: Any) -> Moments | Cell:
-    """Return moments, or the first cell that is there and holds none."""
-    clock = moments.clock
-    with np.errstate(invalid="ignore"):
-        wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
-    row = int(np.argmax(wrong)) if wrong.any() else -1
-    return moments if row < 0 else Cell(row, str(column[row].as_py()))
-
-
-def _from_digits(values: NDArray) -> NDArray:
+def from_digits(values: NDArray) -> NDArray:
     """Return seconds of numbers such as 20240131, NaN for what is no day."""
     whole = np.where((values >= 1e7) & (values < 1e8) & (values % 1 == 0), values, 0.0)
     number = whole.astype(np.int64)

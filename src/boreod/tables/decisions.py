@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, kind_of, option, pa, pc
-from boreod.tables.cells import NUMBER, WHOLE, Cell, as_text, first_match
+from boreod.tables.arrow import kind_of, option, pa, pc
+from boreod.tables.cells import WHOLE, as_text, first_match
 from boreod.tables.dates import (
     DIGITS,
     FORMS,
@@ -18,11 +18,13 @@ from boreod.tables.dates import (
     DateStep,
     Moments,
     find_newest,
+    from_digits,
     part_of,
     read_moments,
     read_written,
 )
 from boreod.tables.levels import LevelStep, learn_levels
+from boreod.tables.number_formats import Ambiguous, find_format
 from boreod.tables.steps import (
     TEXT_PARTS,
     CategoryStep,
@@ -79,6 +81,7 @@ class Question:
     name: str
     max_levels: int = 20
     targets: Targets | None = None
+    decimal: str | None = None  # point of numbers in text, where their column does not tell
     wanted: bool = False  # whether a user named the column as one to learn from
 
 
@@ -92,6 +95,7 @@ def decide(column: Any, asked: Question) -> Decision:
         return _decide_date(column, DateStep(name, "text", zone=zone), "")
     if pa.types.is_integer(column.type) and _has_large(column):
         return _decide_large(column, asked)
+    kind = "boolean" if kind == "boolean" else "number"  # durations are numbers
     values = numbers_of(column, name, kind)
     if kind == "number":
         found = _decide_numbered(column, values, asked)
@@ -112,7 +116,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     if missing:
         done += f"; {missing} missing filled with {middle:g} and marked"
     note = None
-    if kind == "number" and not missing and _is_row_id(present):
+    if kind != "boolean" and not missing and _is_row_id(present):
         note = (
             f"Column {shorten(name)} looks like an id: its whole numbers are all different. If "
             f"it is one, say so ({option('id', name)})."
@@ -135,7 +139,7 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     if DAYS[0] <= present.min() <= present.max() <= DAYS[1]:
         step = DateStep(name, "number", form=DIGITS)
         several = named or len(np.unique(present)) >= MANY / 2
-        if several and not isinstance(read_moments(column, name, DIGITS), Cell):
+        if several and not np.isnan(from_digits(present)).any():
             return _decide_date(column, step, "days such as 20240131")
     is_whole = bool((present % 1 == 0).all()) and not _is_row_id(present)
     if not is_whole or not _sounds_like(name, CODES, alone=ENTITIES):
@@ -149,12 +153,10 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
 def _decide_large(column: Any, asked: Question) -> Decision:
     """Decide for whole numbers that float64 does not know: times or codes."""
     name = asked.name
-    found = read_moments(column, name, "nanoseconds")
-    if not isinstance(found, Cell):
-        present = found.instant[~np.isnan(found.instant)]
-        if EPOCH[0] <= present.min() <= present.max() <= EPOCH[1]:
-            step = DateStep(name, "number", form="nanoseconds")
-            return _decide_date(column, step, "nanoseconds since 1970")
+    ends = [end / 1e9 for end in pc.min_max(column).as_py().values()]
+    if EPOCH[0] <= ends[0] <= ends[1] <= EPOCH[1]:
+        step = DateStep(name, "number", form="nanoseconds")
+        return _decide_date(column, step, "nanoseconds since 1970")
     return _decide_codes(as_text(column, name), asked)
 
 
@@ -177,6 +179,16 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     if form:
         found = _decide_date(words, DateStep(name, "text", form=form), f"written {form}")
         return Decision(found.step, found.done, doubt or found.note)
+    rule = find_format(words, asked.decimal)
+    if isinstance(rule, Ambiguous):
+        raise rule.question(name)
+    if rule is not None:
+        found = _decide_number(numbers_of(words, name, "number", rule=rule), "text", asked)
+        if isinstance(found.step, NumberStep):
+            told = f"number written like {rule.like}; {found.done}"
+            told = told.replace("; as it is", "")
+            return Decision(replace(found.step, format=rule), told, found.note)
+        return found
     return _decide_words(words, present, asked)
 
 
@@ -213,7 +225,6 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
     """Decide for words that are different in nearly each row: free text, or the id of the row."""
     name = asked.name
-    _refuse_numbers(present, name)
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     written = count_in_text(present, "words").mean() >= 2.0
@@ -234,12 +245,6 @@ def _decide_date(column: Any, step: DateStep, told: str) -> Decision:
     """Decide which parts of dates vary; the step says how to read them."""
     name = step.name
     found = read_moments(column, name, step.form, step.zone)
-    if isinstance(found, Cell):
-        raise TableError(
-            f"Column {shorten(name)} holds dates or times but also {shorten(found.value)} (row "
-            f"{found.row + 1}). Correct that or leave it empty, or leave the column out "
-            f"({option('drop', name)})."
-        )
     there = ~np.isnan(found.clock)
     missing = len(there) - int(there.sum())
     if not there.any():
@@ -342,13 +347,3 @@ def _leave_out_id(name: str, why: str) -> Decision:
         f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
         f"({option('id', name)}) and results will have it.",
     )
-
-
-def _refuse_numbers(present: Any, name: str) -> None:
-    numbers = pc.sum(pc.match_substring_regex(present, NUMBER)).as_py()
-    word = first_match(present, NUMBER, matching=False)
-    if word is not None and numbers > len(present) / 2:
-        raise TableError(
-            f"Column {shorten(name)} holds numbers but also {shorten(word.value)}. Correct "
-            f"that or leave it empty, or leave the column out ({option('drop', name)})."
-        )

@@ -86,6 +86,7 @@ class Preparation:
         ids: Names = (),
         drop: Names = (),
         keep: Names | None = None,
+        decimal: str | None = None,
         assume: bool = True,
         seed: int = 0,
     ) -> NDArray:
@@ -109,6 +110,8 @@ class Preparation:
             Columns to leave out.
         keep
             The only columns to learn from; None for all others.
+        decimal
+            Decimal point of numbers in text, where their column does not tell.
         assume
             Whether unlabelled rows count as inliers.
         seed
@@ -124,7 +127,7 @@ class Preparation:
         ids = _as_tuple(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
         targets = None if codes is None else make_targets(codes, assume, seed)
-        question = Question("", self.max_levels, targets, keep is not None)
+        question = Question("", self.max_levels, targets, decimal, keep is not None)
         steps, summary, notes = _learn(table, roles, question)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")

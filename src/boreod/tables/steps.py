@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa, pc
 from boreod.tables.cells import as_numbers, as_text
+from boreod.tables.number_formats import NumberFormat
 
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 TEXT_PARTS = ("length", "words", "digits")
@@ -62,6 +63,7 @@ class NumberStep(Step):
 
     middle: float | None = None  # median of the training rows, for missing numbers; None: unused
     marked: bool = False  # whether missing values have a column
+    format: NumberFormat | None = None  # how text is written; None for plain numbers
 
     @property
     def names(self) -> list[str]:
@@ -71,11 +73,14 @@ class NumberStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
+        if self.format is not None:
+            return self.kind == "text" and self.format.is_possible and bool(self.names)
         return self.kind in ("number", "boolean") and bool(self.names)
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
-        values = numbers_of(column, self.name, self.kind, first_row)
+        kind = "number" if self.format else self.kind
+        values = numbers_of(column, self.name, kind, first_row, self.format)
         missing = np.isnan(values)
         if self.middle is not None:
             result[:, 0] = np.where(missing, self.middle, values)
@@ -144,12 +149,14 @@ class TextStep(Step):
             result[:, -1] = words.is_null().to_numpy(zero_copy_only=False)
 
 
-def numbers_of(column: Any, name: str, kind: str, first_row: int = 1) -> NDArray:
+def numbers_of(
+    column: Any, name: str, kind: str, first_row: int = 1, rule: NumberFormat | None = None
+) -> NDArray:
     """Return a column as float64, NaN where a value is missing; durations are seconds."""
     if pa.types.is_duration(column.type):
         whole = pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False)
         return whole.astype(np.float64) / SECONDS[column.type.unit]
-    return as_numbers(column, name, kind, first_row)
+    return as_numbers(column, name, kind, first_row, rule)
 
 
 def count_in_text(words: Any, part: str) -> NDArray:

@@ -1,0 +1,133 @@
+"""Dates and times: forms that people write, typed columns, numbers, zones; what they become."""
+
+import datetime as dt
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from boreod.tables import Preparation
+
+WHEN = [dt.datetime(2024, 1, 31, 5, 30), dt.datetime(2024, 2, 3, 23, 0), None]  # a Wednesday
+ROWS = [[5.5, 3.0, 31.0, 3.0 + 17.5 / 24.0], [23.0, 6.0, 3.0, 0.0]]
+PARTS = ["d hour", "d weekday", "d day of month", "d age in days", "d is missing"]
+
+
+def written(form):
+    return [None if when is None else when.strftime(form) for when in WHEN]
+
+
+def prepare(column):
+    table = pa.table({"d": column})
+    prepared = Preparation().fit(table)
+    assert Preparation.from_dict(prepared.to_dict()).to_dict() == prepared.to_dict()
+    return prepared, prepared.transform(table)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        WHEN,
+        pa.array(WHEN, pa.timestamp("ns")),
+        pa.array(WHEN, pa.timestamp("s", "Europe/Berlin")).cast(pa.timestamp("ms", "UTC")),
+        written("%Y-%m-%d %H:%M:%S"),
+        written("%Y-%m-%dT%H:%M:%S.000Z"),
+        written("%Y-%m-%d %H:%M:%S+02:00"),
+        written("%Y/%m/%d %H:%M"),
+        written("%d.%m.%Y %H:%M"),
+        written("%d/%m/%y %H:%M:%S"),
+        written("%m/%d/%Y %I:%M %p"),
+        written("%d-%b-%Y %H:%M"),
+        written("%a, %d %b %Y %H:%M:%S GMT"),
+        written("%B %d, %Y %H:%M"),
+    ],
+)
+def test_forms_of_dates_and_times(column):
+    prepared, rows = prepare(column)
+    assert prepared.names_ == PARTS
+    np.testing.assert_allclose(rows[:2, :4], ROWS, atol=1e-6)
+    assert rows[:, 4].tolist() == [0.0, 0.0, 1.0]
+    assert np.isin(rows[2, :4], rows[:2, :4]).all()  # a value that was there
+    assert "hour, weekday, day of month, age in days before 2024-02-03" in prepared.describe()
+
+
+@pytest.mark.parametrize(
+    ("column", "parts"),
+    [
+        ([when and when.date() for when in WHEN], [1, 2, 3]),
+        (written("%Y-%m-%d"), [1, 2, 3]),
+        ([when and when.time() for when in WHEN], [0]),
+        (written("%H:%M"), [0]),
+        (written("%H:%M:%S"), [0]),
+    ],
+)
+def test_parts_that_do_not_vary_are_left_out(column, parts):
+    prepared, rows = prepare(column)
+    assert prepared.names_ == [PARTS[place] for place in [*parts, 4]]
+    assert np.allclose(rows[:2, :-1][:, :2], np.floor(np.array(ROWS)[:, parts][:, :2] * 2) / 2)
+
+
+def test_zones_matter_for_instants_and_not_for_clocks():
+    there = ["2024-01-31T05:00+02:00", "2024-01-31T05:00Z", "2024-01-31T05:00-0130"]
+    prepared, rows = prepare([*there, "2024-02-01T07:00Z"])
+    assert prepared.names_ == ["d hour", "d weekday", "d day of month", "d age in days"]
+    assert rows[:3, 0].tolist() == [5.0, 5.0, 5.0]
+    assert (rows[:3, 3] * 24).round(6).tolist() == [28.0, 26.0, 24.5]
+    berlin = pa.array(WHEN[:2], pa.timestamp("us", "Europe/Berlin"))
+    prepared = Preparation().fit(pa.table({"d": berlin}))
+    same = pa.table({"d": berlin.cast(pa.timestamp("s", "Asia/Tokyo"))})
+    assert prepared.transform(same).tolist() == prepared.transform(pa.table({"d": berlin})).tolist()
+
+
+SECONDS = np.array([1_706_679_000, 1_707_001_200])
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "done"),
+    [
+        ("created_at", SECONDS, "seconds since 1970"),
+        ("ts", SECONDS * 1000, "milliseconds since 1970"),
+        ("time", SECONDS * 1_000_000_000, "nanoseconds since 1970"),
+        ("n", np.sort(SECONDS[0] + 1000 * np.arange(30)), "seconds since 1970"),
+        ("date", [20240131, 20240203], "days such as 20240131"),
+    ],
+)
+def test_numbers_that_are_times(name, column, done):
+    prepared = Preparation().fit(pa.table({name: column}))
+    assert done in prepared.summary_[0].done
+    assert f"{name} day of month" in prepared.names_ or name == "n"
+    row = prepared.transform(pa.table({name: column[:1]}))
+    assert row[0, prepared.names_.index(f"{name} hour")] == 5.5 if done.startswith("s") else True
+
+
+def test_numbers_that_are_no_times():
+    for column in (SECONDS[::-1], [20240131, 20240232], [3, 5]):
+        assert Preparation().fit(pa.table({"n": column})).names_ == ["n"]
+
+
+def test_a_model_is_used_after_its_training():
+    prepared, _ = prepare(["2024-01-01", "2024-03-01", "2024-02-01", "9999-12-31"])
+    late = prepared.transform(pa.table({"d": ["2024-04-01", "2024-01-01", "9999-12-31"]}))
+    assert late[:, prepared.names_.index("d age in days")].tolist() == [0.0, 60.0, 0.0]
+
+
+def test_days_and_months():
+    assert "written month/day/year" in prepare(["1/2/2024", "1/13/2024"])[0].summary_[0].done
+    prepared, _ = prepare(["1/2/2024", "3/4/2024"])
+    assert "days are taken" in prepared.notes_[0]
+    assert not prepare(["1.2.2024", "3.4.2024"])[0].notes_
+
+
+def test_cells_without_a_date_are_missing_and_told():
+    days = [f"2024-01-{day:02d}" for day in range(1, 31)]
+    with pytest.warns(UserWarning, match="without a date counts as missing .row 31 '2024-02-30'"):
+        prepared = Preparation().fit(pa.table({"d": [*days, "2024-02-30"]}))
+    assert prepared.names_[-1] == "d is missing"
+    with pytest.warns(UserWarning, match="row 8 'soon'"):
+        rows = prepared.transform(pa.table({"d": ["2024-01-05", "soon"]}), first_row=7)
+    assert rows[:, -1].tolist() == [0.0, 1.0]
+
+
+def test_durations_are_seconds():
+    prepared, rows = prepare(pa.array([5000, 6000], pa.duration("ms")))
+    assert (prepared.names_, rows.tolist()) == (["d"], [[5.0], [6.0]])

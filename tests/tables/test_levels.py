@@ -1,0 +1,146 @@
+"""Ids with many levels: frequencies, odds of outliers out of fold; nothing leaks."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import logit
+from sklearn.preprocessing import TargetEncoder
+
+from boreod.metrics import auc
+from boreod.tables import Preparation, TableError
+from boreod.tables.levels import PRIOR_ROWS
+
+LEVELS = 50
+RANDOM = np.random.default_rng(0)
+SHOPS = np.concatenate([RANDOM.zipf(1.3, 1195) % LEVELS, np.arange(60, 65)])
+CODES = np.where(RANDOM.random(1200) < np.where(SHOPS % 5 == 3, 0.5, 0.02), 1, 0)
+TABLE = pa.table({"shop": [f"shop {shop}" for shop in SHOPS], "x": RANDOM.normal(size=1200)})
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    return Preparation().fit(TABLE, CODES)
+
+
+def test_frequency_and_odds(prepared):
+    assert prepared.names_ == ["shop frequency", "shop outlier odds", "x"]
+    assert "frequency and outlier odds (out of fold) of" in prepared.summary_[0].done
+    rows = prepared.transform(TABLE)
+    counts = np.bincount(SHOPS)[SHOPS]
+    kept = counts > 1
+    np.testing.assert_allclose(rows[kept, 0], np.log10((counts[kept] + 1) / 1201))
+    share = CODES.mean()
+    encoder = TargetEncoder(smooth=PRIOR_ROWS, target_type="binary").fit(SHOPS[:, None], CODES)
+    expected = logit(encoder.transform(SHOPS[:, None])[:, 0]) - logit(share)
+    told = kept | (CODES == 1)
+    np.testing.assert_allclose(rows[told, 1], expected[told])
+
+
+def test_new_and_missing_levels_add_nothing(prepared):
+    rows = prepared.transform(pa.table({"shop": ["new", None], "x": [0.0, 0.0]}))
+    assert rows[:, 1].tolist() == [0.0, 0.0]
+    assert rows[0, 0] == np.log10(1 / 1201)
+    assert rows[1, 0] > rows[0, 0]
+
+
+def test_training_rows_are_prepared_as_if_they_were_new():
+    rows = Preparation().fit_transform(TABLE, CODES)
+    alone = np.bincount(SHOPS)[SHOPS] == 1
+    assert alone.any()
+    assert np.allclose(rows[alone, 0], np.log10(1 / 1200))
+    assert (rows[alone, 1] == 0.0).all()
+    changed = CODES.copy()
+    place = int(np.flatnonzero(CODES == 0)[0])
+    other = int(np.flatnonzero((CODES == 1) & (SHOPS[place] != SHOPS))[0])
+    changed[[place, other]] = 1, 0  # as many as before
+    again = Preparation()
+    assert again.fit_transform(TABLE, changed, seed=0)[place, 1] != pytest.approx(
+        again.transform(TABLE)[place, 1]
+    )
+
+
+def test_the_training_table_can_be_prepared_again(prepared):
+    first = Preparation().fit_transform(TABLE, CODES)
+    stored = Preparation.from_dict(prepared.to_dict())
+    assert stored.transform_training(TABLE, CODES).tobytes() == first.tobytes()
+    with pytest.raises(TableError, match="labels"):
+        stored.transform_training(TABLE, None)
+
+
+def test_without_labels_there_are_frequencies_only():
+    for codes in (None, np.full(1200, -1), np.where(np.arange(1200) < 9, 1, 0)):
+        assert Preparation().fit(TABLE, codes).names_ == ["shop frequency", "x"]
+    equal = pa.table({"shop": [f"s{n % 60}" for n in range(1200)], "x": TABLE["x"]})
+    assert "equally frequent" in Preparation().fit(equal).notes_[0]
+
+
+@pytest.mark.parametrize("assume", [True, False])
+def test_unlabelled_rows_count_as_inliers_or_not_at_all(assume):
+    codes = np.where(np.arange(1200) % 2 == 0, CODES, -1)
+    step = Preparation().fit(TABLE, codes, assume=assume).to_dict()["steps"][0]
+    assert step["total_known"] == (1200 if assume else 600)
+    assert step["total_outliers"] == (codes == 1).sum()
+
+
+def test_permuted_labels_tell_nothing():
+    ids = RANDOM.integers(0, 2000, 10_000)
+    codes = (RANDOM.random(10_000) < 0.05).astype(int)
+    rows = Preparation().fit_transform(pa.table({"id": [f"m{i}" for i in ids]}), codes)
+    leaking = Preparation()
+    leaking.fit(pa.table({"id": [f"m{i}" for i in ids]}), codes)
+    own = leaking.transform(pa.table({"id": [f"m{i}" for i in ids]}))
+    assert abs(auc(codes, rows[:, 1]) - 0.5) < 0.03
+    assert auc(codes, own[:, 1]) > 0.7  # what a row would be told of itself
+
+
+def test_whole_numbers_may_be_codes():
+    table = pa.table({"merchant_id": SHOPS, "count": SHOPS})
+    prepared = Preparation().fit(table, CODES)
+    assert prepared.names_[-1] == "count"
+    assert prepared.names_[:2] == ["merchant_id frequency", "merchant_id outlier odds"]
+    assert "rename it" in prepared.notes_[0]
+    assert prepared.types_ == {"merchant_id": "text", "count": "number"}
+    text = pa.table({"merchant_id": SHOPS.astype(str), "count": SHOPS})
+    assert prepared.transform(text).tobytes() == prepared.transform(table).tobytes()
+    large = pa.table({"n": SHOPS.astype(np.uint64) + 2**63})
+    assert Preparation().fit(large).names_ == ["n frequency"]
+
+
+def test_levels_that_do_not_fit_into_a_file_are_as_good_as_new(prepared):
+    step = prepared._steps[0]
+    small = step.within(200)
+    assert 0 < len(small.levels) < len(step.levels)
+    assert small.is_possible
+    assert max(small.outliers) == max(step.outliers)
+    assert set(small.levels) < set(step.levels)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("levels", ["a", "a"]),
+        ("counts", [1]),
+        ("outliers", []),
+        ("total_known", 0),
+        ("total_outliers", 10**30),
+        ("rows", 3),
+        ("rows", 10**30),
+        ("kind", "number"),
+        ("middle", "x"),
+    ],
+)
+def test_damaged_levels_are_refused(prepared, key, value):
+    stored = prepared.to_dict()
+    stored["steps"][0][key] = value
+    with pytest.raises(TableError, match="damaged"):
+        Preparation.from_dict(stored)
+
+
+def test_free_text():
+    words = [f"{'please ' * (n % 5)}send {n} to {chr(97 + n % 26) * (n % 7)}{n}" for n in range(60)]
+    table = pa.table({"memo": [*words, None], "x": np.arange(61) / 7})
+    prepared = Preparation().fit(table)
+    assert prepared.names_[:4] == ["memo length", "memo words", "memo digits", "memo is missing"]
+    rows = prepared.transform(pa.table({"memo": ["a b 12", None], "x": [0.0, 0.0]}))
+    assert rows[:, :4].tolist() == [[6, 3, 2, 0], [0, 0, 0, 1]]
+    assert "free text" in prepared.notes_[0]
