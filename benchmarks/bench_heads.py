@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 from timing import report, seconds
 
-from boreod import Detector, save_model
+from boreod import Detector, save
 from boreod.ensemble.bags import Bagging, draw_bags
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Threads
@@ -51,7 +51,7 @@ def detector() -> None:
     print(f"reasons of 200 rows: {reasons:.0f} us a row")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.boreod"
-        save_model(model, path)
+        save(model, path)
         print(f"model file: {path.stat().st_size / 1e6:.1f} MB")
 
 

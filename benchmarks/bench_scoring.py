@@ -40,7 +40,7 @@ def prepare(number: int) -> None:
     training = make_rows(3000, 99_999)
     model = fit_table(training, label="fraud", ids="id", budget="20us", random_state=0)
     model.save("model.boreod")
-    print(f"{len(model.detector.columns_)} columns within 20us")
+    print(f"{len(model.columns_)} columns within 20us")
     starts = range(0, number, BATCH)
     tables = (make_rows(min(BATCH, number - start), start // BATCH) for start in starts)
     write_batches("rows.parquet", (batch for table in tables for batch in table.to_batches()))
@@ -48,9 +48,9 @@ def prepare(number: int) -> None:
 
 def work(number: int) -> None:
     """Load the model, score the table if it has rows, and print seconds and peak memory in kB."""
-    from boreod.table_model import TableModel, score_table
+    from boreod.table_model import load, score_table
 
-    model = TableModel.load("model.boreod")
+    model = load("model.boreod")
     started = time.perf_counter()
     if number:
         score_table(model, "rows.parquet", "scored.parquet")

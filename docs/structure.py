@@ -96,15 +96,15 @@ def trace() -> tuple[list[str], list[str]]:
     """Score one row and many rows with a fitted and with a loaded model, and watch all calls."""
     import numpy as np
 
-    from boreod import BORE, OutlierRepresentation, load_model, save_model
+    from boreod import BORE, OutlierRepresentation, load, save
 
     random = np.random.default_rng(0)
     X = random.normal(size=(12, 2))
     columns = OutlierRepresentation(["knn", "odin"], [2])
     model = BORE(columns, n_estimators=2, random_state=0).fit(X, np.arange(12) % 3 == 0)
     with TemporaryDirectory() as folder:
-        save_model(model, f"{folder}/model")
-        models = [model, load_model(f"{folder}/model")]
+        save(model, f"{folder}/model")
+        models = [model, load(f"{folder}/model")]
     kernels = {(str(path), f.name) for path, f in functions() if is_search_kernel(path, f)}
     longest: tuple[list[str], list[str]] = ([], [])
     entered: dict[str, None] = {}  # in order

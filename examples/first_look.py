@@ -7,17 +7,15 @@ the folder "demo" afterwards.
 """
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from boreod import Detector
 from boreod.datasets import load
-from boreod.files import write_text
 from boreod.metrics import auc
-from boreod.report import make_report
-from boreod.table_model import fit_table, score_frame
+from boreod.table_model import score_frame
 
 FOLDER = Path("demo")
 BUDGETS = ("20us", "60us", "200us")
@@ -34,19 +32,17 @@ def main() -> None:
 
     print("boreod: learning from a few labelled outliers (the first run compiles kernels) ...")
     started = time.perf_counter()
-    model = fit_table(known, label="malignant", ids=["sample"], name="demo", random_state=0)
+    model = Detector(random_state=0).fit(known, label="malignant", ids="sample")
     scored = score_frame(model, new, reasons=3).to_pylist()
-    print(
-        f"{len(model.detector.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n"
-    )
+    print(f"{len(model.columns_)} columns, 50 bags: {time.perf_counter() - started:.1f} s\n")
 
     print(f"ROC AUC on {len(truth)} new rows, {truth.sum()} of them malignant")
-    odds = model.log_odds(new)
+    odds = model.decision_function(new)
     print(f"  all columns                     {auc(truth == 1, odds):.3f}")
     for budget in BUDGETS:
-        fast = replace(model, detector=model.detector.within(budget))
-        what = f"within {budget} a row, {len(fast.detector.columns_)} columns"
-        print(f"  {what:<31} {auc(truth == 1, fast.log_odds(new)):.3f}")
+        fast = model.within(budget)
+        what = f"within {budget} a row, {len(fast.columns_)} columns"
+        print(f"  {what:<31} {auc(truth == 1, fast.decision_function(new)):.3f}")
 
     print("\nrank  probability  truth      what moved its log-odds most")
     for row in sorted(scored, key=lambda row: row["rank"])[:8]:
@@ -56,16 +52,8 @@ def main() -> None:
 
     FOLDER.mkdir(exist_ok=True)
     model.save(FOLDER / "tumors.boreod")
-    page = make_report(
-        model.detector,
-        model.preparation.transform(known),
-        known["malignant"].to_numpy().astype(int),
-        title="Rare malignant samples",
-        names=model.preparation.names_,
-        prepared=model.preparation.summary_,
-        budget_curve=model.detector.budget_curve(BUDGETS),
-    )
-    write_text(FOLDER / "report.html", page)
+    model.curve_ = model.budget_curve(BUDGETS)
+    model.report(FOLDER / "report.html", title="Rare malignant samples")
     print(f"\nModel: {FOLDER / 'tumors.boreod'}\nReport: {(FOLDER / 'report.html').resolve()}")
 
 

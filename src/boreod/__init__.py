@@ -12,32 +12,33 @@ __all__ = [
     "OutlierRepresentation",
     "View",
     "__version__",
-    "load_model",
+    "load",
     "parallel",
-    "save_model",
+    "save",
 ]
 
 if TYPE_CHECKING:
     from boreod import parallel
-    from boreod.detector import BORE, Detector
+    from boreod.detector import BORE
     from boreod.files import __version__
-    from boreod.persistence import ModelFileError, load_model, save_model
+    from boreod.persistence import ModelFileError
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
     from boreod.representation.views import View
     from boreod.selection.costs import Costs
+    from boreod.table_model import Detector, load, save
 
 _HOMES = {
     "BORE": "boreod.detector",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
-    "Detector": "boreod.detector",
+    "Detector": "boreod.table_model",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",
     "__version__": "boreod.files",
-    "load_model": "boreod.persistence",
-    "save_model": "boreod.persistence",
+    "load": "boreod.table_model",
+    "save": "boreod.table_model",
 }
 
 

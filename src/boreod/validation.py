@@ -20,13 +20,19 @@ SMALLEST = 1e-140  # squares of differences do not vanish
 
 
 def read_rows(
-    estimator: Any, table: Any, *, fitting: bool, names: list[str] | None = None
+    estimator: Any,
+    table: Any,
+    *,
+    fitting: bool,
+    names: list[str] | None = None,
+    fill: NDArray | None = None,
 ) -> NDArray:
     """Check a table against an estimator and return its rows as float64 in C order.
 
     In fit the rows are always a copy, so that later changes of the table do not matter. A plain
     float64 array for an estimator that was fitted without column names takes a short way: scoring
-    one row must not cost more than the score. ``names`` are those of an array in fit.
+    one row must not cost more than the score. ``names`` are those of an array in fit; ``fill`` is
+    a row that takes the place of missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -34,6 +40,8 @@ def read_rows(
         rows = _validate(estimator, table, fitting)
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    if fill is not None and np.isnan(rows.min()):
+        rows = np.where(np.isnan(rows), fill, rows)
     check_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
         raise ValueError(
@@ -196,7 +204,12 @@ def _find_text(table: Any) -> str | None:
 def _refuse_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large; return if there are none."""
     for kind, wrong, remedy in (
-        ("NaN", np.isnan(rows), "Fill or drop missing values first, e.g. with SimpleImputer."),
+        (
+            "NaN",
+            np.isnan(rows),
+            "Fill or drop missing values first, e.g. with SimpleImputer, or take boreod.Detector, "
+            "which fills them.",
+        ),
         ("infinity", np.isinf(rows), "Replace infinite values or drop their rows first."),
         (
             f"values beyond {LARGEST:.0e}",

@@ -14,7 +14,6 @@ from payments import make_frauds, small_model, write
 import boreod
 from boreod.cli import app
 from boreod.scores import DETECTORS, SCORES
-from boreod.table_model import TableModel
 from cli.runner import PROGRAM, run
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
@@ -83,7 +82,7 @@ def test_help_imports_nothing_heavy():
 
 def test_public_names_import_nothing_heavy():
     code = (
-        "import boreod, sys; assert {'save_model', 'load_model', 'ModelFileError'} <= "
+        "import boreod, sys; assert {'save', 'load', 'ModelFileError'} <= "
         "set(dir(boreod)); heavy = {'sklearn', 'numba', 'scipy', 'pyarrow', 'safetensors'}; "
         "assert not heavy & set(sys.modules)"
     )
@@ -173,7 +172,7 @@ def test_whatever_goes_wrong(failure, words, folder, monkeypatch):
     def fail(*_, **__):
         raise failure
 
-    monkeypatch.setattr(TableModel, "load", fail)
+    monkeypatch.setattr("boreod.table_model.files.load", fail)
     result = run("info", folder / "small.boreod", code=1)
     assert result.stderr.strip().removeprefix("Error: ").startswith(words)
     assert result.stderr.count("\n") == bool(words)

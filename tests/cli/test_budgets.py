@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from boreod import OutlierRepresentation
 from boreod.selection import prices
-from boreod.table_model import TableModel
+from boreod.table_model import load
 from cli.runner import run
 
 DECLARED = {"lof": 50, "knn": 8, "knn_10": 2.5, "amount": 3}
@@ -57,22 +57,21 @@ def fit(*options, code=0):
 
 def test_units_of_complexity():
     shown = fit("--budget", "14", "-o", "units.boreod").stdout
-    model = TableModel.load("units.boreod")
-    detector = model.detector
+    model = detector = load("units.boreod")
     assert detector.budget == 14.0
-    assert detector.costs_.unit == model.curve.unit == ""
+    assert detector.costs_.unit == model.curve_.unit == ""
     assert 0 < detector.cost_ <= 14.0
     spent = f"{len(detector.columns_)} columns for {detector.cost_:.6g} of 14 units."
     told = run("info", "units.boreod").stdout
     for text in (shown, told):
         assert f"Budget: {spent}" in text
-        assert f"from {model.curve.cheapest():.6g} units on (--budget)" in text
+        assert f"from {model.curve_.cheapest():.6g} units on (--budget)" in text
         assert "Costs: complexity:additive; prices of" in text
         assert "us " not in text
     facts = json.loads(run("info", "units.boreod", "--json").stdout)
     assert (facts["unit"], facts["budget"], facts["costs"]) == ("", 14.0, "complexity:additive")
     assert facts["budget_curve"]["unit"] == ""
-    assert facts["cheapest_budget"] == model.curve.cheapest()
+    assert facts["cheapest_budget"] == model.curve_.cheapest()
     own = facts["prices"]["own"]
     assert own == dict(detector.costs_.own)
     assert len(own) > len(facts["columns"]) == len(detector.columns_)
@@ -95,7 +94,7 @@ def test_prices_in_a_file():
     assert (own["lof_20"], own["knn_20"], own["knn_10"], own["amount"]) == (50.0, 8.0, 2.5, 3.0)
     assert "ldof_20" not in own
     assert set(own) >= {column["name"] for column in facts["columns"]}
-    detector = TableModel.load("own.boreod").detector
+    detector = load("own.boreod")
     assert detector.costs == DECLARED
     assert detector.costs_.own == own
     assert "Costs: declared; prices of" in run("info", "own.boreod").stdout

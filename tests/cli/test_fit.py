@@ -14,7 +14,7 @@ from payments import make_frauds, write
 import boreod
 from boreod.detector.words import tell_assumptions
 from boreod.metrics import auc
-from boreod.table_model import TableModel, fit_table
+from boreod.table_model import fit_table, load
 from boreod.tables import TableReader
 from cli.runner import run
 
@@ -23,11 +23,9 @@ def test_from_the_command_line_to_python(fitted, folder):
     facts, path = fitted
     new = pq.read_table(folder / "new.parquet")
     run("score", path, folder / "new.parquet", "-o", folder / "scored.parquet", "--quiet")
-    detector = boreod.load_model(path)
-    model = TableModel.load(path)
-    rows = pd.DataFrame(model.preparation.transform(new), columns=model.preparation.names_)
+    detector = load(path)
     found = pq.read_table(folder / "scored.parquet")["probability"].to_numpy()
-    assert_allclose(found, detector.predict_proba(rows)[:, 1], rtol=1e-12, atol=1e-12)
+    assert_allclose(found, detector.predict_proba(new.to_pandas())[:, 1], rtol=1e-12, atol=1e-12)
     assert facts["cost"] <= 15e-6
     assert [c["name"] for c in facts["columns"]] == detector.selection_.columns
     assert facts["bytes"] == path.stat().st_size
@@ -43,14 +41,14 @@ def test_the_same_fit_in_python(fitted, folder):
         folder / "payments.parquet", label="fraud", ids=["id"], method="bore", random_state=0,
         n_jobs=1,
     )  # fmt: skip
-    assert again.source == "payments.parquet"
-    model = TableModel.load(fitted[1])
-    assert again.preparation.to_dict() == model.preparation.to_dict()
+    assert again.source_ == "payments.parquet"
+    model = load(fitted[1])
+    assert again.preparation_.to_dict() == model.preparation_.to_dict()
     run("fit", folder / "payments.parquet", "--label=fraud", "--id=id", "--method=bore",
         "-o", folder / "all.boreod")  # fmt: skip
     assert_allclose(
-        TableModel.load(folder / "all.boreod").log_odds(table),
-        again.log_odds(table),
+        load(folder / "all.boreod").decision_function(table),
+        again.decision_function(table),
         rtol=1e-12,
         atol=1e-12,
     )
@@ -101,7 +99,7 @@ def test_a_table_is_opened_once(sample, opened, suffix, tmp_path, monkeypatch):
 def fit_few(folder, tmp_path, monkeypatch, *options):
     """Fit three columns with an empty cache and without a way to load a model."""
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delattr(TableModel, "load")
+    monkeypatch.delattr("boreod.table_model.files.load")
     columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour", "--method", "bore"]
     table, output = folder / "payments.parquet", tmp_path / "m.boreod"
     result = run("fit", table, *columns, *options, "-o", output)
@@ -149,7 +147,7 @@ def test_a_detector_says_what_it_assumes(few_labels):
     table, model = few_labels / "payments.csv", few_labels / "fraud.boreod"
     asked = ["--label", "fraud", "--id", "id", "--prior", "0.02"]
     shown = run("fit", table, *asked, "-o", model).stdout
-    known = TableModel.load(model).detector
+    known = load(model)
     assert type(known) is boreod.Detector
     labels = known.oob_.labels
     count = int((labels == -1).sum())

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import novelty as oracle
 from sklearn.model_selection import train_test_split
 
-from boreod import BORE, OutlierRepresentation, load_model, save_model
+from boreod import BORE, OutlierRepresentation, load, save
 from boreod.ensemble.novelty import SeenRows
 
 KNN = OutlierRepresentation(["knn"], [10])
@@ -162,8 +162,8 @@ def test_model_files_and_budgets(views, labelled_rows, tmp_path):
     model = BORE(representation, random_state=0, costs="complexity:shared").fit(X, y)
     new = move(X, X, 40, np.random.default_rng(3), 2.0)
     for number, fast in enumerate((model, model.within(1000), model.within(6))):
-        save_model(fast, tmp_path / f"{number}.boreod")
-        loaded = load_model(tmp_path / f"{number}.boreod")
+        save(fast, tmp_path / f"{number}.boreod")
+        loaded = load(tmp_path / f"{number}.boreod")
         ours, theirs = fast.novelty(new), loaded.novelty(new)
         assert_array_equal(theirs.ranges, ours.ranges)
         assert_array_equal(theirs.novel, ours.novel)

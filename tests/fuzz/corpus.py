@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from payments import make_frauds, small_model, write
 from tables.test_reader import make_table
 
-from boreod import BORE, Detector, OutlierRepresentation, save_model
+from boreod import BORE, Detector, OutlierRepresentation, save
 from boreod.ensemble.members import KINDS
 
 SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
@@ -54,10 +54,10 @@ def make_good_files(folder: Path) -> None:
             }
             preset = Detector if name == "trees" else BORE
             model = preset(**given, **_options(name)).fit(*labelled_rows())
-            save_model(model, folder / f"rows-{name}.boreod")
+            save(model, folder / f"rows-{name}.boreod")
         ranking = Detector(OutlierRepresentation(["knn_5", "iforest"]), n_trees=2, n_jobs=1)
         ranking.set_params(n_estimators=9, random_state=0).fit(labelled_rows()[0])
-        save_model(ranking, folder / "rows-ranking.boreod")
+        save(ranking, folder / "rows-ranking.boreod")
     first, later = make_frauds(ROWS), make_frauds(LATER, seed=1)
     for suffix in SUFFIXES:
         write(first, folder / f"fit.{suffix}")

@@ -163,13 +163,13 @@ def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
 def run(folder: Path, settings: dict[str, Any]) -> str:
     """Load, describe, score."""
     from boreod.persistence import ModelFileError
-    from boreod.table_model import TableModel
+    from boreod.table_model import load
 
     path, table, output = folder / "model.boreod", folder / "table.csv", folder / "output"
     output.mkdir()
     model = None
     try:
-        model = TableModel.load(path, 1)
+        model = load(path, 1)
     except ModelFileError as error:
         check_sentence(str(error))
     described = run_command("info", path)
@@ -193,12 +193,12 @@ def _check_log_odds(model: Any, table: Path) -> None:
     """Infinite log-odds hide behind probabilities of 0 and 1."""
     from boreod.tables import open_table
 
-    with open_table(table, types=model.preparation.types_, columns=model.inputs) as reader:
+    with open_table(table, types=model.preparation_.types_, columns=model.inputs_) as reader:
         for batch in reader:
-            check_finite(model.log_odds(batch), "log-odds")
+            check_finite(model.decision_function(batch), "log-odds")
             found = model.assess(batch, explain=True)
             check_finite(found.log_odds, "explained log-odds")
-            if model.detector.fitted_.logistic is None:
+            if model.fitted_.logistic is None:
                 check_finite(found.explanation.contributions, "contributions")
             check_finite(found.novelty.times_usual, "distances")
 

@@ -225,9 +225,9 @@ def main(model: str, *rest: str) -> None:
         except SystemExit as end:
             code = int(end.code or 0)
     else:
-        from boreod.table_model import TableModel
+        from boreod.table_model import load
 
-        TableModel.load(model)
+        load(model)
     sys.stdout.write(f"{peak()} {code}\n")
 
 

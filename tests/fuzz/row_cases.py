@@ -161,9 +161,9 @@ def warm_up() -> None:
 
 
 def _run_model(path: Path, rows: np.ndarray, alone: np.ndarray) -> str:
-    from boreod import load_model
+    from boreod import load
 
-    model = load_model(path)
+    model = load(path)
     try:
         odds = model.decision_function(rows)
     except ValueError as error:

@@ -236,7 +236,7 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
     from payments import FEW
 
     from boreod.representation.memory import NotEnoughMemoryError
-    from boreod.table_model import TableModel, fit_table
+    from boreod.table_model import fit_table, load
 
     few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1,
            "method": "bore"}  # fmt: skip
@@ -250,11 +250,11 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
         check_sentence(str(error))
         check_folder(output, [])
         return REFUSED
-    judged = model.detector.oob_proba_
+    judged = model.oob_proba_
     check_finite(judged[~np.isnan(judged)], "out-of-bag probabilities")
     model.save(path)
     check_folder(output, ["model.boreod"])
-    TableModel.load(path)
+    load(path)
     return SCORED
 
 

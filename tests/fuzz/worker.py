@@ -49,19 +49,19 @@ def hang(folder: Path, settings: dict[str, Any]) -> str:
 
 def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
-    from boreod.table_model import TableModel
+    from boreod.table_model import Detector
 
-    honest = TableModel.assess
+    honest = Detector.assess
 
     def spoilt(self: Any, *arguments: Any, **options: Any) -> Any:
         found = honest(self, *arguments, **options)
         return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
 
-    TableModel.assess = spoilt
+    Detector.assess = spoilt
     try:
         return table_cases.run(folder, settings)
     finally:
-        TableModel.assess = honest
+        Detector.assess = honest
 
 
 def unfinished(folder: Path, settings: dict[str, Any]) -> str:

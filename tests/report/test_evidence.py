@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boreod import Detector, OutlierRepresentation, load_model, save_model
+from boreod import Detector, OutlierRepresentation, load, save
 from boreod.report import make_report
 from boreod.report.evidence import gather
 
@@ -140,8 +140,8 @@ def few_labels():
 
 def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path):
     model, rows, codes = few_labels
-    save_model(model, tmp_path / "m.boreod")
-    for known in (model, load_model(tmp_path / "m.boreod")):
+    save(model, tmp_path / "m.boreod")
+    for known in (model, load(tmp_path / "m.boreod")):
         evidence = gather(known, rows, codes)
         assert evidence.doubt == ""
         np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod import BORE, Costs, Detector, OutlierRepresentation, load_model, save_model
+from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
 from boreod.ensemble.heads import combine
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Threads
@@ -120,7 +120,7 @@ def test_cut_heads_are_those_of_a_fit_with_fewer_trees(model, labelled, budget):
             break
     again, oob = model.training_.learn(fast.columns_, Threads(1, False), smaller)
     X = labelled[0]
-    assert_array_equal(again.log_odds(X, Threads(1, False)), fast.decision_function(X))
+    assert_array_equal(again.decision_function(X, Threads(1, False)), fast.decision_function(X))
     assert_array_equal(oob.probabilities, fast.oob_proba_)
 
 
@@ -226,8 +226,8 @@ def test_weights_stand_for_copies_in_pursuit():
 def test_files_keep_the_trees(model, tmp_path):
     fast = model.within(150, costs=PRICES)
     assert fast.selection_.trees
-    save_model(fast, tmp_path / "fast.boreod")
-    loaded = load_model(tmp_path / "fast.boreod")
+    save(fast, tmp_path / "fast.boreod")
+    loaded = load(tmp_path / "fast.boreod")
     assert loaded.costs_ == fast.costs_
     assert loaded.selection_.trees == fast.selection_.trees
     assert loaded.selection_.cost_of_trees == fast.selection_.cost_of_trees

@@ -3,7 +3,7 @@
 import pytest
 from payments import make_frauds, small_model
 
-from boreod.table_model import TableModel
+from boreod.table_model import load
 
 
 @pytest.fixture(scope="session")
@@ -17,4 +17,4 @@ def model(tmp_path_factory):
     """A model that went through a file."""
     path = tmp_path_factory.mktemp("model") / "fraud.boreod"
     small_model().save(path)
-    return TableModel.load(path)
+    return load(path)

@@ -16,13 +16,13 @@ def batches(table, rows):
 @pytest.mark.parametrize("rows", [17, 1000])
 def test_top_rows(rows, model, new):
     found = explain_top(model, batches(new, rows), 12)
-    odds = model.log_odds(new)
+    odds = model.decision_function(new)
     assert [item.row for item in found] == (np.argsort(-odds)[:12] + 1).tolist()
     assert [item.ids["id"] for item in found] == [f"p{item.row - 1:06d}" for item in found]
     chances = 1 / (1 + np.exp(-odds))
     for item in found:
         assert item.probability == pytest.approx(chances[item.row - 1], rel=1e-12)
-        assert item.outlier == (item.probability > model.threshold())
+        assert item.outlier == (item.probability > model.alert_threshold())
         sizes = [abs(value) for _, value in item.reasons]
         assert sizes == sorted(sizes, reverse=True)
         assert 1 <= len(sizes) <= 5

@@ -48,9 +48,9 @@ def expected(frauds):
 
 
 def assert_same_model(model, expected, table):
-    assert model.preparation.names_ == expected.preparation.names_
+    assert model.preparation_.names_ == expected.preparation_.names_
     for batch in table.to_batches():
-        assert_array_equal(model.log_odds(batch), expected.log_odds(batch))
+        assert_array_equal(model.decision_function(batch), expected.decision_function(batch))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])
@@ -62,7 +62,7 @@ def test_a_file_is_sampled_as_a_table_is(suffix, frauds, expected, tmp_path):
 def test_a_folder_is_sampled_as_a_table_is(frauds, expected, tmp_path):
     model = fit_table(as_folder(frauds, tmp_path / "frauds"), **OPTIONS)
     assert_same_model(model, expected, frauds)
-    assert model.source == "frauds"
+    assert model.source_ == "frauds"
 
 
 def test_a_pipe_is_read_once(frauds, expected, tmp_path):
@@ -128,8 +128,8 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
     detector = BORE(reference_size=2000, random_state=0)
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    table, codes, positions, shares = read_training_rows(
-        folder, detector, "fraud", None, {"batch_rows": 5000}
+    table, codes, _, positions, shares = read_training_rows(
+        folder, detector, None, "fraud", [0] * 4, {"batch_rows": 5000}
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

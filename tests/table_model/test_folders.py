@@ -10,7 +10,7 @@ import pytest
 from payments import small_model, write
 
 from boreod.parallel import Threads, dask, use_engine
-from boreod.table_model import TableModel, folders, score_folder, score_table
+from boreod.table_model import Detector, folders, score_folder, score_table
 from boreod.table_model.scoring import Scoring
 from boreod.tables import TableError, read_table
 from table_model.payment_folders import FILES, assert_same_scores, files_in, joined, make_folder
@@ -125,7 +125,7 @@ def test_folders_that_are_called_like_values(model, new, tmp_path):
 
 def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_path):
     fitted = small_model(n_jobs=2)
-    scoring = Scoring(fitted, fitted.ids, 1)
+    scoring = Scoring(fitted, fitted.ids_, 1)
     small = pickle.dumps(scoring.without_training(1))
     assert len(small) < 0.7 * len(pickle.dumps(scoring))
     again = pickle.loads(small)
@@ -133,8 +133,8 @@ def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_pat
     assert again.score(batch)[0].equals(scoring.score(batch)[0])
     score_folder(fitted, source, tmp_path / "out")
     assert_same_scores(joined(tmp_path / "out"), one_table(fitted, source, tmp_path))
-    assert fitted.detector.n_jobs == 2
-    assert fitted.detector.oob_.codes.any()
+    assert fitted.n_jobs == 2
+    assert fitted.oob_.codes.any()
 
 
 class Twice(Threads):
@@ -217,7 +217,7 @@ def test_what_goes_wrong_leaves_nothing(
     output, place, failure, model, source, tmp_path, monkeypatch
 ):
     owner, method = {
-        "score": (TableModel, "assess"),
+        "score": (Detector, "assess"),
         "write": (folders.ScoreStore, "read_ranked"),
     }[place]
     original, calls = getattr(owner, method), []

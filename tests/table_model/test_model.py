@@ -1,5 +1,6 @@
 """A detector with its preparation: through a file, from Python alone, and from forged files."""
 
+import copy
 import json
 import re
 import warnings
@@ -13,9 +14,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, small_model
 
-from boreod import BORE, ModelFileError, load_model, save_model
-from boreod.table_model import TableModel, describe, fit_table, score_frame
-from boreod.table_model.model import PlainColumns
+from boreod import BORE, ModelFileError, load, save
+from boreod.persistence import load_model, save_model
+from boreod.table_model import describe, fit_table, score_frame
+from boreod.table_model.plain_columns import PlainColumns
 from boreod.tables import TableError
 
 
@@ -32,44 +34,53 @@ def saved(fitted, tmp_path_factory):
 
 
 def test_through_a_file(fitted, saved, new, tmp_path):
-    loaded = TableModel.load(saved)
-    assert_array_equal(loaded.log_odds(new), fitted.log_odds(new))
-    label = loaded.preparation.label_
-    assert (label, loaded.ids, loaded.source) == ("fraud", ("id",), "payments.parquet")
-    assert_array_equal(loaded.detector.oob_.codes, fitted.detector.oob_.codes)
-    assert_array_equal(loaded.curve.auc, fitted.curve.auc)
-    assert loaded.curve.cheapest() == fitted.curve.cheapest()
-    assert loaded.threshold() == fitted.threshold() == loaded.threshold("alerts:12")
-    assert (loaded.detector.oob_proba_ > loaded.threshold()).sum() == 12
+    loaded = load(saved)
+    assert_array_equal(loaded.decision_function(new), fitted.decision_function(new))
+    label = loaded.preparation_.label_
+    assert (label, loaded.ids_, loaded.source_) == ("fraud", ("id",), "payments.parquet")
+    assert_array_equal(loaded.oob_.codes, fitted.oob_.codes)
+    assert_array_equal(loaded.curve_.auc, fitted.curve_.auc)
+    assert loaded.curve_.cheapest() == fitted.curve_.cheapest()
+    assert (
+        loaded.alert_threshold() == fitted.alert_threshold() == loaded.alert_threshold("alerts:12")
+    )
+    assert (loaded.oob_proba_ > loaded.alert_threshold()).sum() == 12
     loaded.save(tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == saved.read_bytes()
 
 
 def test_a_file_keeps_the_trees_of_a_curve(fitted, tmp_path):
-    numbers = np.arange(len(fitted.curve.budgets))
-    curve = replace(fitted.curve, n_trees=numbers, tree_costs=0.5 * numbers)
-    replace(fitted, curve=curve).save(tmp_path / "trees.boreod")
-    loaded = TableModel.load(tmp_path / "trees.boreod").curve
+    numbers = np.arange(len(fitted.curve_.budgets))
+    with_trees = copy.copy(fitted)
+    with_trees.curve_ = replace(fitted.curve_, n_trees=numbers, tree_costs=0.5 * numbers)
+    with_trees.save(tmp_path / "trees.boreod")
+    loaded = load(tmp_path / "trees.boreod").curve_
     assert_array_equal(loaded.n_trees, numbers)
     assert_array_equal(loaded.tree_costs, 0.5 * numbers)
-    assert fitted.curve.n_trees is None
+    assert fitted.curve_.n_trees is None
 
 
 def test_the_detector_alone(fitted, saved, new):
     detector = load_model(saved)
-    rows = fitted.preparation.transform(new)
-    named = pd.DataFrame(rows, columns=fitted.preparation.names_)
-    assert_array_equal(detector.decision_function(named), fitted.log_odds(new))
-    extra = detector.stored_.extra
-    assert set(extra) == {"preparation", "budget_curve", "source", "outlier_label"}
+    rows = fitted.preparation_.transform(new)
+    named = pd.DataFrame(rows, columns=fitted.preparation_.names_)
+    assert_array_equal(detector.decision_function(named), fitted.decision_function(new))
+    assert set(detector.stored_.extra["boreod"]) == {
+        "preparation",
+        "named",
+        "budget_curve",
+        "source",
+    }
     assert "amount" in detector.columns_
-    json.dumps(extra)
+    json.dumps(detector.stored_.extra)
 
 
 def test_threads_do_not_matter(fitted, saved, new):
-    one = TableModel.load(saved, n_jobs=1)
-    assert one.detector.n_jobs == 1
-    np.testing.assert_allclose(one.log_odds(new), fitted.log_odds(new), rtol=1e-12, atol=1e-12)
+    one = load(saved, n_jobs=1)
+    assert one.n_jobs == 1
+    np.testing.assert_allclose(
+        one.decision_function(new), fitted.decision_function(new), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.Table])
@@ -83,7 +94,7 @@ def test_frames_of_all_kinds(kind, model, new):
     assert table.column_names == names
     expected = score_frame(model, new)["probability"].to_numpy()
     np.testing.assert_allclose(table["probability"].to_numpy(), expected, rtol=1e-12)
-    assert table["rank"].to_numpy().argmin() == model.log_odds(new).argmax()
+    assert table["rank"].to_numpy().argmin() == model.decision_function(new).argmax()
 
 
 def test_fit_takes_frames_and_words():
@@ -94,22 +105,22 @@ def test_fit_takes_frames_and_words():
         pl.from_arrow(frame), label="fraud", outlier_label="fraud", ids="id", representation=FEW,
         random_state=0, n_estimators=20, costs="complexity:shared", method="bore",
     )  # fmt: skip
-    assert_array_equal(model.log_odds(table), small_model().log_odds(table))
-    assert (model.detector.oob_.codes == -1).sum() == table["fraud"].null_count > 0
+    assert_array_equal(model.decision_function(table), small_model().decision_function(table))
+    assert (model.oob_.codes == -1).sum() == table["fraud"].null_count > 0
 
 
 def test_unseen_levels_and_missing_values(model, new):
     strange = new.slice(0, 3)
     for name, values in {"country": ["XX", None, "DE"], "amount": [None, 1.0, 2.0]}.items():
         strange = strange.set_column(strange.column_names.index(name), name, pa.array(values))
-    assert np.isfinite(model.log_odds(strange)).all()
+    assert np.isfinite(model.decision_function(strange)).all()
 
 
 def test_columns_in_any_order_and_more_of_them(model, new):
     turned = new.select(new.column_names[::-1]).drop_columns(["fraud", "currency"])
-    assert_array_equal(model.log_odds(turned), model.log_odds(new))
+    assert_array_equal(model.decision_function(turned), model.decision_function(new))
     with pytest.raises(TableError, match=r"no column 'amount', which the model was fitted with"):
-        model.log_odds(new.drop_columns(["amount"]))
+        model.decision_function(new.drop_columns(["amount"]))
 
 
 @pytest.mark.parametrize(
@@ -135,9 +146,9 @@ def test_only_one_class():
 
 
 def test_a_curve_is_traced_for_those_who_ask():
-    assert small_model().curve is None
-    assert small_model(budget=12).curve is not None
-    curve = small_model(curve=True).curve
+    assert small_model().curve_ is None
+    assert small_model(budget=12).curve_ is not None
+    curve = small_model(curve=True).curve_
     assert len(curve.budgets) == len(curve.auc) > 1
 
 
@@ -147,7 +158,7 @@ def test_too_few_rows_for_a_curve():
         warnings.simplefilter("ignore", UserWarning)
         few = {"representation": FEW, "random_state": 0, "method": "bore"}
         model = fit_table(table, label="fraud", **few, curve=True)
-    assert model.curve is None
+    assert model.curve_ is None
 
 
 class TestDetectorsWithoutPreparation:
@@ -157,14 +168,16 @@ class TestDetectorsWithoutPreparation:
 
     def test_named_columns(self, labelled, numbers, tmp_path):
         detector = BORE(FEW, random_state=0).fit(numbers.to_pandas(), labelled[1])
-        save_model(detector, tmp_path / "a")
-        model = TableModel.load(tmp_path / "a")
-        assert isinstance(model.preparation, PlainColumns)
-        assert (model.ids, model.curve) == ((), None)
+        save(detector, tmp_path / "a")
+        model = load(tmp_path / "a")
+        assert isinstance(model.preparation_, PlainColumns)
+        assert (model.ids_, model.curve_) == ((), None)
         turned = numbers.select(["d", "b", "a", "c"])
-        assert_array_equal(model.log_odds(turned), detector.decision_function(numbers.to_pandas()))
+        assert_array_equal(
+            model.decision_function(turned), detector.decision_function(numbers.to_pandas())
+        )
         with pytest.raises(TableError, match="no column 'd'"):
-            model.log_odds(numbers.drop_columns(["d"]))
+            model.decision_function(numbers.drop_columns(["d"]))
         model.save(tmp_path / "b")
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
         assert describe(model)["preparation"][0]["column"] == "a"
@@ -172,11 +185,13 @@ class TestDetectorsWithoutPreparation:
     @pytest.mark.parametrize("names", ["xxxx", "cccc"])
     def test_numbered_columns(self, names, labelled, numbers, tmp_path):
         detector = BORE(FEW, random_state=0).fit(*labelled)
-        save_model(detector, tmp_path / "a")
-        model = TableModel.load(tmp_path / "a")
+        save(detector, tmp_path / "a")
+        model = load(tmp_path / "a")
         numbers = numbers.rename_columns([f"{n}{place}" for place, n in enumerate(names)])
-        assert_array_equal(model.log_odds(numbers), detector.decision_function(labelled[0]))
-        assert model.inputs is None
+        assert_array_equal(
+            model.decision_function(numbers), detector.decision_function(labelled[0])
+        )
+        assert model.inputs_ is None
 
     def test_arrow_tables_are_frames(self, labelled, numbers):
         model = BORE(FEW, random_state=0).fit(numbers, labelled[1])
@@ -190,11 +205,11 @@ class TestDetectorsWithoutPreparation:
             BORE(FEW).fit(words, labelled[1])
 
     def test_missing_values(self, labelled, numbers, tmp_path):
-        save_model(BORE(FEW, random_state=0).fit(numbers, labelled[1]), tmp_path / "a")
+        save(BORE(FEW, random_state=0).fit(numbers, labelled[1]), tmp_path / "a")
         gap = pa.array([1.0, None, 2.0])
         table = numbers.slice(0, 3).set_column(2, "c", gap)
         with pytest.raises(TableError, match=r"Row 12 has no value in column 'c'.*boreod fit"):
-            TableModel.load(tmp_path / "a").log_odds(table, first_row=11)
+            load(tmp_path / "a").assess(table, first_row=11)
 
 
 FORGED = {
@@ -202,7 +217,8 @@ FORGED = {
     "steps": {"preparation": {"version": 1, "steps": []}},
     "folder": {"source": "/etc/passwd"},
     "source": {"source": 3},
-    "label of outliers": {"outlier_label": [1]},
+    "named": {"named": False},
+    "no names": {"named": None},
     "curve": {"budget_curve": [1]},
     "lengths": {"budget_curve": "lengths"},
     "words": {"budget_curve": "words"},
@@ -213,7 +229,7 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_extras(name, fitted, saved, tmp_path):
-    extra = dict(load_model(saved).stored_.extra)
+    extra = dict(load_model(saved).stored_.extra["boreod"])
     curve = dict(extra["budget_curve"])
     changes = {
         "lengths": {**curve, "auc": curve["auc"][1:]},
@@ -223,13 +239,13 @@ def test_forged_extras(name, fitted, saved, tmp_path):
     }
     for key, value in FORGED[name].items():
         extra[key] = changes[value] if value in list(changes) else value
-    save_model(fitted.detector, tmp_path / "a", extra=extra)
+    save_model(fitted, tmp_path / "a", extra={"boreod": extra})
     with pytest.raises(ModelFileError, match=r"The model file '.*' cannot be used: [^\n]*\.$"):
-        TableModel.load(tmp_path / "a")
+        load(tmp_path / "a")
 
 
 def test_facts(saved):
-    facts = describe(TableModel.load(saved))
+    facts = describe(load(saved))
     json.dumps(facts, allow_nan=False)
     assert facts["training"]["rows"] == 300
     assert facts["budget"] == 12

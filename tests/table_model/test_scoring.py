@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 from payments import small_model, write
 
+from boreod import load
 from boreod.table_model import (
-    TableModel,
     explain_top,
     map_in_arrow,
     score_folder,
@@ -80,16 +80,15 @@ def test_everywhere_the_same(model, odd, tmp_path):
 def test_thresholds_count_both_kinds_of_alerts(odd, tmp_path):
     fitted = small_model(threshold="alerts:40")
     fitted.save(tmp_path / "a.boreod")
-    loaded = TableModel.load(tmp_path / "a.boreod")
-    detector = loaded.detector
-    assert loaded.threshold() == detector.choose_threshold("alerts:40", novelty=True)
-    assert loaded.threshold(novelty=False) == detector.threshold_
-    assert loaded.threshold("fpr:0.1") == detector.choose_threshold("fpr:0.1", novelty=True)
+    loaded = load(tmp_path / "a.boreod")
+    assert loaded.alert_threshold() == loaded.choose_threshold("alerts:40", novelty=True)
+    assert loaded.alert_threshold(novelty=False) == loaded.threshold_
+    assert loaded.alert_threshold("fpr:0.1") == loaded.choose_threshold("fpr:0.1", novelty=True)
 
 
 def test_raw_columns_only_tell_ranges(odd, tmp_path):
     model = small_model(budget=4)
-    assert not model.detector.fitted_.searches
+    assert not model.fitted_.searches
     summary, table = scored(model, odd, tmp_path)
     assert summary.novel is None
     assert any("novel rows are not known" in note for note in summary.notes)
@@ -101,7 +100,7 @@ def test_explanations_name_novel_rows_first(model, odd):
     found = explain_top(model, odd.to_batches(), 5)
     assert all(item.novel.startswith("novel: ") and item.outlier for item in found)
     assert all(item.outside.startswith("amount ") for item in found)
-    assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.detector.oob_.codes != 1) + 1))
+    assert found[0].novelty == pytest.approx(1 - 1 / (np.sum(model.oob_.codes != 1) + 1))
     plain = explain_top(model, odd.to_batches(), 5, novelty=False)
     assert all(item.novel is item.outside is item.novelty is None for item in plain)
 

@@ -11,7 +11,7 @@ from payments import small_model
 
 from boreod import OutlierRepresentation
 from boreod.ensemble.members import KINDS
-from boreod.table_model import TableModel, map_in_arrow, score_frame
+from boreod.table_model import load, map_in_arrow, score_frame
 from boreod.tables import TableError
 
 
@@ -28,12 +28,12 @@ def as_table(batches):
 
 @pytest.mark.parametrize("kind", ["path", "model", "fitted"])
 def test_batches_in_and_out(kind, path, new):
-    given = {"path": path, "model": TableModel.load(path), "fitted": small_model()}[kind]
+    given = {"path": path, "model": load(path), "fitted": small_model()}[kind]
     score = map_in_arrow(given, reasons=1, threshold=0.2)
     whole = new.combine_chunks().to_batches()[0]
     found = as_table(score(iter([whole.slice(0, 0), whole.slice(0, 110), whole.slice(110)])))
     options = {"reasons": 1, "threshold": 0.2}
-    expected = score_frame(TableModel.load(path), new, **options).drop("rank")
+    expected = score_frame(load(path), new, **options).drop("rank")
     assert found.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert found.schema.equals(score.schema(new.schema))
     assert_allclose(found["probability"], expected["probability"], rtol=1e-12)
@@ -133,7 +133,7 @@ def test_spark(by_path, session, path, new, tmp_path):
 
     pq.write_table(new, tmp_path / "new.parquet")
     frame = session.read.parquet(str(tmp_path / "new.parquet")).repartition(3)
-    score = map_in_arrow(path if by_path else TableModel.load(path), reasons=2)
+    score = map_in_arrow(path if by_path else load(path), reasons=2)
     schema = score.schema(frame.schema)
     assert schema.simpleString() == (
         "struct<id:string,probability:double,outlier:boolean,novelty:double,outside:string,reason_1:string,reason_2:string>"

@@ -4,7 +4,6 @@ import io
 import os
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from payments import SUFFIXES, write
 from scipy.stats import rankdata
 
-from boreod.table_model import TableModel, map_in_arrow, score_table
+from boreod.table_model import Detector, map_in_arrow, score_table
 from boreod.table_model import scoring as scoring_module
 from boreod.table_model import writing as writing_module
 from boreod.table_model.writing import count_batches
@@ -33,12 +32,11 @@ def path(new, tmp_path):
 def test_every_format_in(suffix, model, new, tmp_path):
     source = write(new, tmp_path / f"new.{suffix}")
     summary, table = scored(model, source, tmp_path, reasons=2)
-    odds = model.log_odds(new)
+    odds = model.decision_function(new)
     assert_allclose(table["probability"].to_numpy(), 1 / (1 + np.exp(-odds)), rtol=1e-12)
     assert table["id"].to_pylist() == new["id"].to_pylist()
     assert_array_equal(table["rank"].to_numpy(), rankdata(-odds, "min"))
-    named = pd.DataFrame(model.prepare(new), columns=model.preparation.names_)
-    decisions = model.detector.predict(named) == 1
+    decisions = model.predict(new) == 1
     assert_array_equal(table["outlier"].to_numpy(), decisions)
     assert (summary.rows, summary.written, summary.outliers) == (210, 210, decisions.sum())
     assert sorted(os.listdir(tmp_path)) == sorted([source.name, "scored.parquet"])
@@ -125,7 +123,7 @@ def test_thresholds(model, path, tmp_path):
         summary, table = scored(model, path, tmp_path, threshold=threshold)
         assert summary.outliers == (table["probability"].to_numpy() > threshold).sum()
     summary, _ = scored(model, path, tmp_path, threshold="alerts:20")
-    assert summary.threshold == model.detector.choose_threshold("alerts:20")
+    assert summary.threshold == model.choose_threshold("alerts:20")
 
 
 REFUSED = {
@@ -173,12 +171,12 @@ def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, m
             return fail_later(self, content)
 
     original = {
-        "score": TableModel.assess,
+        "score": Detector.assess,
         "temporary file": io.BytesIO.write,
         "write": scoring_module.ranked_schema,
     }[place]
     owner, method, changed = {
-        "score": (TableModel, "assess", fail_later),
+        "score": (Detector, "assess", fail_later),
         "temporary file": (writing_module.tempfile, "TemporaryFile", lambda **_: Failing()),
         "write": (scoring_module, "ranked_schema", fail_later),
     }[place]
@@ -209,7 +207,7 @@ def test_batches_for_python(model, new, path):
     table = pa.Table.from_batches(batches)
     assert table.column_names == ["id", "probability", "outlier", "novelty", "outside", "reason_1"]
     assert len(batches) == 4
-    odds = model.log_odds(new)
+    odds = model.decision_function(new)
     assert_allclose(table["probability"].to_numpy(), 1 / (1 + np.exp(-odds)), rtol=1e-12)
 
 

@@ -39,14 +39,14 @@ def explain(
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
-    from boreod.table_model import TableModel, explain_rows, explain_top
+    from boreod.table_model import explain_rows, explain_top, load
     from boreod.table_model.scoring import Scoring
     from boreod.table_model.writing import BATCH_ROWS
     from boreod.tables import open_table
 
-    loaded = TableModel.load(model, jobs)
+    loaded = load(model, jobs)
     given = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading = Scoring(loaded, loaded.ids).reading(given)
+    reading = Scoring(loaded, loaded.ids_).reading(given)
     wanted: dict[str, Any] = {"reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or ids:
@@ -56,7 +56,7 @@ def explain(
     if json:
         print_json([item.to_dict() for item in found])
         return
-    _print(found, loaded.ids)
+    _print(found, loaded.ids_)
     if not quiet:
         typer.echo(
             "A reason is what it adds to the log-odds, against the mean of the inliers.", err=True

@@ -1,6 +1,6 @@
 """Detectors: a facade over what was learned, and its presets."""
 
 from boreod.detector.facade import OutlierDetector
-from boreod.detector.presets import BORE, Detector
+from boreod.detector.presets import BORE, NumericDetector
 
-__all__ = ["BORE", "Detector", "OutlierDetector"]
+__all__ = ["BORE", "NumericDetector", "OutlierDetector"]

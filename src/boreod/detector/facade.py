@@ -66,41 +66,37 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         **unsupported
             Nothing; ``sample_weight`` is refused with a reason.
         """
-        if unsupported:
-            raise TypeError(
-                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no "
-                "weights in a neighbor graph, and bags are balanced already. Leave it out."
-            )
+        self._refuse(unsupported)
         with plain_interrupts(), all_or_nothing(self):
             self._fit(X, y)
         return self
 
     def fit_sample(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        shares: Shares,
-        rows: NDArray | None = None,
-        names: list[str] | None = None,
+        self, X: ArrayLike, codes: NDArray, shares: Shares, rows: NDArray | None = None
     ) -> "OutlierDetector":
         """Learn from a reference sample that was drawn already, of a table that is elsewhere.
 
-        ``shares`` and ``rows`` are what :meth:`draw_reference` returned; ``names`` are those of the
-        columns, if X is an array.
+        ``codes`` are the labels of these rows: 1 outlier, 0 inlier, -1 unlabelled; ``shares`` and
+        ``rows`` are what :meth:`draw_reference` returned.
         """
         with plain_interrupts(), all_or_nothing(self):
-            self._fit(X, y, shares, names)
-            if rows is not None:
-                self.reference_rows_ = np.asarray(rows)
+            check_parameters(self)
+            table = read_rows(self, X, fitting=True)
+            codes, classes = read_labels(codes, len(table), None, self.inliers == "assumed")
+            self.reference_rows_ = np.arange(len(table)) if rows is None else np.asarray(rows)
+            self._learn(table, (codes, classes, shares), draw_seeds(self.random_state))
         return self
 
-    def draw_reference(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
+    def draw_reference(
+        self, codes: NDArray, seeds: list[int] | None = None
+    ) -> tuple[NDArray | None, Shares]:
         """Return the rows that a fit would learn from, None for all, and which part they are.
 
-        ``codes`` are the labels of all rows: 1 outlier, 0 inlier, -1 unlabelled.
+        ``codes`` are the labels of all rows: 1 outlier, 0 inlier, -1 unlabelled; ``seeds`` are
+        those of the fit, None to draw them.
         """
         check_parameters(self)
-        seed = _draw_seeds(self.random_state)[3]
+        seed = (seeds or draw_seeds(self.random_state))[3]
         return draw_reference(codes, self.reference_size, self.reference_sampling, seed)
 
     @classmethod
@@ -174,6 +170,11 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         """
         rows = self._read(X, "assess")
         return self.fitted_.assess(rows, self._engine, explain, novelty)
+
+    def prepare(self, X: ArrayLike) -> NDArray:
+        """Return the rows of a table as float64, as everything else computes with them."""
+        check_is_fitted(self)
+        return read_rows(self, X, fitting=False)
 
     def represent(self, X: ArrayLike) -> NDArray:
         """Return the scaled columns of rows that the bags learn from."""
@@ -287,27 +288,26 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._costs
 
-    def _fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None,
-        shares: Shares | None = None,
-        names: list[str] | None = None,
-    ) -> None:
+    def _refuse(self, unsupported: dict[str, Any]) -> None:
+        """Say why something that other classifiers take is not taken."""
+        if unsupported:
+            raise TypeError(
+                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no "
+                "weights in a neighbor graph, and bags are balanced already. Leave it out."
+            )
+
+    def _fit(self, X: ArrayLike, y: ArrayLike | None) -> None:
         """Read rows and labels, all or a sample of them, and learn."""
         check_parameters(self)
-        seeds = _draw_seeds(self.random_state)
+        seeds = draw_seeds(self.random_state)
         lazy = is_collection(X)
-        rows: Any = X if lazy else read_rows(self, X, fitting=True, names=names)
+        rows: Any = X if lazy else read_rows(self, X, fitting=True)
         sizes = count_rows(X) if lazy else [len(rows)]
         n_rows = sum(sizes)
         labels = gather_rows(y) if is_collection(y) else y
         assume = self.inliers == "assumed"
         codes, classes = read_labels(labels, n_rows, self.outlier_label, assume)
-        chosen = None
-        if shares is None:
-            how = self.reference_size, self.reference_sampling, seeds[3]
-            chosen, shares = draw_reference(codes, *how)
+        chosen, shares = self.draw_reference(codes, seeds)
         if lazy:
             n_taken = n_rows if chosen is None else len(chosen)
             check_reading(n_taken, 8 * n_taken * rows.shape[1], available_memory())
@@ -408,8 +408,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
                 f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
                 "that you want to know about and pass X.compute()."
             )
-        check_is_fitted(self)
-        return read_rows(self, X, fitting=False)
+        return self.prepare(X)
 
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
@@ -436,5 +435,6 @@ def _call(model: OutlierDetector, block: Any, *, method: str, **options: Any) ->
     return getattr(model, method)(block, **options)
 
 
-def _draw_seeds(random_state: Any) -> list[int]:
+def draw_seeds(random_state: Any) -> list[int]:
+    """Return the seeds of views, bags, what is learned from bags, and of a reference sample."""
     return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()

@@ -1,4 +1,4 @@
-"""The presets: BORE as printed, and Detector, the best we know. One engine, other defaults."""
+"""Presets for rows of numbers: BORE as printed, the best we know; one engine, other defaults."""
 
 from typing import Any
 
@@ -192,27 +192,10 @@ class BORE(OutlierDetector):
         self.verbose = verbose
 
 
-class Detector(OutlierDetector):
-    """Outlier detection for a table and a few labelled outliers, or none yet.
+class NumericDetector(OutlierDetector):
+    """What :class:`boreod.Detector` is for rows of numbers, which has these parameters.
 
-    Several heads on raw columns and a few outlier scores, fitted to bags with ten inliers for each
-    outlier, averaged by what they are worth out of bag. Unlabelled rows count as inliers where few
-    are labelled, so ``y`` may be 1 for some known outliers and -1 for all other rows; probabilities
-    then mean "would be labelled an outlier". Without any label rows are ranked by a consensus of
-    scores, and ``predict_proba`` is the share of training rows that look less like an outlier.
-
-    Parameters and attributes are those of :class:`BORE`, with other defaults:
-    ``Detector(**BORE().get_params())`` is the printed method.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> random = np.random.default_rng(0)
-    >>> X = np.vstack([random.normal(size=(200, 3)), random.normal(4, 1, size=(10, 3))])
-    >>> y = np.repeat([-1, 1], [200, 10])
-    >>> model = Detector(random_state=0).fit(X, y)
-    >>> model.predict([[0.0, 0.0, 0.0], [4.0, 4.0, 4.0]]).tolist()
-    [-1, 1]
+    Parameters and attributes are those of :class:`BORE`, with other defaults.
     """
 
     def __init__(

@@ -3,14 +3,16 @@
 from typing import Any, NamedTuple
 
 from boreod.detector.facade import OutlierDetector
-from boreod.detector.presets import BORE, Detector
+from boreod.detector.presets import BORE, NumericDetector
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import ClassifierHead
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.text import count_of, show_percent
 from boreod.validation import UNLABELLED, check_choice
 
-METHODS: dict[str, type[OutlierDetector]] = {"detector": Detector, "bore": BORE}
+METHODS: dict[str, type[OutlierDetector]] = {"detector": NumericDetector, "bore": BORE}
+PRINTED = ("reference_outliers", "input_scaling", "scaling", "inliers", "ratio", "min_inliers",
+           "estimator", "aggregation", "calibration")  # fmt: skip
 
 
 class HeadSummary(NamedTuple):
@@ -31,6 +33,20 @@ def find_method(name: Any) -> type[OutlierDetector]:
     """
     check_choice("method", name, tuple(METHODS))
     return METHODS[name]
+
+
+def name_method(model: OutlierDetector) -> str:
+    """Return BORE for detectors with the parameters that make the printed method, else Detector.
+
+    Examples
+    --------
+    >>> name_method(NumericDetector(**BORE(budget="20us").get_params(deep=False)))
+    'BORE'
+    """
+    printed, heads = BORE(), [model.heads] if isinstance(model.heads, str) else list(model.heads)
+    same = all(getattr(model, name) == getattr(printed, name) for name in PRINTED)
+    is_printed = isinstance(model, BORE) or (same and heads == list(printed.heads))
+    return "BORE" if is_printed else "Detector"
 
 
 def list_heads(model: OutlierDetector) -> list[HeadSummary]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.datasets.loading import rows_digest
-from boreod.detector import Detector
+from boreod.detector import NumericDetector
 from boreod.detector.words import find_method, price_all
 from boreod.evaluation.methods import METHODS, find_methods
 from boreod.evaluation.runs import Journal, Work, run_tasks
@@ -180,7 +180,7 @@ def compare_methods(
     2
     """
     find_method(method)
-    rows = read_rows(Detector(), X, fitting=True)
+    rows = read_rows(NumericDetector(), X, fitting=True)
     codes, _ = read_labels(y, len(rows), outlier_label)
     every = [name for name, method in METHODS.items() if method.is_installed]
     chosen = [method.name for method in find_methods(every if methods is None else methods)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE, Detector
+from boreod.detector import BORE, NumericDetector
 from boreod.evaluation.methods import Make, Method
 from boreod.evaluation.splits import TEST_SHARE, judge
 from boreod.representation.transformer import OutlierRepresentation
@@ -190,7 +190,7 @@ _xgbod = _classifier("pyod.models.xgbod", "XGBOD", "random_state", base_score=0.
 PEERS = {
     method.name: method
     for method in (
-        Method(OURS, "Detector", lambda _, seed: Detector(n_jobs=1, random_state=seed)),
+        Method(OURS, "Detector", lambda _, seed: NumericDetector(n_jobs=1, random_state=seed)),
         Method("bore", "BORE", lambda _, seed: BORE(n_jobs=1, random_state=seed)),
         Method("trees", "ExtraTrees bags", lambda _, seed: TreeBags(seed), group="today"),
         Method("catboost", "CatBoost", _catboost, group="today", needs=("catboost",)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.baselines import SSAD, BestScore, GreedyEnsemble, MeanScore
-from boreod.detector import BORE, Detector
+from boreod.detector import BORE, NumericDetector
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.validation import UNLABELLED
 
@@ -120,8 +120,8 @@ def _on_raw_columns(_: Any, seed: int, **options: Any) -> BORE:
     return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed, **options)
 
 
-def _detector(representation: Any, seed: int) -> Detector:
-    return Detector(
+def _detector(representation: Any, seed: int) -> NumericDetector:
+    return NumericDetector(
         "few" if representation is None else representation, n_jobs=1, random_state=seed
     )
 

@@ -1,5 +1,6 @@
 """Loading: from a checked manifest and its arrays to a detector that predicts and explains."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -49,12 +50,15 @@ MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, 
            MemoryError)  # fmt: skip
 
 
-def load_model(path: str | PathLike[str]) -> OutlierDetector:
+def load_model(
+    path: str | PathLike[str], presets: Mapping[str, type[OutlierDetector]] = PRESETS
+) -> OutlierDetector:
     """Read a detector from a file that :func:`save_model` wrote.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds. What
     needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells
-    what the file says of itself. It need not be trusted: nothing in it is executed.
+    what the file says of itself. It need not be trusted: nothing in it is executed. ``presets`` are
+    the classes for the names in files.
     """
     path = Path(path)
     try:
@@ -63,7 +67,7 @@ def load_model(path: str | PathLike[str]) -> OutlierDetector:
             check_manifest(manifest, archive.arrays_size)
             arrays = unpack(archive.read_arrays(), manifest)
         check_values(arrays, manifest)
-        return _put_together(manifest, arrays)
+        return _put_together(manifest, arrays, presets[manifest.preset])
     except MISFITS as error:
         reason = str(error).partition(". ")[0].rstrip(".")  # remedies are for who wrote the file
         raise ModelFileError(f"The model file {str(path)!r} cannot be used: {reason}.") from None
@@ -78,7 +82,9 @@ class Stored:
     extra: dict[str, Any] = field(repr=False)  # as given to ``save_model``
 
 
-def _put_together(manifest: Manifest, arrays: Arrays) -> OutlierDetector:
+def _put_together(
+    manifest: Manifest, arrays: Arrays, preset: type[OutlierDetector]
+) -> OutlierDetector:
     """Return a fitted detector without the bags and columns of its training rows."""
     labels = arrays[LABELS].astype(np.int64)
     seen = SeenRows(
@@ -105,7 +111,6 @@ def _put_together(manifest: Manifest, arrays: Arrays) -> OutlierDetector:
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,
     )
-    preset = PRESETS[manifest.preset]
     return preset.from_parts(
         decode_parameters(preset, manifest.parameters),
         fitted,

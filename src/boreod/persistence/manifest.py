@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from boreod.detector import BORE, Detector
+from boreod.detector import BORE, NumericDetector, OutlierDetector
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction
 from boreod.files import __version__
@@ -24,8 +24,8 @@ from boreod.selection.costs import Costs
 from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
-FORMAT = 5
-PRESETS = {"BORE": BORE, "Detector": Detector}
+FORMAT = 6
+PRESETS: dict[str, type[OutlierDetector]] = {"BORE": BORE, "Detector": NumericDetector}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import OutlierDetector
+from boreod.detector.words import name_method
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.members import UNCHANGED
 from boreod.files import __version__
@@ -78,7 +79,8 @@ def save_model(
     Examples
     --------
     >>> import numpy as np, tempfile
-    >>> from boreod import BORE, OutlierRepresentation, load_model
+    >>> from boreod import BORE, OutlierRepresentation
+    >>> from boreod.persistence import load_model
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> y = np.repeat([0, 1], [90, 10])
     >>> model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(X, y)
@@ -123,10 +125,10 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     manifest = Manifest(
         format=FORMAT,
         versions=package_versions(),
-        preset=next(name for name, kind in PRESETS.items() if isinstance(model, kind)),
+        preset=name_method(model),
         parameters=encode_parameters(model),
         feature_names=list(fitted.seen.columns),
-        named=hasattr(model, "feature_names_in_"),
+        named=_is_named(model),
         columns=list(columns.names),
         input_scaling=fitted.input_scaler is not None,
         scaling=next(name for name, kind in SCALINGS.items() if isinstance(fitted.scaler, kind)),
@@ -150,6 +152,12 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         extra=extra,
     )
     return manifest, arrays, content
+
+
+def _is_named(model: OutlierDetector) -> bool:
+    """Tell whether the numbers of a detector come with names: given, or those of prepared ones."""
+    names = model.fitted_.seen.columns
+    return hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))]
 
 
 def _describe_columns(columns: FittedColumns, n_raw: int) -> tuple[StoredRepresentation, Arrays]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector.words import list_heads
+from boreod.detector.words import list_heads, name_method
 from boreod.documents import Block, Facts, Figure, Paragraph, Section, Table
 from boreod.metrics import auc
 from boreod.plots import BudgetDisplay, new_panels, save_picture
@@ -173,7 +173,7 @@ def _heads(evidence: Evidence) -> list[Block]:
     """Return what reads the columns."""
     heads, n_bags = list_heads(evidence.model), evidence.model.n_estimators
     text = (
-        f"The model is a {type(evidence.model).__name__}: on each of up to {n_bags} bags of rows "
+        f"The model is a {name_method(evidence.model)}: on each of up to {n_bags} bags of rows "
         f"{count_of(len(heads), 'head')} {'was' if len(heads) == 1 else 'were'} fitted."
     )
     if len(heads) > 1 and not evidence.ranks_only:

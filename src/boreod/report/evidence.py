@@ -18,7 +18,7 @@ from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import Engine, current_engine
 from boreod.text import shorten
-from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_rows
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 LIKE = 0.5  # rank correlation above which rows are taken for those of the training
 COMPARED = 2000  # rows, at least, to find that out
@@ -124,7 +124,7 @@ def gather(
     check_is_fitted(model)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
-        table = read_rows(model, rows, fitting=False)
+        table = model.prepare(rows)
     labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
     shown = raw if names is None else [str(name) for name in names]
     _check_length("names", shown, len(raw), "column")

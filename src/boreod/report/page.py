@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from numpy.typing import ArrayLike
 
 from boreod.detector import OutlierDetector
-from boreod.detector.words import tell_assumptions
+from boreod.detector.words import name_method, tell_assumptions
 from boreod.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.parallel import Progress
 from boreod.plots import Curve
@@ -158,7 +158,7 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
     items.append(
         (f"{len(evidence.model.columns_):,}", "columns in use", "raw columns and outlier scores")
     )
-    method = type(evidence.model).__name__
+    method = name_method(evidence.model)
     items.append((method, "method", "heads and weights are below"))
     assumed = [Paragraph(text) for text in tell_assumptions(evidence.model)]
     return Section("In short", [*blocks, Facts(items), *assumed])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.parallel import Progress, plain_interrupts
-from boreod.table_model.model import TableModel
+from boreod.table_model.model import Detector
 from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons
 from boreod.tables import TableError
 from boreod.tables.arrow import column_of, pa, pc
@@ -59,7 +59,7 @@ class ExplainedRow:
 
 
 def explain_top(
-    model: TableModel,
+    model: Detector,
     batches: Iterable[Any],
     number: int = 20,
     *,
@@ -89,7 +89,7 @@ def explain_top(
     seen = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
-            found = model.assess(batch, seen + 1, novelty=novelty)
+            found = model.assess(batch, novelty=novelty, first_row=seen + 1)
             own = suspicion_of(found.log_odds, found.novelty)
             chosen = np.argsort(-own, kind="stable")[:number]
             part = pa.Table.from_batches([batch.take(pa.array(chosen))])
@@ -106,7 +106,7 @@ def explain_top(
 
 
 def explain_rows(
-    model: TableModel,
+    model: Detector,
     batches: Iterable[Any],
     *,
     rows: Iterable[int] = (),
@@ -126,14 +126,14 @@ def explain_rows(
         As in :func:`explain_top`.
     """
     wanted, named = set(rows), set(ids)
-    if named and not model.ids:
+    if named and not model.ids_:
         raise TableError("The model knows no id columns, so ask by the number of the row (--row).")
     result: list[ExplainedRow] = []
     seen, met = 0, set()
     for batch in batches:
         numbers = np.arange(seen + 1, seen + batch.num_rows + 1)
         chosen = np.isin(numbers, list(wanted))
-        for name in model.ids if named else ():
+        for name in model.ids_ if named else ():
             values = as_text(column_of(batch, name), name)
             hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
             chosen |= hit.to_numpy(zero_copy_only=False)
@@ -152,11 +152,11 @@ def explain_rows(
 
 
 def _explain(
-    model: TableModel, batch: Any, numbers: NDArray, reasons: int, novelty: bool
+    model: Detector, batch: Any, numbers: NDArray, reasons: int, novelty: bool
 ) -> list[ExplainedRow]:
-    found = model.assess(batch, int(numbers[0]), explain=True, novelty=novelty)
+    found = model.assess(batch, True, novelty, int(numbers[0]))
     assert found.explanation is not None
-    ids = batch.select(list(model.ids)).to_pylist() if model.ids else [{}] * len(numbers)
+    ids = batch.select(list(model.ids_)).to_pylist() if model.ids_ else [{}] * len(numbers)
     suspicion = suspicion_of(found.log_odds, found.novelty)
     unknown: list[Any] = [None] * len(numbers)
     shares = words = outside = unknown
@@ -168,7 +168,7 @@ def _explain(
         numbers.tolist(),
         ids,
         expit(found.log_odds).tolist(),
-        is_alert(suspicion, model.threshold(novelty=novelty)).tolist(),
+        is_alert(suspicion, model.alert_threshold(novelty=novelty)).tolist(),
         top_reasons(found.explanation, reasons),
         shares,
         words,

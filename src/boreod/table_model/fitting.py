@@ -8,34 +8,44 @@ import os
 import warnings
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import OutlierDetector
+from boreod.detector import BORE, OutlierDetector
 from boreod.detector.words import find_method
 from boreod.ensemble.bags import Shares
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.parallel import Progress
+from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection
 from boreod.representation.memory import available_memory, check_reading
-from boreod.table_model.model import TableModel
+from boreod.table_model.model import Detector
 from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
 from boreod.tables.arrow import pa, pc
 from boreod.tables.locations import is_address, show_place
 from boreod.tables.preparation import Names
 from boreod.text import shorten, suggest
-from boreod.validation import INLIER, OUTLIER, UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
 MANY_COPIES = 0.05  # share of rows
 MAX_LABELS = 10_000  # different ones; an id column is not labels
+
+
+class TrainingRows(NamedTuple):
+    """The rows that a detector wants: their codes, where they are, and which part of a table."""
+
+    table: Any
+    codes: NDArray
+    classes: NDArray
+    rows: NDArray | None  # None for all
+    shares: Shares
 
 
 def fit_table(
     source: Any,
     *,
     label: str | None = None,
-    outlier_label: Any = None,
     method: str = "detector",
     ids: Names = (),
     drop: Names = (),
@@ -44,32 +54,21 @@ def fit_table(
     curve: bool = False,
     reading: dict[str, Any] | None = None,
     **parameters: Any,
-) -> TableModel:
-    """Learn a preparation and a detector from a table.
-
-    With ``reference_size`` a file or a folder of Parquet files may be larger than memory.
+) -> Detector:
+    """Return a detector that is fitted to a file, as ``boreod fit`` does.
 
     Parameters
     ----------
     source
-        A file name, or a data frame, Arrow table or array.
-    label
-        The column of labels: 1 and 0, true and false, yes and no; empty cells are unlabelled. None
-        if no row is labelled: rows are ranked then.
-    outlier_label
-        The value of outliers, if the labels are other words.
+        A file name; also a frame.
+    label, ids, drop, keep, reading
+        As in :meth:`boreod.Detector.fit`.
     method
-        ``"detector"`` for :class:`boreod.Detector`, ``"bore"`` for :class:`boreod.BORE`.
-    ids
-        Columns that name a row, which are not learned from.
-    drop, keep
-        Columns to leave out; the only columns to learn from.
+        ``"detector"``, or ``"bore"`` for the parameters of :class:`boreod.BORE`.
     name
         Of the table, to be remembered; None for the file name.
     curve
         Trace what budgets would buy. Without trees that is quick, and done with a ``budget`` too.
-    reading
-        Options of ``boreod.tables.read_table``.
     **parameters
         Of the detector, such as ``budget``, ``threshold``, ``prior`` and ``reference_size``.
 
@@ -82,34 +81,19 @@ def fit_table(
     >>> table = pa.table({"amount": random.normal(3 * fraud, 1), "fraud": fraud})
     >>> few = OutlierRepresentation(["knn"], [5])
     >>> options = {"method": "bore", "representation": few, "random_state": 0}
-    >>> model = fit_table(table, label="fraud", **options)
-    >>> model.detector.columns_
+    >>> fit_table(table, label="fraud", **options).columns_
     ['amount', 'knn_5']
     """
-    detector = find_method(method)(**parameters)
-    if label is None and outlier_label is not None:
-        raise TableError(
-            f"`outlier_label` (--outlier-label) is {shorten(outlier_label)}, and no column of "
-            "labels is named. Name it: `label` (--label)."
-        )
-    table, codes, positions, shares = read_training_rows(
-        source, detector, label, outlier_label, reading
-    )
-    assume = detector.inliers == "assumed"
-    _check_labels(codes, label, assume)
-    preparation = Preparation()
-    matrix = preparation.fit_transform(
-        table, codes, label=label, ids=ids, drop=drop, keep=keep, assume=assume
-    )
-    _warn_of_copies(matrix)
-    detector.fit_sample(matrix, codes, shares, positions, preparation.names_)
-    traced = None
+    if find_method(method) is BORE:
+        parameters = {**BORE().get_params(deep=False), **parameters}
+    detector = Detector(**parameters)
+    detector.fit(source, label=label, ids=ids, drop=drop, keep=keep, reading=reading)
     # prices are taken when they are read first, and known ones are saved with the model
     costs = detector.costs_ if curve or detector.budget is not None else None
     if costs is not None and (curve or not costs.trees):  # with trees a curve is many fits
         outliers, _ = detector.oob_.judged()
         if 0 < outliers.sum() < len(outliers):
-            traced = detector.budget_curve()
+            detector.curve_ = detector.budget_curve()
         elif curve:
             warnings.warn(
                 "There is no budget curve: it needs labelled outliers and inliers with out-of-bag "
@@ -117,44 +101,73 @@ def fit_table(
                 UserWarning,
                 stacklevel=2,
             )
-    detector.set_params(verbose=False)  # what is shown now is not to be shown at every scoring
-    if name is None and isinstance(source, str | PathLike):
-        name = name_source(os.fspath(source))
-    if isinstance(outlier_label, np.generic):
-        outlier_label = outlier_label.item()
-    return TableModel(detector, preparation, name, traced, outlier_label)
+    detector.source_ = name or detector.source_
+    # what is shown now is not to be shown at every scoring
+    return detector.set_params(verbose=False)
 
 
 def read_training_rows(
     source: Any,
     detector: OutlierDetector,
+    y: Any,
     label: str | None,
-    outlier_label: Any,
+    seeds: list[int],
     reading: dict[str, Any] | None,
-) -> tuple[Any, NDArray, NDArray | None, Shares]:
-    """Return the rows that a detector wants, their codes, positions (None for all), and shares.
+) -> TrainingRows:
+    """Return the rows that a detector wants of a table, with labels from a column, or apart.
 
     A file is opened once; twice if ``reference_size`` asks for a sample.
     """
-    assume = detector.inliers == "assumed"
+    assume, outlier_label = detector.inliers == "assumed", detector.outlier_label
+    _check_source(source, y, label, detector)
     path = os.fspath(source) if isinstance(source, str | PathLike) else None
     options, verbose = reading or {}, detector.verbose
     again = path is not None and (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
+    classes = np.array([INLIER, OUTLIER])
     if path is not None and again and detector.reference_size is not None:
         codes = _read_codes(path, label, outlier_label, assume, options, verbose)
-        positions, shares = detector.draw_reference(codes)
-        table = _read_rows(path, positions, len(codes), options, verbose)
-    else:  # a pipe cannot be read twice
-        table = as_arrow(source) if path is None else _read_rows(path, None, None, options, verbose)
-        if label is not None and label not in table.column_names:
-            close = suggest(label, table.column_names)
-            raise TableError(f"There is no column {shorten(label)} of labels. {close}")
-        codes = np.full(table.num_rows, UNLABELLED)
-        if label is not None:
-            codes = read_label_column(table[label], outlier_label, name=label, assume=assume)
-        positions, shares = detector.draw_reference(codes)
-        table = table if positions is None else table.take(pa.array(positions))
-    return table, codes if positions is None else codes[positions], positions, shares
+        rows, shares = detector.draw_reference(codes, seeds)
+        table = _read_rows(path, rows, len(codes), options, verbose)
+        return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
+    if path is not None:  # a pipe cannot be read twice
+        table = _read_rows(path, None, None, options, verbose)
+    else:
+        table = source if is_collection(source) else _to_arrow(source)
+    names = list(table.columns) if is_collection(table) else table.column_names
+    if label is not None and label not in names:
+        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, names)}")
+    sizes = count_rows(table) if is_collection(table) else [table.num_rows]
+    if label is not None:
+        cells = gather_rows(table[label]) if is_collection(table) else table[label]
+        codes = read_label_column(cells, outlier_label, name=label, assume=assume)
+    else:
+        labels = gather_rows(y) if is_collection(y) else y
+        codes, classes = read_labels(labels, sum(sizes), outlier_label, assume)
+    rows, shares = detector.draw_reference(codes, seeds)
+    if is_collection(table):
+        table = _to_arrow(gather_rows(table, rows, sizes))
+    elif rows is not None:
+        table = table.take(pa.array(rows))
+    return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
+
+
+def prepare_training(
+    found: TrainingRows,
+    detector: OutlierDetector,
+    label: str | None,
+    ids: Names,
+    drop: Names,
+    keep: Names | None,
+) -> tuple[Preparation, NDArray]:
+    """Return what makes numbers of the columns, and what it makes of the training rows."""
+    assume, preparation = detector.inliers == "assumed", Preparation()
+    if label is not None:
+        _check_labels(found.codes, label, assume)
+    matrix = preparation.fit_transform(
+        found.table, found.codes, label=label, ids=ids, drop=drop, keep=keep, assume=assume
+    )
+    _warn_of_copies(matrix)
+    return preparation, matrix
 
 
 def name_source(path: str) -> str:
@@ -239,14 +252,34 @@ def _read_rows(
     return table if positions is None else table.combine_chunks()
 
 
-def _check_labels(codes: NDArray, label: str | None, assume: bool) -> None:
-    if label is None:
-        if not assume:
-            raise TableError(
-                "This method learns from labels, and no column of labels is named. Name it: "
-                "`label` (--label), or leave `method` (--method) out to rank rows without labels."
-            )
-        return
+def _check_source(source: Any, y: Any, label: str | None, detector: OutlierDetector) -> None:
+    """Refuse labels that come twice, or not at all where there must be some."""
+    unlabelled, outlier_label = y is None and label is None, detector.outlier_label
+    if y is not None and label is not None:
+        raise TableError("Labels come as `y` or in the column `label`, not both. Leave one out.")
+    if y is not None and isinstance(source, str | PathLike):
+        raise TableError("Labels of a file are in one of its columns: name it (`label`).")
+    if unlabelled and outlier_label is not None:
+        raise TableError(
+            f"`outlier_label` (--outlier-label) is {shorten(outlier_label)}, and no column of "
+            "labels is named. Name it: `label` (--label)."
+        )
+    if unlabelled and detector.inliers != "assumed":
+        raise TableError(
+            "This method learns from labels, and no column of labels is named. Name it: "
+            "`label` (--label), or leave `method` (--method) out to rank rows without labels."
+        )
+
+
+def _to_arrow(frame: Any) -> Any:
+    """Return a frame as an Arrow table; columns of arrays are called as scikit-learn does."""
+    table = as_arrow(frame)
+    if isinstance(frame, np.ndarray):
+        return table.rename_columns([f"x{place}" for place in range(table.num_columns)])
+    return table
+
+
+def _check_labels(codes: NDArray, label: str, assume: bool) -> None:
     n_outliers, n_inliers = int((codes == OUTLIER).sum()), int((codes == INLIER).sum())
     n_others = len(codes) - n_outliers if assume else n_inliers
     if n_outliers == 0 or n_others == 0:

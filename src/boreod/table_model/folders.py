@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boreod.files import whole_file
 from boreod.parallel import Engine, Threads, current_engine, use_engine
-from boreod.table_model.model import TableModel
+from boreod.table_model.model import Detector
 from boreod.table_model.scoring import Scoring, ranked_schema
 from boreod.table_model.writing import (
     BATCH_ROWS,
@@ -54,7 +54,7 @@ MIN_CHUNKS = 64  # of a table that is not long, so that many workers have someth
 
 
 def score_folder(
-    model: TableModel,
+    model: Detector,
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,
@@ -89,7 +89,7 @@ def score_folder(
     into_folder = is_folder_name(target)
     place = _check(name, target, into_folder, top, reading)
     scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
-    engine = current_engine(model.detector.n_jobs, verbose)
+    engine = current_engine(model.n_jobs, verbose)
     files, schema = _open_files(place, scoring.reading(reading), engine)
     scoring.check(schema.names)
     chunks = [chunk for file in files for chunk in file.chunks]

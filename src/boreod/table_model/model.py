@@ -1,291 +1,332 @@
-"""A detector together with what makes numbers of a table's columns."""
+"""The detector of tables: frames, arrays and files in, probabilities, reasons and pages out."""
 
-import os
-from dataclasses import asdict, dataclass, field
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterable
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from boreod.detector import OutlierDetector
-from boreod.detector.words import list_heads, tell_assumptions
+from boreod.detector import NumericDetector
+from boreod.detector.facade import draw_seeds
+from boreod.detector.parameters import check_parameters
+from boreod.ensemble.bags import Shares
 from boreod.ensemble.fitted import Assessment
-from boreod.parallel import current_engine
-from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.persistence.manifest import FORMAT
-from boreod.persistence.saving import package_versions
-from boreod.selection.budgets import BudgetCurve, read_budget
-from boreod.selection.costs import SECONDS
-from boreod.tables import ColumnSummary, Preparation, TableError
-from boreod.tables.arrow import column_of
-from boreod.tables.cells import as_numbers
-from boreod.tables.sources import check_columns
+from boreod.parallel import plain_interrupts
+from boreod.parallel.dask_tables import is_collection
+from boreod.selection.budgets import BudgetCurve
+from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, read_array
 from boreod.text import shorten
-from boreod.validation import LARGEST, check_values
+from boreod.validation import LARGEST, all_or_nothing, read_rows
 
-CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
-CURVE_OF_TREES = ("n_trees", "tree_costs")  # of detectors with tree heads
-
-
-class PlainColumns:
-    """What stands for a preparation if a detector was fitted to numbers in Python.
-
-    If its training table had no names, they are x0, x1 and so on, and those of a file without
-    header (c0, c1) are taken as well.
-    """
-
-    label_: str | None = None
-    ids_: tuple[str, ...] = ()
-    notes_: tuple[str, ...] = ()
-
-    def __init__(self, names: list[str], named: bool) -> None:
-        self.names_ = self.inputs_ = names
-        self.named = named
-        self.summary_ = [ColumnSummary(name, "number", "as it is", 1) for name in names]
-        self._numbered = [] if named else [f"c{place}" for place in range(len(names))]
-        self.types_ = dict.fromkeys([*names, *self._numbered], "number")
-
-    def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
-        """Return rows as float64, as :class:`Preparation` does."""
-        known = batch.schema.names
-        numbered = not self.named and set(self._numbered) <= set(known)
-        names = self._numbered if numbered else self.names_
-        check_columns(names, known, "The table")
-        columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
-        rows = np.column_stack(columns)
-        for row, column in np.argwhere(np.isnan(rows))[:1].tolist():
-            raise TableError(
-                f"Row {first_row + row} has no value in column {shorten(names[column])}, "
-                "and this model was fitted without a preparation that fills it. Fill it, or fit "
-                "with `boreod fit`."
-            )
-        return rows
+Names = str | Iterable[str]
+APART = ("label", "id", "left out")  # columns that are no features, as a preparation calls them
 
 
-@dataclass(frozen=True)
-class TableModel:
-    """A fitted detector for tables: what ``boreod fit`` makes and all other commands use.
+class Detector(NumericDetector):
+    """Outlier detection for a table and a few labelled outliers, or none yet.
+
+    Several heads on raw columns and a few outlier scores, fitted to bags with ten inliers for each
+    outlier, averaged by what they are worth out of bag. Unlabelled rows count as inliers where few
+    are labelled, so ``y`` may be 1 for some known outliers and -1 for all other rows; probabilities
+    then mean "would be labelled an outlier". Without any label rows are ranked by a consensus of
+    scores, and ``predict_proba`` is the share of training rows that look less like an outlier.
+
+    ``X`` is a table wherever it is asked for: a pandas, polars, Arrow or Dask frame, whose columns
+    may hold words, dates and missing values and are found by their names, or an array. What becomes
+    of every column is learned in ``fit``, see ``preparation_``. An array of finite numbers is taken
+    as it is. Frames, and arrays with words or missing values, need ``pip install boreod[data]``.
+
+    Parameters and other attributes are those of :class:`BORE`, with other defaults:
+    ``Detector(**BORE().get_params())`` is the printed method, for frames too.
 
     Attributes
     ----------
-    detector
-        A fitted :class:`boreod.Detector` or :class:`boreod.BORE` of the prepared columns.
-    preparation
-        Makes these of a table; a ``PlainColumns`` for a detector that was saved alone.
-    source
-        Name of the training table, without its folder; None if unknown.
-    curve
-        Out-of-bag quality over budgets; None if it is unknown.
-    outlier_label
-        The label of outliers in the training table; None if it is one of the usual ones.
+    preparation_
+        What makes numbers of the columns, a :class:`boreod.tables.Preparation`: ``summary_`` and
+        ``notes_`` tell what was done. A ``PlainColumns`` if nothing was.
+    source_
+        Name of the file of the training table, without its folder; None for others.
+    curve_
+        Out-of-bag quality over budgets, if `boreod fit --curve` traced it; None otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> random = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"amount": random.normal(size=210), "country": ["DE", "FR"] * 105})
+    >>> frame["fraud"] = np.arange(210) < 10
+    >>> frame.loc[frame["fraud"], "amount"] += 5
+    >>> model = Detector(random_state=0).fit(frame, label="fraud")
+    >>> model.predict(pd.DataFrame({"country": ["FR", None], "amount": [0.0, 6.0]})).tolist()
+    [0, 1]
     """
 
-    detector: OutlierDetector
-    preparation: Preparation | PlainColumns = field(repr=False)
-    source: str | None = None
-    curve: BudgetCurve | None = field(default=None, repr=False)
-    outlier_label: str | float | None = None
+    preparation_: Any
+    source_: str | None
+    curve_: BudgetCurve | None
+    feature_names_in_: NDArray
+    _table: Any  # the training rows, for a report; None in a loaded model
 
-    @classmethod
-    def load(cls, path: str | PathLike[str], n_jobs: int | None = None) -> "TableModel":
-        """Read a model file, of ``boreod fit`` or of :func:`boreod.save_model`.
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        label: str | None = None,
+        ids: Names = (),
+        drop: Names = (),
+        keep: Names | None = None,
+        reading: dict[str, Any] | None = None,
+        **unsupported: Any,
+    ) -> "Detector":
+        """Learn what becomes of the columns, and then from labelled rows and others.
 
-        It need not be trusted. Without ``n_jobs`` it has as many threads as the fit.
+        Parameters
+        ----------
+        X
+            A frame or an array, or the name of a file, which may be larger than memory if there is
+            a ``reference_size``.
+        y
+            1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
+            ``outlier_label``. None if a column holds them, or nothing does.
+        label
+            In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
+            with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.
+        ids
+            Columns that name a row, which are not learned from. Here and below names may have
+            commas between them.
+        drop, keep
+            Columns to leave out; the only columns to learn from.
+        reading
+            Options of ``boreod.tables.open_table`` for a file.
+        **unsupported
+            Nothing; ``sample_weight`` is refused with a reason.
         """
-        detector = load_model(path)
-        detector.set_params(verbose=False)
-        if n_jobs is not None:
-            detector.set_params(n_jobs=n_jobs)
-        try:
-            return cls(detector, *_read_extra(detector))
-        except (ModelFileError, TableError) as error:
-            reason = str(error).partition(". ")[0].rstrip(".")
-            reason = reason[0].lower() + reason[1:]
-            raise ModelFileError(
-                f"The model file {os.fspath(path)!r} cannot be used: {reason}."
-            ) from None
+        self._refuse(unsupported)
+        with plain_interrupts(), all_or_nothing(self):
+            array = read_array(X)
+            if array is not None or isinstance(X, str | PathLike) or is_frame(X):
+                self._fit_table(X if array is None else array, y, label, (ids, drop, keep), reading)
+                return self
+            asked = {"label": label, "ids": ids, "drop": drop, "keep": keep, "reading": reading}
+            for name, value in asked.items():
+                if value is not None and value != ():
+                    raise TypeError(
+                        f"`{name}` is of frames and files, whose columns have names; X is a "
+                        f"{type(X).__name__}. Pass a frame, or labels as y."
+                    )
+            self._fit(X, y)
+            self._adopt_numbers()
+        return self
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one file, by custom ``.boreod``; it appears when it is complete."""
-        extra: dict[str, Any] | None = None
-        if isinstance(self.preparation, Preparation):
-            extra = {
-                "preparation": self.preparation.to_dict(),
-                "budget_curve": curve_to_dict(self.curve),
-                "source": self.source,
-                "outlier_label": self.outlier_label,
-            }
-        save_model(self.detector, path, extra=extra)
+    def fit_sample(
+        self, X: ArrayLike, codes: NDArray, shares: Shares, rows: NDArray | None = None
+    ) -> "Detector":
+        """Learn from a reference sample of numbers, as :class:`BORE` does."""
+        super().fit_sample(X, codes, shares, rows)
+        self._adopt_numbers()
+        return self
 
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Columns that name rows."""
-        return tuple(self.preparation.ids_)
+    def prepare(self, X: Any, first_row: int = 1) -> NDArray:
+        """Return the rows of a table as float64: columns of ``preparation_.names_``.
 
-    @property
-    def inputs(self) -> list[str] | None:
-        """Columns that a table must have; None if they have other names in files without header."""
-        plain = self.preparation
-        return None if isinstance(plain, PlainColumns) and not plain.named else plain.inputs_
-
-    def prepare(self, batch: Any, first_row: int = 1) -> NDArray:
-        """Return rows of numbers, one column for each of the detector's.
-
-        A batch is a pyarrow record batch or table with the columns of ``inputs``, and perhaps
-        others; ``first_row`` is the number of its first row, for errors.
+        Columns are found by name and may be in any order, with others between them.
+        ``first_row`` is the number of the first row, for errors.
         """
+        check_is_fitted(self)
+        if isinstance(self.preparation_, PlainColumns) and not _is_arrow(X):
+            return read_rows(self, X, fitting=False, fill=self.preparation_.middle)
+        from boreod.tables import TableError
+
+        batch = self._as_batch(X)
         if not batch.num_rows:
             raise TableError("The table has no rows to score.")
-        rows = self.preparation.transform(batch, first_row=first_row)
-        names = self.preparation.names_
-        for row, column in np.argwhere(np.abs(rows) > LARGEST)[:1].tolist():
+        rows = self.preparation_.transform(batch, first_row=first_row)
+        for row, column in np.argwhere(~(np.abs(rows) <= LARGEST))[:1].tolist():
             raise TableError(
-                f"Column {shorten(names[column])} must hold numbers up to {LARGEST:.0e}; row "
-                f"{first_row + row} holds {rows[row, column]:g}. Correct it, or leave it empty."
+                f"Column {shorten(self.preparation_.names_[column])} must hold numbers up to "
+                f"{LARGEST:.0e}; row {first_row + row} holds {rows[row, column]:g}. Correct it, or "
+                "leave it empty."
             )
-        check_values(self.detector, rows)
         return np.ascontiguousarray(rows)
 
     def assess(
-        self, batch: Any, first_row: int = 1, *, explain: bool = False, novelty: bool = True
+        self, X: Any, explain: bool = False, novelty: bool = True, first_row: int = 1
     ) -> Assessment:
-        """Return log-odds, and if wanted novelty and reasons, of every row of a batch.
+        """Return log-odds, and if wanted novelty and reasons, from one search of neighbors.
 
-        Reasons are what raw columns and families of scores added. Without novelty no row is novel.
+        Reasons are what raw columns and families of scores added; ``first_row`` is as in
+        :meth:`prepare`.
         """
-        rows, detector = self.prepare(batch, first_row), self.detector
-        engine = current_engine(detector.n_jobs, detector.verbose)
-        return detector.fitted_.assess(rows, engine, explain, novelty)
+        if is_collection(X):
+            return super().assess(X)  # says that it cannot
+        return self.fitted_.assess(self.prepare(X, first_row), self._engine, explain, novelty)
 
-    def log_odds(self, batch: Any, first_row: int = 1) -> NDArray:
-        """Return the log-odds of being an outlier for every row, as in :meth:`assess`."""
-        return self.assess(batch, first_row, novelty=False).log_odds
-
-    def threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
+    def alert_threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
 
-        It is spelled as in the fit, ``"fpr:0.01"`` and so on; None is that of the fit.
-        With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold both.
+        It is spelled as the parameter ``threshold``, ``"fpr:0.01"`` and so on; None is that of the
+        fit. With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold
+        both.
         """
-        wanted = self.detector.threshold if spelling is None else spelling
+        wanted = self.threshold if spelling is None else spelling
         if spelling is None and not (novelty and isinstance(wanted, str)):
-            return float(self.detector.threshold_)
-        return self.detector.choose_threshold(wanted, novelty)
+            return float(self.threshold_)
+        return self.choose_threshold(wanted, novelty)
+
+    def report(self, path: str | PathLike[str], table: Any = None, **options: Any) -> None:
+        """Write a page about the detector: its quality, alerts, suspects and columns.
+
+        Parameters
+        ----------
+        path
+            The page, one HTML file.
+        table
+            Rows with their labels, or a file of them: those of the fit are judged out of bag. None
+            for these, unless the detector was loaded from a file, which holds no rows.
+        **options
+            Of :func:`boreod.table_model.write_report`: ``y`` or ``label``, ``title``,
+            ``rows_per_day`` and others.
+        """
+        from boreod.table_model.reporting import write_report
+
+        write_report(self, path, table, **options)
+
+    def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
+        """Write everything that predictions need to one file, by custom ``.boreod``.
+
+        :func:`boreod.load` reads it. ``extra`` is anything that JSON can hold, for your own use;
+        ``stored_.extra`` of the loaded detector gives it back.
+        """
+        from boreod.table_model.files import save
+
+        save(self, path, extra=extra)
+
+    @property
+    def ids_(self) -> tuple[str, ...]:
+        """Columns that name rows."""
+        return tuple(self.preparation_.ids_)
+
+    @property
+    def inputs_(self) -> list[str] | None:
+        """Columns that a table must have; None if they have other names in files without header."""
+        return list(self.preparation_.inputs_) if self.is_named else None
+
+    @property
+    def types_(self) -> dict[str, str]:
+        """How to read the columns from text: pass it to ``boreod.tables.open_table``."""
+        types = dict(self.preparation_.types_)
+        return types if self.is_named else types | {_numbered(n): k for n, k in types.items()}
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the columns of the training table had names."""
+        return hasattr(self, "feature_names_in_")
+
+    @property
+    def training_table(self) -> Any:
+        """The rows that were learned from, of a detector that was fitted in this session."""
+        return self._table
+
+    def for_workers(self, n_jobs: int | None) -> "Detector":
+        """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
+        sent: Detector = super().for_workers(n_jobs)
+        sent.adopt(self.preparation_, self.is_named, self.source_)
+        return sent
+
+    def adopt(
+        self,
+        preparation: Any,
+        named: bool,
+        source: str | None = None,
+        curve: BudgetCurve | None = None,
+        table: Any = None,
+    ) -> None:
+        """Become the detector of the tables that a preparation takes."""
+        self.preparation_, self.source_, self.curve_ = preparation, source, curve
+        self._table = table
+        features = _features(preparation)
+        self.n_features_in_ = len(features)
+        if self.is_named:
+            del self.feature_names_in_
+        if named:
+            self.feature_names_in_ = np.array(features, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that values may be missing, and that columns may hold words."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
+    def _fit_table(
+        self,
+        source: Any,
+        y: Any,
+        label: str | None,
+        roles: tuple[Names, Names, Names | None],
+        reading: dict[str, Any] | None,
+    ) -> None:
+        """Learn a preparation from the rows that are wanted, and then from what it makes."""
+        from boreod.table_model.fitting import name_source, prepare_training, read_training_rows
+
+        check_parameters(self)
+        seeds = draw_seeds(self.random_state)
+        found = read_training_rows(source, self, y, label, seeds, reading)
+        preparation, matrix = prepare_training(found, self, label, *roles)
+        rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
+        self._learn(rows, (found.codes, found.classes, found.shares), seeds)
+        n_rows = len(found.codes)
+        self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
+        is_file = isinstance(source, str | PathLike)
+        name = name_source(fspath(source)) if is_file else None
+        self.adopt(preparation, not isinstance(source, np.ndarray), name, table=found.table)
+
+    def _learn(self, rows: NDArray, labels: Any, seeds: list[int]) -> None:
+        super()._learn(rows, labels, seeds)
+        self._table = rows
+
+    def _adopt_numbers(self) -> None:
+        """Take columns as they are, after a fit to plain numbers."""
+        plain = PlainColumns(list(self.fitted_.seen.columns), medians(self._table))
+        self.adopt(plain, self.is_named, table=self._table)
+
+    def _as_batch(self, X: Any) -> Any:
+        """Return a table as Arrow; an array has the columns of the fit, one after the other."""
+        from boreod.tables import as_arrow
+
+        if not _is_arrow(X):
+            X = as_arrow(X) if is_frame(X) else self._name_array(X)
+        known = X.schema.names
+        numbered = {} if self.is_named else {_numbered(n): n for n in self.preparation_.inputs_}
+        if set(numbered) <= set(known):
+            X = X.rename_columns([numbered.get(name, name) for name in known])
+        return X
+
+    def _name_array(self, X: Any) -> Any:
+        """Return an array as an Arrow table with the names of the fit, if it is as wide."""
+        from sklearn.utils.validation import validate_data
+
+        from boreod.tables import as_arrow
+
+        array = read_array(X)
+        array = np.asarray(X) if array is None else array
+        validate_data(self, array, reset=False, skip_check_array=True)
+        return as_arrow(array).rename_columns(_features(self.preparation_))
 
 
-def describe(model: TableModel) -> dict[str, Any]:
-    """Return what is to be known of a model as plain data, ready for JSON.
-
-    Prices of columns are None if nobody asked for them in the fit.
-    """
-    detector, preparation = model.detector, model.preparation
-    stored, costs, seen = detector.stored_, detector.known_costs, detector.fitted_.seen
-    oob = detector.oob_proba_
-    novelty = None
-    if detector.fitted_.searches:  # distances to the 10th reference row
-        novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
-    return {
-        "format": FORMAT if stored is None else stored.format,
-        "versions": package_versions() if stored is None else stored.versions,
-        "method": type(detector).__name__,
-        "heads": [head._asdict() for head in list_heads(detector)],
-        "assumptions": tell_assumptions(detector),
-        "source": model.source,
-        "label": preparation.label_,
-        "ids": list(model.ids),
-        "training": asdict(detector.oob_.summarize()),
-        "preparation": [row._asdict() for row in preparation.summary_],
-        "notes": list(preparation.notes_),
-        "columns": _columns(detector),
-        "unit": "" if costs is None else costs.unit,
-        "cost": detector.cost_,
-        "budget": detector.budget,
-        "trees": _trees(detector),
-        "costs": _name_costs(detector),
-        "prices": None if costs is None else asdict(costs),
-        "threshold": float(detector.threshold_),
-        "threshold_rule": detector.threshold,
-        "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > detector.threshold_)),
-        "novelty": novelty,
-        "budget_curve": curve_to_dict(model.curve),
-        "cheapest_budget": None if model.curve is None else model.curve.cheapest(),
-    }
+def _features(preparation: Any) -> list[str]:
+    """Return the columns of a training table that were looked at, also those that tell nothing."""
+    if isinstance(preparation, PlainColumns):
+        return preparation.names_
+    return [row.column for row in preparation.summary_ if row.done not in APART]
 
 
-def _trees(detector: OutlierDetector) -> dict[str, Any] | None:
-    """Return how many trees of every bag a budget bought, by head, and for how much."""
-    choice = detector.selection_
-    if choice is None or not choice.trees:
-        return None
-    return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
+def _is_arrow(table: Any) -> bool:
+    return type(table).__module__.partition(".")[0] == "pyarrow"
 
 
-def _name_costs(detector: OutlierDetector) -> str:
-    if detector.costs is not None:
-        return detector.costs if isinstance(detector.costs, str) else "declared"
-    in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
-    return "measured:shared" if in_seconds else "complexity:additive"
-
-
-def _columns(detector: OutlierDetector) -> list[dict[str, Any]]:
-    """Return the columns in use, the most stable first, with what each adds to the cost."""
-    costs, names, choice = detector.known_costs, detector.columns_, detector.selection_
-    order, stability = (names, {}) if choice is None else (choice.columns, choice.frequencies)
-    added: dict[str, float] = {}
-    if costs is not None:
-        priced = [name for name in names if name in costs.own]
-        added = {
-            name: costs.marginal(name, [other for other in priced if other != name])
-            for name in priced
-        }
-    return [
-        {"name": name, "cost": added.get(name), "stability": stability.get(name)} for name in order
-    ]
-
-
-def curve_to_dict(curve: BudgetCurve | None) -> dict[str, Any] | None:
-    """Return a budget curve as words and lists of numbers."""
-    if curve is None:
-        return None
-    names = CURVE if curve.n_trees is None else (*CURVE, *CURVE_OF_TREES)
-    return {"unit": curve.unit, **{name: getattr(curve, name).tolist() for name in names}}
-
-
-def _curve_from_dict(data: Any) -> BudgetCurve | None:
-    """Return a curve from what may be anything, or refuse it."""
-    if data is None:
-        return None
-    names: tuple[str, ...] = CURVE
-    if isinstance(data, dict) and set(CURVE_OF_TREES) <= set(data):
-        names = (*CURVE, *CURVE_OF_TREES)
-    if isinstance(data, dict) and set(data) == {"unit", *names} and data["unit"] in ("", SECONDS):
-        series = [data[name] for name in names]
-        lengths = {len(values) if isinstance(values, list) else 0 for values in series}
-        amounts = (value for values in series if isinstance(values, list) for value in values)
-        if len(lengths) == 1 and lengths != {0} and all(map(_is_amount, amounts)):
-            return BudgetCurve(**{name: np.array(data[name]) for name in names}, unit=data["unit"])
-    raise ModelFileError("its budget curve is none")
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1e300  # nan is neither
-
-
-def _read_extra(
-    detector: Any,
-) -> tuple[Preparation | PlainColumns, str | None, BudgetCurve | None, str | float | None]:
-    """Return preparation, source, curve and label from the free section of a model file."""
-    extra = detector.stored_.extra
-    names = list(detector.fitted_.seen.columns)
-    if "preparation" not in extra:
-        return PlainColumns(names, hasattr(detector, "feature_names_in_")), None, None, None
-    preparation = Preparation.from_dict(extra["preparation"])
-    if preparation.names_ != names or not hasattr(detector, "feature_names_in_"):
-        raise ModelFileError("its preparation makes other columns than its detector takes")
-    source, label = extra.get("source"), extra.get("outlier_label")
-    named = source is None or (isinstance(source, str) and source == Path(source).name)
-    if not named or not isinstance(label, str | int | float | None):
-        raise ModelFileError("the name of its training table or its label of outliers is none")
-    return preparation, source, _curve_from_dict(extra.get("budget_curve")), label
+def _numbered(name: str) -> str:
+    """Return what a column of an array, such as x3, is called in files without header: c3."""
+    return "c" + name[1:]

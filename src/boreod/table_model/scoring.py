@@ -16,7 +16,8 @@ from scipy.special import expit, logit
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import plain_interrupts
-from boreod.table_model.model import TableModel
+from boreod.table_model.files import load
+from boreod.table_model.model import Detector
 from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
 from boreod.tables.sources import check_columns
@@ -31,7 +32,7 @@ MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
 class Scoring:
     """What is wanted of scored rows, as in ``score_table``."""
 
-    model: TableModel
+    model: Detector
     carry: tuple[str, ...] | None  # none for row numbers, None for all columns
     reasons: int = 0
     threshold: float = 0.5
@@ -40,7 +41,7 @@ class Scoring:
     @classmethod
     def plan(
         cls,
-        model: TableModel,
+        model: Detector,
         carry: Sequence[str] | None = None,
         all_columns: bool = False,
         reasons: int = 0,
@@ -48,27 +49,27 @@ class Scoring:
         novelty: bool = True,
     ) -> "Scoring":
         """Return what is wanted from what a user says."""
-        carried = None if all_columns else model.ids if carry is None else tuple(carry)
-        return cls(model, carried, reasons, model.threshold(threshold, novelty), novelty)
+        carried = None if all_columns else model.ids_ if carry is None else tuple(carry)
+        return cls(model, carried, reasons, model.alert_threshold(threshold, novelty), novelty)
 
     @property
     def columns(self) -> list[str] | None:
         """Columns of the table that have to be read; None for all."""
-        if self.carry is None or self.model.inputs is None:
+        if self.carry is None or self.model.inputs_ is None:
             return None
-        return list(dict.fromkeys([*self.carry, *self.model.inputs]))
+        return list(dict.fromkeys([*self.carry, *self.model.inputs_]))
 
     def reading(self, options: dict[str, Any] | None) -> dict[str, Any]:
         """Return options of ``open_table``: columns and types are those that scoring needs."""
         given = options or {}
         carried = dict.fromkeys(self.carry or (), "text")  # as it is
-        types = {**carried, **given.get("types", {}), **self.model.preparation.types_}
+        types = {**carried, **given.get("types", {}), **self.model.types_}
         return {**given, "types": types, "columns": self.columns}
 
     @property
     def tells_novelty(self) -> bool:
         """Whether rows get their novelty; a model that searches no neighbors cannot tell."""
-        return self.novelty and self.model.detector.fitted_.searches
+        return self.novelty and self.model.fitted_.searches
 
     @property
     def added(self) -> list[tuple[str, Any]]:
@@ -89,8 +90,7 @@ class Scoring:
 
     def without_training(self, n_jobs: int | None) -> "Scoring":
         """Return the same without what only a fit needs: little to pickle."""
-        detector = self.model.detector.for_workers(n_jobs)
-        return replace(self, model=replace(self.model, detector=detector, curve=None))
+        return replace(self, model=self.model.for_workers(n_jobs))
 
     def check(self, known: list[str]) -> None:
         """Refuse tables that lack a column, and columns whose names are those of results."""
@@ -107,9 +107,7 @@ class Scoring:
     def score(self, batch: Any, first_row: int = 1) -> tuple[Any, NDArray]:
         """Return what is known of some rows without the others, and how suspicious they are."""
         with plain_interrupts():
-            found = self.model.assess(
-                batch, first_row, explain=self.reasons > 0, novelty=self.novelty
-            )
+            found = self.model.assess(batch, self.reasons > 0, self.novelty, first_row)
         suspicion = suspicion_of(found.log_odds, found.novelty)
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
@@ -137,7 +135,7 @@ class Scoring:
 
 
 def score_frame(
-    model: TableModel,
+    model: Detector,
     frame: Any,
     *,
     reasons: int = 0,
@@ -156,7 +154,7 @@ def score_frame(
         As in :func:`boreod.table_model.score_table`.
     """
     table = as_arrow(frame)
-    ids = [name for name in model.ids if name in table.column_names]
+    ids = [name for name in model.ids_ if name in table.column_names]
     scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty)
     scoring.check(table.column_names)
     batches = table.combine_chunks().to_batches()
@@ -168,7 +166,7 @@ def score_frame(
 
 
 def map_in_arrow(
-    model: TableModel | str | PathLike[str],
+    model: Detector | str | PathLike[str],
     *,
     carry: Sequence[str] = (),
     reasons: int = 0,
@@ -204,8 +202,8 @@ def map_in_arrow(
     >>> score.schema(batch.schema).names
     ['x', 'probability', 'outlier', 'novelty', 'outside']
     """
-    loaded = model if isinstance(model, TableModel) else TableModel.load(model)
-    wanted = carry or loaded.ids
+    loaded = model if isinstance(model, Detector) else load(model)
+    wanted = carry or loaded.ids_
     scoring = Scoring.plan(loaded, wanted, not wanted, reasons, threshold, novelty)
     return ArrowMap(scoring.without_training(1))
 

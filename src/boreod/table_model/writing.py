@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.parallel import Progress
-from boreod.table_model.model import TableModel
+from boreod.table_model.model import Detector
 from boreod.table_model.scoring import NOVEL, Scoring, is_alert, rank, with_ranks
 from boreod.tables import TableWriter, open_table
 from boreod.tables.arrow import pa, parquet
@@ -67,7 +67,7 @@ class ScoreSummary:
 
 
 def score_table(
-    model: TableModel,
+    model: Detector,
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,

@@ -1,0 +1,187 @@
+"""Model files of detectors with their preparation; see ``boreod.persistence`` for the rest of them.
+
+What this package adds to a file is one section of plain JSON, checked like everything else in it.
+"""
+
+import os
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boreod.detector import OutlierDetector
+from boreod.persistence import ModelFileError, load_model, save_model
+from boreod.persistence.manifest import PRESETS
+from boreod.selection.budgets import BudgetCurve
+from boreod.selection.costs import SECONDS
+from boreod.table_model.model import Detector
+from boreod.table_model.plain_columns import PlainColumns
+from boreod.validation import LARGEST
+
+SECTION = "boreod"  # of the free part of a model file
+CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
+CURVE_OF_TREES = ("n_trees", "tree_costs")  # of detectors with tree heads
+
+
+def save(
+    model: OutlierDetector, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+) -> None:
+    """Write a fitted :class:`boreod.Detector` or :class:`boreod.BORE` to a file.
+
+    The file holds what predictions and explanations need: how columns become numbers, reference
+    rows, statistics of the columns in use, coefficients and trees; and for thresholds the
+    out-of-bag probability and the label of every training row. Bags stay behind. The same model
+    gives the same bytes, and a file that is there already is replaced only when the new one is
+    complete.
+
+    Parameters
+    ----------
+    model
+        What was fitted.
+    path
+        Name of the file, by custom with the ending ``.boreod``.
+    extra
+        Anything that JSON can hold, for your own use; ``load(path).stored_.extra`` gives it back.
+        None keeps that of a loaded model.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> import boreod
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = np.repeat([0, 1], [90, 10])
+    >>> few = boreod.OutlierRepresentation(["knn"], [5])
+    >>> model = boreod.BORE(few, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     boreod.save(model, f"{folder}/a.boreod", extra={"table": "payments"})
+    ...     again = boreod.load(f"{folder}/a.boreod")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all()), again.stored_.extra
+    (True, {'table': 'payments'})
+    """
+    own = getattr(model, "preparation_", None)
+    if not isinstance(model, Detector) or own is None:
+        save_model(model, path, extra=extra)
+        return
+    if extra is None:
+        extra = {} if model.stored_ is None else model.stored_.extra
+    if isinstance(extra, dict) and SECTION in extra:
+        raise ModelFileError(f"`extra` must not have the key {SECTION!r}, which is taken.")
+    section = _section(model)
+    if isinstance(extra, dict) and section:
+        extra = {**extra, SECTION: section}
+    save_model(model, path, extra=extra)
+
+
+def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
+    """Read a detector from a model file, whoever wrote it: it need not be trusted.
+
+    It predicts and explains as it did before it was saved, and chooses thresholds. What needs the
+    bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells what the file
+    says of itself. A BORE comes back as a Detector with its parameters.
+
+    Parameters
+    ----------
+    path
+        Name of the file.
+    n_jobs
+        Number of threads, None for that of the fit.
+    """
+    model = load_model(path, dict.fromkeys(PRESETS, Detector))
+    assert isinstance(model, Detector)
+    model.set_params(verbose=False)
+    if n_jobs is not None:
+        model.set_params(n_jobs=n_jobs)
+    try:
+        _read_section(model)
+    except ValueError as error:
+        reason = str(error).partition(". ")[0].rstrip(".")
+        reason = reason[0].lower() + reason[1:]
+        raise ModelFileError(
+            f"The model file {os.fspath(path)!r} cannot be used: {reason}."
+        ) from None
+    return model
+
+
+def _section(model: Detector) -> dict[str, Any]:
+    """Return what a model file is to hold beside the detector of numbers."""
+    own = model.preparation_
+    if isinstance(own, PlainColumns):
+        return {} if own.middle is None else {"middle": own.middle.tolist()}
+    return {
+        "preparation": own.to_dict(),
+        "named": model.is_named,
+        "budget_curve": curve_to_dict(model.curve_),
+        "source": model.source_,
+    }
+
+
+def _read_section(model: Detector) -> None:
+    """Take preparation, source and curve from the free part of a model file, or refuse them."""
+    extra = dict(model.stored_.extra)
+    section = extra.pop(SECTION, {})
+    model.stored_ = replace(model.stored_, extra=extra)
+    names, named = list(model.fitted_.seen.columns), model.is_named
+    if not isinstance(section, dict):
+        raise ModelFileError("what it says of its table is none")
+    if "preparation" not in section:
+        model.adopt(PlainColumns(names, _read_middle(section, len(names))), named)
+        return
+    from boreod.tables import Preparation
+
+    preparation = Preparation.from_dict(section["preparation"])
+    if preparation.names_ != names:
+        raise ModelFileError("its preparation makes other columns than its detector takes")
+    source, named = section.get("source"), section.get("named")
+    if not isinstance(named, bool) or not (named or _are_numbered(preparation.inputs_)):
+        raise ModelFileError("it does not tell whether its columns had names")
+    if source is not None and not (isinstance(source, str) and source == Path(source).name):
+        raise ModelFileError("the name of its training table is none")
+    curve = _curve_from_dict(section.get("budget_curve"))
+    model.adopt(preparation, named, source, curve)
+
+
+def _are_numbered(names: list[str]) -> bool:
+    """Tell whether names are x0, x3 and so on: those of an array, of which some may be left out."""
+    return all(name[:1] == "x" and name[1:].isdecimal() for name in names)
+
+
+def _read_middle(section: dict[str, Any], n_columns: int) -> Any:
+    """Return the medians of plain columns, None for those of a BORE."""
+    if not section:
+        return None
+    middle = section.get("middle")
+    if not isinstance(middle, list) or len(middle) != n_columns or set(section) != {"middle"}:
+        raise ModelFileError("the medians of its columns are none")
+    if not all(type(value) is float and abs(value) <= LARGEST for value in middle):
+        raise ModelFileError("a median of its columns is no number")
+    return np.array(middle)
+
+
+def curve_to_dict(curve: BudgetCurve | None) -> dict[str, Any] | None:
+    """Return a budget curve as words and lists of numbers."""
+    if curve is None:
+        return None
+    names = CURVE if curve.n_trees is None else (*CURVE, *CURVE_OF_TREES)
+    return {"unit": curve.unit, **{name: getattr(curve, name).tolist() for name in names}}
+
+
+def _curve_from_dict(data: Any) -> BudgetCurve | None:
+    """Return a curve from what may be anything, or refuse it."""
+    if data is None:
+        return None
+    names: tuple[str, ...] = CURVE
+    if isinstance(data, dict) and set(CURVE_OF_TREES) <= set(data):
+        names = (*CURVE, *CURVE_OF_TREES)
+    if isinstance(data, dict) and set(data) == {"unit", *names} and data["unit"] in ("", SECONDS):
+        series = [data[name] for name in names]
+        lengths = {len(values) if isinstance(values, list) else 0 for values in series}
+        amounts = (value for values in series if isinstance(values, list) for value in values)
+        if len(lengths) == 1 and lengths != {0} and all(map(_is_amount, amounts)):
+            return BudgetCurve(**{name: np.array(data[name]) for name in names}, unit=data["unit"])
+    raise ModelFileError("its budget curve is none")
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1e300  # nan is neither

@@ -1,0 +1,129 @@
+"""The page about a detector and a table: its labels and the names of its rows."""
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boreod.detector.words import ranks_only
+from boreod.files import write_text
+from boreod.report import make_report
+from boreod.table_model.model import Detector
+from boreod.table_model.plain_columns import is_frame
+from boreod.validation import UNLABELLED, read_labels
+
+
+def write_report(
+    model: Detector,
+    path: str | PathLike[str],
+    table: Any = None,
+    y: Any = None,
+    *,
+    label: str | None = None,
+    outlier_label: Any = None,
+    title: str | None = None,
+    rows_per_day: float | None = None,
+    seed: int = 0,
+    reading: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> None:
+    """Write a page about a detector, one HTML file that needs no network.
+
+    Parameters
+    ----------
+    model
+        What was fitted, or loaded.
+    path
+        Name of the page.
+    table
+        Rows with labels, a frame, an array or a file: those of the fit are judged out of bag, in
+        their order; others by predictions, and the page says so. None for those of the fit.
+    y, label, outlier_label
+        Labels, or the column of them; None for that of the fit.
+    title
+        Of the page.
+    rows_per_day
+        How many rows come in a day, to tell alerts a day; None to tell alerts per 1000 rows.
+    seed
+        Of intervals, samples and maps.
+    reading
+        Options of ``boreod.tables.read_table`` for a file.
+    verbose
+        Show a progress bar if it takes long.
+    """
+    shown = model.source_ or "its table"
+    own = table is None
+    if own:
+        table = model.training_table
+        if table is None:
+            raise ValueError(
+                "A model file holds no training rows. Pass the table that the model was fitted to: "
+                "report(path, table)."
+            )
+    if isinstance(table, str | PathLike):
+        table, shown = _read(model, fspath(table), label, reading)
+    if is_frame(table):
+        from boreod.tables import as_arrow
+
+        table = as_arrow(table)
+    page = make_report(
+        model,
+        table,
+        model.oob_.labels if own else _codes(model, table, y, label, outlier_label, shown),
+        title=title or f"Report on {shown}",
+        ids=_ids(table, model.ids_),
+        prepared=model.preparation_.summary_,
+        budget_curve=model.curve_,
+        rows_per_day=rows_per_day,
+        seed=seed,
+        verbose=verbose,
+    )
+    write_text(Path(path), page)
+
+
+def _read(
+    model: Detector, path: str, label: str | None, reading: dict[str, Any] | None
+) -> tuple[Any, str]:
+    """Return the table in a file, labels as text, and the name of the file."""
+    from boreod.table_model.fitting import name_source
+    from boreod.tables import read_table
+
+    given, label = reading or {}, label or model.preparation_.label_
+    as_text = {} if label is None else {label: "text"}
+    types = {**as_text, **given.get("types", {}), **model.types_}
+    return read_table(path, **{**given, "types": types}), name_source(path)
+
+
+def _codes(
+    model: Detector, table: Any, y: Any, label: str | None, outlier_label: Any, shown: str
+) -> Any:
+    """Return the labels of rows; a model that was fitted without labels needs none."""
+    n_rows = len(table)
+    assume = model.inliers == "assumed"
+    outlier_label = model.outlier_label if outlier_label is None else outlier_label
+    if y is not None:
+        return read_labels(y, n_rows, outlier_label, assume)[0]
+    label = label or model.preparation_.label_
+    if label is None and ranks_only(model.oob_):
+        return np.full(n_rows, UNLABELLED)
+    if label is None or label not in getattr(table, "column_names", ()):
+        asked = "known column" if label is None else f"column {label!r}"
+        raise ValueError(
+            f"{shown} has no {asked} of labels, which a report needs. Pass the table that "
+            "the model was fitted to, or name another column: --label (in Python `label`, or `y`)."
+        )
+    from boreod.tables import read_label_column
+
+    return read_label_column(table[label], outlier_label, name=label, assume=assume)
+
+
+def _ids(table: Any, names: tuple[str, ...]) -> list[str] | None:
+    """Return a text for each row, None where the table lacks a column of ids."""
+    if not names or not set(names) <= set(getattr(table, "column_names", ())):
+        return None
+    cells = [table[name].to_pylist() for name in names]
+    return [
+        ", ".join("" if cell is None else str(cell) for cell in row)
+        for row in zip(*cells, strict=True)
+    ]
