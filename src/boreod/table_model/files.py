@@ -133,13 +133,13 @@ def _read_section(model: Detector) -> None:
     preparation = Preparation.from_dict(section["preparation"])
     if preparation.names_ != names:
         raise ModelFileError("its preparation makes other columns than its detector takes")
-    source, named = section.get("source"), section.get("named")
-    if not isinstance(named, bool) or not (named or _are_numbered(preparation.inputs_)):
+    source, told = section.get("source"), section.get("named")
+    if not isinstance(told, bool) or not (told or _are_numbered(preparation.inputs_)):
         raise ModelFileError("it does not tell whether its columns had names")
     if source is not None and not (isinstance(source, str) and source == Path(source).name):
         raise ModelFileError("the name of its training table is none")
     curve = _curve_from_dict(section.get("budget_curve"))
-    model.adopt(preparation, named, source, curve)
+    model.adopt(preparation, told, source, curve)
 
 
 def _are_numbered(names: list[str]) -> bool:
