@@ -12,6 +12,8 @@ __all__ = [
     "OutlierRepresentation",
     "View",
     "__version__",
+    "auc_scorer",
+    "average_precision_scorer",
     "load",
     "parallel",
     "save",
@@ -20,6 +22,7 @@ __all__ = [
 if TYPE_CHECKING:
     from boreod import parallel
     from boreod.detector import BORE
+    from boreod.detector.scorers import auc_scorer, average_precision_scorer
     from boreod.files import __version__
     from boreod.persistence import ModelFileError
     from boreod.representation.plan import ColumnsLeftOutWarning
@@ -37,6 +40,8 @@ _HOMES = {
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",
     "__version__": "boreod.files",
+    "auc_scorer": "boreod.detector.scorers",
+    "average_precision_scorer": "boreod.detector.scorers",
     "load": "boreod.table_model",
     "save": "boreod.table_model",
 }

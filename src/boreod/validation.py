@@ -6,7 +6,7 @@ Labels are three-valued: 1 outlier, 0 inlier, -1 unlabelled.
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -69,6 +69,16 @@ def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None
 
 
 @contextmanager
+def same_filters(needed: bool = True) -> Iterator[None]:
+    """Put warning filters back as they were before code of other libraries ran.
+
+    Even code that puts them back itself does it in the wrong order if it runs in several threads.
+    """
+    with warnings.catch_warnings() if needed else nullcontext():
+        yield
+
+
+@contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Put an estimator back as it was if fitting fails; an old fit survives."""
     before = dict(vars(estimator))
@@ -128,7 +138,8 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
         reason = f" ({error})" if isinstance(error, TypeError) else ""
         raise kind(
             f"X must hold numbers only; {culprit}{reason}. Encode categories as numbers (for "
-            "example with scikit-learn's OneHotEncoder), fill what is missing, or drop the column."
+            "example with scikit-learn's OneHotEncoder), fill what is missing, or drop the column; "
+            "boreod.Detector takes frames with words, dates and missing values."
         ) from None
     wants_copy = fitting or not rows.flags.writeable
     return np.array(rows, dtype=np.float64, order="C", copy=True if wants_copy else None)
@@ -162,7 +173,8 @@ def _refuse_kinds(table: Any) -> None:
     if dates is not None:
         raise TypeError(
             f"X must hold numbers only; {dates} holds dates or times. Turn it into "
-            "numbers with a meaning (an hour, a weekday, an age in days) or drop it."
+            "numbers with a meaning (an hour, a weekday, an age in days) or drop it; "
+            "boreod.Detector does that with frames."
         )
 
 

@@ -103,10 +103,11 @@ def forgeries(path):
         manifest = json.loads(archive.read("manifest.json"))
         arrays = load(archive.read("arrays.safetensors"))
     yield {**manifest, "format": 9}, arrays
-    yield {**manifest, "extra": {**manifest["extra"], "preparation": None}}, arrays
-    steps = {**manifest["extra"]["preparation"], "steps": [{"task": "text"}]}
-    yield {**manifest, "extra": {**manifest["extra"], "preparation": steps}}, arrays
-    yield {**manifest, "extra": {**manifest["extra"], "budget_curve": {"auc": []}}}, arrays
+    table = manifest["extra"]["boreod"]
+    steps = {**table["preparation"], "steps": [{"task": "text"}]}
+    for forged in ({"preparation": None}, {"preparation": steps}, {"budget_curve": {"auc": []}}):
+        yield {**manifest, "extra": {"boreod": {**table, **forged}}}, arrays
+    yield {**manifest, "extra": {"boreod": []}}, arrays
     yield {**manifest, "rows": 2**40, "shares": {**manifest["shares"], "n_rows": 2**40}}, arrays
     yield {**manifest, "shares": {**manifest["shares"], "n_rows": 7}}, arrays
     for name in ("oob.probabilities", "oob.labels", "reference", "base"):

@@ -144,12 +144,3 @@ def test_weighted_thresholds():
     assert choose_threshold("alerts:9", scores, codes, weights) == pytest.approx(0.75)
     assert choose_threshold("precision:0.16", scores, codes, weights) == pytest.approx(0.65)
     assert choose_threshold("precision:0.5", scores, codes, weights) == pytest.approx(0.85)
-
-
-def test_a_sample_that_was_drawn_elsewhere():
-    X, y = table(2000)
-    detector = BORE(FEW, reference_size=500, n_estimators=20, random_state=2)
-    rows, shares = detector.draw_reference(y)
-    detector.fit_sample(X[rows], y[rows], shares)
-    same = BORE(FEW, reference_size=500, n_estimators=20, random_state=2).fit(X, y)
-    assert_array_equal(detector.predict_proba(X[:100]), same.predict_proba(X[:100]))

@@ -193,7 +193,7 @@ def _check_log_odds(model: Any, table: Path) -> None:
     """Infinite log-odds hide behind probabilities of 0 and 1."""
     from boreod.tables import open_table
 
-    with open_table(table, types=model.preparation_.types_, columns=model.inputs_) as reader:
+    with open_table(table, types=model.types_, columns=model.inputs_) as reader:
         for batch in reader:
             check_finite(model.decision_function(batch), "log-odds")
             found = model.assess(batch, explain=True)
@@ -227,7 +227,8 @@ def _members(one: bytes, two: bytes, random: Random) -> bytes:
 
 
 def _odd_values(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
-    part = manifest["extra"] if manifest["extra"] and random.random() < 0.3 else manifest
+    table = manifest["extra"].get("boreod")
+    part = table if table and random.random() < 0.3 else manifest
     for _ in range(random.integers(1, 4)):
         if part:
             spoil_manifest(part, random)

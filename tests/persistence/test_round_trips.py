@@ -12,7 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from boreod import BORE, Costs, Detector, OutlierRepresentation, View
+from boreod import BORE, Costs, OutlierRepresentation, View
+from boreod.detector import NumericDetector
 from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_model, save_model
 from boreod.persistence.manifest import encode_parameters
@@ -157,7 +158,7 @@ WITH_TREES = {
 def test_trees_and_several_heads(name, data, tmp_path):
     X, y, new = data
     options = {"n_trees": 4, "n_estimators": 12, **WITH_TREES[name]}
-    model = fit(options, X, np.where(y == 1, 1, -1) if name == "one head" else y, Detector)
+    model = fit(options, X, np.where(y == 1, 1, -1) if name == "one head" else y, NumericDetector)
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     assert [(m.kind, m.line, m.weight) for m in loaded.fitted_.members] == [
@@ -172,7 +173,7 @@ def test_trees_and_several_heads(name, data, tmp_path):
 def test_without_labels(scores, passthrough, data, tmp_path):
     X, _, new = data
     grid = OutlierRepresentation(scores, passthrough=passthrough)
-    model = fit({"representation": grid, "n_estimators": 8}, X, None, Detector)
+    model = fit({"representation": grid, "n_estimators": 8}, X, None, NumericDetector)
     loaded = reloaded(model, tmp_path)
     for rows in (X, new):
         assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
@@ -188,7 +189,7 @@ def test_without_labels(scores, passthrough, data, tmp_path):
 def test_trees_that_never_split(tmp_path):
     """All rows are the same: every tree is one leaf, and there is no threshold to store."""
     model = fit({"representation": OutlierRepresentation([]), "heads": "trees", "n_estimators": 2},
-                np.ones((60, 2)), np.repeat([1, 0], [5, 55]), Detector)  # fmt: skip
+                np.ones((60, 2)), np.repeat([1, 0], [5, 55]), NumericDetector)  # fmt: skip
     assert model.fitted_.members[0].head.trees.n_nodes == 20
     loaded = reloaded(model, tmp_path)
     assert_array_equal(loaded.decision_function(np.eye(2)), model.decision_function(np.eye(2)))
@@ -305,7 +306,7 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     for again in (loaded, load_model(tmp_path / "b.boreod")):
         stored, facts = again.stored_, again.oob_.summarize()
         assert stored.extra == extra
-        assert stored.format == 5
+        assert stored.format == 6
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
         assert facts.judged == 270

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.detector.parameters import check_parameters, count_apart, read_options, read_plan
+from boreod.detector.scorers import read_codes
 from boreod.ensemble.bags import Shares, draw_reference
 from boreod.ensemble.calibration import OutOfBag, warn_without_score
 from boreod.ensemble.explanation import Explanation
@@ -35,10 +36,12 @@ from boreod.selection.prices import SHARED, budgets_over, is_fresh, needs_clock
 from boreod.selection.selector import Selector
 from boreod.validation import (
     OUTLIER,
+    UNLABELLED,
     all_or_nothing,
     read_labels,
     read_rows,
     read_seed,
+    same_filters,
 )
 
 
@@ -67,24 +70,8 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
             Nothing; ``sample_weight`` is refused with a reason.
         """
         self._refuse(unsupported)
-        with plain_interrupts(), all_or_nothing(self):
+        with plain_interrupts(), all_or_nothing(self), same_filters():
             self._fit(X, y)
-        return self
-
-    def fit_sample(
-        self, X: ArrayLike, codes: NDArray, shares: Shares, rows: NDArray | None = None
-    ) -> "OutlierDetector":
-        """Learn from a reference sample that was drawn already, of a table that is elsewhere.
-
-        ``codes`` are the labels of these rows: 1 outlier, 0 inlier, -1 unlabelled; ``shares`` and
-        ``rows`` are what :meth:`draw_reference` returned.
-        """
-        with plain_interrupts(), all_or_nothing(self):
-            check_parameters(self)
-            table = read_rows(self, X, fitting=True)
-            codes, classes = read_labels(codes, len(table), None, self.inliers == "assumed")
-            self.reference_rows_ = np.arange(len(table)) if rows is None else np.asarray(rows)
-            self._learn(table, (codes, classes, shares), draw_seeds(self.random_state))
         return self
 
     def draw_reference(
@@ -150,6 +137,16 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         odds = self._log_odds(X)
         return self.classes_[(odds > logit(self.threshold_)).astype(int)]
 
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the share of labelled rows whose label ``predict`` finds.
+
+        Outliers are few, so :func:`boreod.average_precision_scorer` tells more.
+        """
+        found = self.predict(X) == self.classes_[1]
+        codes = read_codes(y, self.classes_.tolist()[1])
+        judged = codes != UNLABELLED
+        return float(np.mean((codes == OUTLIER)[judged] == found[judged]))
+
     def explain(self, X: ArrayLike, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds.
 
@@ -169,12 +166,17 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         Reasons are summed by family.
         """
         rows = self._read(X, "assess")
-        return self.fitted_.assess(rows, self._engine, explain, novelty)
+        with same_filters(self.estimator is not None):
+            return self.fitted_.assess(rows, self._engine, explain, novelty)
 
     def prepare(self, X: ArrayLike) -> NDArray:
         """Return the rows of a table as float64, as everything else computes with them."""
         check_is_fitted(self)
         return read_rows(self, X, fitting=False)
+
+    def prepare_training(self, X: ArrayLike, codes: NDArray) -> NDArray:
+        """Return the training rows, whose codes are known, as the fit computed with them."""
+        return self.prepare(X)
 
     def represent(self, X: ArrayLike) -> NDArray:
         """Return the scaled columns of rows that the bags learn from."""
@@ -212,7 +214,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
         """
         selector, fast = self._known_selector, copy.copy(self)
         fast._ask(budget, costs, selection, fill)
-        with plain_interrupts():
+        with plain_interrupts(), same_filters():
             if is_fresh(costs):
                 fast._selector = selector.timed()
             fast._narrow()
@@ -247,7 +249,7 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
             of_trees = selector.cost_of_all_trees(prices), selector.cost_of_fewest_trees(prices)
             budgets = budgets_over(prices, *of_trees)
         how = asked.costs, asked.selection, asked.fill, self._threads
-        with plain_interrupts():
+        with plain_interrupts(), same_filters():
             bought = (selector.buy(b, *how) for b in read_budgets(budgets))
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
@@ -399,7 +401,8 @@ class OutlierDetector(ClassifierMixin, BaseEstimator):
 
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
         rows = self._read(X, "predict")
-        return self.fitted_.log_odds(rows, self._engine, corrected)
+        with same_filters(self.estimator is not None):
+            return self.fitted_.log_odds(rows, self._engine, corrected)
 
     def _read(self, X: ArrayLike, method: str) -> NDArray:
         """Return rows of this process."""

@@ -125,12 +125,17 @@ def gather(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
         table = model.prepare(rows)
-    labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
+        labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
+        if np.array_equal(labels, model.oob_.labels):  # perhaps the training rows
+            seen = model.prepare_training(rows, labels)
+            doubt = _doubt(model, seen, labels)
+            table = table if doubt else seen
+        else:
+            doubt = _doubt(model, table, labels)
     shown = raw if names is None else [str(name) for name in names]
     _check_length("names", shown, len(raw), "column")
     if ids is not None:
         _check_length("ids", ids, len(table), "row")
-    doubt = _doubt(model, table, labels)
     chances = _predict(model, table) if doubt else np.asarray(model.oob_proba_)
     return Evidence(model, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
 

@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from boreod.detector import NumericDetector
 from boreod.detector.facade import draw_seeds
 from boreod.detector.parameters import check_parameters
-from boreod.ensemble.bags import Shares
 from boreod.ensemble.fitted import Assessment
 from boreod.parallel import plain_interrupts
 from boreod.parallel.dask_tables import is_collection
 from boreod.selection.budgets import BudgetCurve
 from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, read_array
 from boreod.text import shorten
-from boreod.validation import LARGEST, all_or_nothing, read_rows
+from boreod.validation import LARGEST, all_or_nothing, read_rows, same_filters
 
 Names = str | Iterable[str]
 APART = ("label", "id", "left out")  # columns that are no features, as a preparation calls them
@@ -105,7 +104,7 @@ class Detector(NumericDetector):
             Nothing; ``sample_weight`` is refused with a reason.
         """
         self._refuse(unsupported)
-        with plain_interrupts(), all_or_nothing(self):
+        with plain_interrupts(), all_or_nothing(self), same_filters():
             array = read_array(X)
             if array is not None or isinstance(X, str | PathLike) or is_frame(X):
                 self._fit_table(X if array is None else array, y, label, (ids, drop, keep), reading)
@@ -118,15 +117,8 @@ class Detector(NumericDetector):
                         f"{type(X).__name__}. Pass a frame, or labels as y."
                     )
             self._fit(X, y)
-            self._adopt_numbers()
-        return self
-
-    def fit_sample(
-        self, X: ArrayLike, codes: NDArray, shares: Shares, rows: NDArray | None = None
-    ) -> "Detector":
-        """Learn from a reference sample of numbers, as :class:`BORE` does."""
-        super().fit_sample(X, codes, shares, rows)
-        self._adopt_numbers()
+            plain = PlainColumns(list(self.fitted_.seen.columns), medians(self._table))
+            self.adopt(plain, self.is_named, table=self._table)
         return self
 
     def prepare(self, X: Any, first_row: int = 1) -> NDArray:
@@ -152,6 +144,17 @@ class Detector(NumericDetector):
             )
         return np.ascontiguousarray(rows)
 
+    def prepare_training(self, X: Any, codes: NDArray) -> NDArray:
+        """Return the training rows as the fit computed with them.
+
+        Not all of their columns are those of :meth:`prepare`: what an id with many levels says of a
+        row was learned without that row.
+        """
+        check_is_fitted(self)
+        if isinstance(self.preparation_, PlainColumns):
+            return self.prepare(X)
+        return np.ascontiguousarray(self.preparation_.transform_training(self._as_batch(X), codes))
+
     def assess(
         self, X: Any, explain: bool = False, novelty: bool = True, first_row: int = 1
     ) -> Assessment:
@@ -162,7 +165,9 @@ class Detector(NumericDetector):
         """
         if is_collection(X):
             return super().assess(X)  # says that it cannot
-        return self.fitted_.assess(self.prepare(X, first_row), self._engine, explain, novelty)
+        rows = self.prepare(X, first_row)
+        with same_filters(self.estimator is not None):
+            return self.fitted_.assess(rows, self._engine, explain, novelty)
 
     def alert_threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
@@ -286,11 +291,6 @@ class Detector(NumericDetector):
     def _learn(self, rows: NDArray, labels: Any, seeds: list[int]) -> None:
         super()._learn(rows, labels, seeds)
         self._table = rows
-
-    def _adopt_numbers(self) -> None:
-        """Take columns as they are, after a fit to plain numbers."""
-        plain = PlainColumns(list(self.fitted_.seen.columns), medians(self._table))
-        self.adopt(plain, self.is_named, table=self._table)
 
     def _as_batch(self, X: Any) -> Any:
         """Return a table as Arrow; an array has the columns of the fit, one after the other."""
