@@ -89,7 +89,7 @@ def test_permuted_labels_tell_nothing():
     leaking = Preparation()
     leaking.fit(pa.table({"id": [f"m{i}" for i in ids]}), codes)
     own = leaking.transform(pa.table({"id": [f"m{i}" for i in ids]}))
-    assert abs(auc(codes, rows[:, 1]) - 0.5) < 0.03
+    assert abs(auc(codes, rows[:, 1]) - 0.5) < 0.045  # three errors
     assert auc(codes, own[:, 1]) > 0.7  # what a row would be told of itself
 
 

@@ -47,6 +47,7 @@ STEPS: dict[str, type[Step]] = {
 ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
 ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
 COVERED = 0.5  # share of rows that levels with columns of their own must have
+REPEATED = 0.7  # more distinct words a row tell rows apart
 MANY = 20  # fewer distinct values are nobody's ids
 FEW_SHAPES = 0.1  # share of rows: what differs in digits only is numbered, not written
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
@@ -203,7 +204,8 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     enough = max(2, min(ENOUGH_ROWS, int(np.ceil(ENOUGH_SHARE * len(words)))))
     frequent = counts >= enough
     covered = counts[frequent].sum() / len(present)
-    if len(counts) > max(MANY, len(present) / 2) or not frequent.any():
+    few = len(counts) <= MANY and not frequent.any()
+    if few or len(counts) > max(MANY, REPEATED * len(present)):
         return _decide_unique(words, present, len(counts), asked)
     told = f"; {missing} missing marked" if missing else ""
     if frequent.sum() <= asked.max_levels and covered >= COVERED:
