@@ -81,3 +81,20 @@ def test_one_class_is_refused():
             measure(np.zeros(3, bool), np.arange(3.0))
     with pytest.raises(ValueError, match="`number` must be from 1 to 3"):
         precision_at(np.array([True, False, False]), np.arange(3.0), 4)
+
+
+def test_paired_intervals_know_what_rankings_have_in_common():
+    from boreod.metrics import average_precision, compare_rankings
+
+    random = np.random.default_rng(0)
+    outliers = np.arange(300) < 30
+    good = random.normal(size=300) + 2.0 * outliers
+    same = compare_rankings(outliers, good, good)
+    assert (same["AUC"].low, same["AUC"].high) == (0.0, 0.0)
+    worse = good + random.normal(0, 1.5, 300)
+    found = compare_rankings(outliers, good, worse)["average precision"]
+    assert found.first == average_precision(outliers, good)
+    assert found.second == average_precision(outliers, worse)
+    assert 0.0 < found.low < found.first - found.second < found.high
+    noise = compare_rankings(outliers, good, good + random.normal(0, 0.05, 300))
+    assert noise["AUC"].low < 0.0 < noise["AUC"].high

@@ -6,12 +6,21 @@ random.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 500  # of rows, for intervals
+
+
+class Compared(NamedTuple):
+    """A measure of two rankings of the same rows, and an interval of the first minus the second."""
+
+    first: float
+    second: float
+    low: float
+    high: float
 
 
 def auc(y_true: NDArray, y_score: NDArray) -> NDArray:
@@ -79,11 +88,7 @@ def average_precision(y_true: NDArray, y_score: NDArray) -> float:
     >>> average_precision(np.array([True, False, True]), np.array([0.9, 0.8, 0.7])) * 6
     5.0
     """
-    n_outliers, n_inliers = _count(y_true)
-    false, true = roc_rates(y_true, y_score)
-    hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
-    precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
-    return float(np.sum(np.diff(true) * precision[1:]))
+    return _area_of_precision(*roc_rates(y_true, y_score), *_count(y_true))
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
@@ -118,24 +123,69 @@ def roc_rates(y_true: NDArray, y_score: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def resampled_rates(
-    y_true: NDArray, y_score: NDArray, random_state: Any = 0
-) -> Iterator[tuple[NDArray, NDArray]]:
-    """Yield the rates of rows drawn with replacement, each class by itself.
+    y_true: NDArray, rankings: list[NDArray], random_state: Any = 0
+) -> Iterator[list[tuple[NDArray, NDArray]]]:
+    """Yield the rates of rankings on rows drawn with replacement, each class by itself.
 
-    The same ``random_state`` draws the same rows, so rankings are compared on the same resamples.
-    The rows are sorted once only, which scikit-learn's curve would do for every resample.
+    All rankings are judged on the same rows. The rows are sorted once only, which scikit-learn's
+    curve would do for every resample.
     """
     random, outliers = np.random.default_rng(random_state), np.asarray(y_true, bool)
-    order = np.argsort(-y_score, kind="stable")
-    last_of_tie = np.append(np.diff(y_score[order]) != 0, True)
+    classes = [np.flatnonzero(members) for members in (~outliers, outliers)]
+    sorted_once = []
+    for scores in rankings:
+        order = np.argsort(-scores, kind="stable")
+        sorted_once.append((order, np.append(np.diff(scores[order]) != 0, True)))
     for _ in range(RESAMPLES):
+        times = [
+            np.bincount(random.choice(rows, len(rows)), minlength=len(outliers)) for rows in classes
+        ]
         curves = []
-        for members in (~outliers, outliers):
-            rows = np.flatnonzero(members)
-            times = np.bincount(random.choice(rows, len(rows)), minlength=len(order))
-            found = np.cumsum(times[order])[last_of_tie]
-            curves.append(np.append(0.0, found / len(rows)))
-        yield curves[0], curves[1]
+        for order, last_of_tie in sorted_once:
+            false, true = (
+                np.append(0.0, np.cumsum(drawn[order])[last_of_tie] / len(rows))
+                for drawn, rows in zip(times, classes, strict=True)
+            )
+            curves.append((false, true))
+        yield curves
+
+
+def compare_rankings(
+    y_true: NDArray, first: NDArray, second: NDArray, interval: float = 0.95, random_state: Any = 0
+) -> dict[str, Compared]:
+    """Return AUC and average precision of two rankings with paired bootstrap intervals.
+
+    Both rankings are judged on the same resamples of rows, so what they have in common cancels out.
+
+    Examples
+    --------
+    >>> outliers = np.arange(60) < 20
+    >>> found = compare_rankings(outliers, -np.arange(60.0), np.zeros(60))
+    >>> [round(value, 3) for value in found["AUC"]]
+    [1.0, 0.5, 0.5, 0.5]
+    """
+    counts, differences = _count(y_true), []
+    for rates in resampled_rates(y_true, [first, second], random_state):
+        (area, precision), (other_area, other_precision) = (
+            (np.trapezoid(true, false), _area_of_precision(false, true, *counts))
+            for false, true in rates
+        )
+        differences.append((area - other_area, precision - other_precision))
+    ends = [0.5 - interval / 2.0, 0.5 + interval / 2.0]
+    low, high = np.quantile(differences, ends, axis=0).tolist()
+    return {
+        "AUC": Compared(float(auc(y_true, first)), float(auc(y_true, second)), low[0], high[0]),
+        "average precision": Compared(
+            average_precision(y_true, first), average_precision(y_true, second), low[1], high[1]
+        ),
+    }
+
+
+def _area_of_precision(false: NDArray, true: NDArray, n_outliers: int, n_inliers: int) -> float:
+    """Return the mean precision over outliers, from rates."""
+    hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
+    precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
+    return float(np.sum(np.diff(true) * precision[1:]))
 
 
 def average_ranks(values: NDArray) -> NDArray:

@@ -2,12 +2,13 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from payments import make_frauds
 
 from boreod import BORE, OutlierRepresentation
 from boreod.datasets import load
-from boreod.report import make_report
+from boreod.report import Previous, Times, Workload, gather, make_report
 from boreod.tables import Preparation, read_label_column
 
 
@@ -33,6 +34,9 @@ def payments():
     model = small_model(costs="complexity:shared", threshold="alerts:20").fit(rows, codes)
     curve = model.budget_curve()
     model = model.within(curve.budgets[len(curve.budgets) // 2])
+    days = (np.datetime64("2026-01-01") + np.arange(500) // 10).astype("datetime64[s]")
+    days[0] = np.datetime64("NaT")
+    old = gather(small_model().fit(rows[:, 1:], codes), rows[:, 1:], codes)
     page = make_report(
         model,
         rows,
@@ -42,6 +46,8 @@ def payments():
         ids=table["id"].to_pylist(),
         prepared=preparation.summary_,
         budget_curve=curve,
-        rows_per_day=10_000,
+        workload=Workload(10_000, cost_miss=500, cost_alert=10),
+        times=Times("day", days),
+        previous=Previous("old", old),
     )
     return SimpleNamespace(model=model, rows=rows, codes=codes, curve=curve, page=page)

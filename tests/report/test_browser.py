@@ -86,7 +86,7 @@ def test_pages_fit_the_screen(open_page, case, size):
 def test_contents_lead_to_sections(open_page):
     page = open_page(SIZES["desktop"])
     links = page.locator("nav a")
-    assert links.count() == 11
+    assert links.count() == page.locator("main > section").count() >= 11
     for number in range(links.count()):
         target = links.nth(number).get_attribute("href")
         assert page.locator(f"{target} h2").inner_text() == links.nth(number).inner_text()

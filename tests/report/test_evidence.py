@@ -106,7 +106,6 @@ def test_models_of_frames(raw):
         ({"codes": [0] * 3}, "for each of 200 rows"),
         ({"names": ["a"]}, "`names` must have one entry a column, 3; got 1"),
         ({"ids": ["a"]}, "`ids` must have one entry a row, 200; got 1"),
-        ({"rows_per_day": 0}, "`rows_per_day` must be a number above 0; got 0"),
         ({"rows": np.full((200, 3), np.nan)}, "NaN"),
     ],
 )

@@ -24,6 +24,13 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """The text that a hurried reader reads, in larger letters."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Facts:
     """A few numbers that a reader should see first."""
 
@@ -64,7 +71,7 @@ class Row:
     figures: Sequence[Figure]
 
 
-Block = Paragraph | Facts | Table | Figure | Row
+Block = Paragraph | Lead | Facts | Table | Figure | Row
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,8 @@ class _Writer:
             return self._figure(block)
         if isinstance(block, Row):
             return '<div class="row">' + "".join(map(self._figure, block.figures)) + "</div>"
-        return f"<p>{_text(block.text)}</p>"
+        start = '<p class="lead">' if isinstance(block, Lead) else "<p>"
+        return f"{start}{_text(block.text)}</p>"
 
     def _figure(self, figure: Figure) -> str:
         svg, caption = figure.path.read_text(encoding="utf-8"), _text(figure.caption)

@@ -232,9 +232,9 @@ class RankingDisplay(Display):
         quality = float(cls._judge(outliers, ranks))
         if interval is None:
             return Curve(x, y, quality)
-        resamples = resampled_rates(outliers, ranks, random_state)
+        resamples = resampled_rates(outliers, [ranks], random_state)
         # Of each curve only this is kept: with many rows, hundreds of curves fill the memory.
-        kept = [cls._sum_up(*cls._points(false, true, share)) for false, true in resamples]
+        kept = [cls._sum_up(*cls._points(false, true, share)) for [(false, true)] in resamples]
         ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])
         low, high = np.quantile([area for area, _ in kept], ends).tolist()
         band = np.quantile([heights for _, heights in kept], ends, axis=0)

@@ -14,6 +14,7 @@ from boreod.metrics import auc
 from boreod.plots import BudgetDisplay, new_panels, save_picture
 from boreod.plots.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
 from boreod.report.evidence import Evidence
+from boreod.scores import DETECTORS, SCORES
 from boreod.selection.budgets import BudgetCurve, show_cost
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
@@ -166,7 +167,18 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
         ]
         header = ["family", "columns", *table.costs, *table.last]
         blocks.append(Table(header, rows, caption="All columns by family"))
-    return Section("The columns in use", [*blocks, *_heads(evidence)])
+    return Section("The columns in use", [*blocks, *_scores(families), *_heads(evidence)])
+
+
+def _scores(families: Mapping[str, str]) -> list[Block]:
+    """Return what the scores in use say."""
+    known: dict[str, Any] = {**SCORES, **DETECTORS}
+    used = sorted(set(families.values()) & set(known))
+    rows = [[name, known[name].title, known[name].formula] for name in used]
+    if not rows:
+        return []
+    caption = "What the scores in use say; all are high for rows unlike their neighbors"
+    return [Table(["score", "called", "is"], rows, caption=caption, texts=frozenset({1, 2}))]
 
 
 def _heads(evidence: Evidence) -> list[Block]:
@@ -200,7 +212,7 @@ class _ColumnTable:
     def __init__(self, evidence: Evidence, seed: int) -> None:
         self._model = evidence.model
         places = evidence.draw(MAX_EXPLAINED, 1, seed)
-        found = evidence.explain(places, grouped=False) if len(places) else None
+        found = evidence.explain(places) if len(places) else None
         self._changes: dict[str, NDArray] = {}
         if found is not None:
             self._changes = dict(zip(found.columns, found.contributions.T, strict=True))

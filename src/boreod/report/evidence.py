@@ -1,7 +1,7 @@
 """What a page is about: a fitted detector, a table, and a probability for every row of it."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,8 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import OutlierDetector
+from boreod.detector.profile import TrainingProfile
+from boreod.detector.reasons import Cells, Output, Reason, ReasonWriter
 from boreod.detector.words import ranks_only
 from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.explanation import Explanation
@@ -35,6 +37,8 @@ class Evidence:
     ids: Sequence[str] | None = field(repr=False)  # one text a row, None for row numbers
     probabilities: NDArray = field(repr=False)  # NaN for training rows that every bag holds
     doubt: str  # why these are predictions and not out-of-bag; empty if they are out-of-bag
+    writer: ReasonWriter = field(repr=False)
+    cells: Callable[[NDArray], Cells] | None = field(default=None, repr=False)  # words of rows
 
     @property
     def engine(self) -> Engine:
@@ -107,18 +111,40 @@ class Evidence:
         found = seen.compare(self.rows, seen.isolation)
         return replace(found, novel=seen.novel_training_rows())
 
-    def explain(self, places: NDArray, grouped: bool) -> Explanation | None:
+    def explain(self, places: NDArray) -> Explanation | None:
         """Return the explanation of some rows, None if the classifier has none."""
         try:
-            return self.model.fitted_.explain(self.rows[places], self.engine, grouped)
+            return self.model.fitted_.explain(self.rows[places], self.engine)
         except TypeError:
             return None
 
+    def reason(self, places: NDArray, number: int) -> list[list[Reason]] | None:
+        """Return reasons of some rows in words, None if the classifier has none."""
+        rows = self.rows[places]
+        try:
+            found = self.model.fitted_.assess(rows, self.engine, explain=True)
+        except TypeError:
+            return None
+        return self.writer.write(
+            rows, found, number, None if self.cells is None else self.cells(places)
+        )
+
 
 def gather(
-    model: OutlierDetector, rows: ArrayLike, codes: ArrayLike, names: Any = None, ids: Any = None
+    model: OutlierDetector,
+    rows: ArrayLike,
+    codes: ArrayLike,
+    names: Any = None,
+    ids: Any = None,
+    *,
+    outputs: Sequence[Output] | None = None,
+    profile: TrainingProfile | None = None,
+    cells: Callable[[NDArray], Cells] | None = None,
 ) -> Evidence:
-    """Check what was given, and find out which probabilities may judge the model."""
+    """Check what was given, and find out which probabilities may judge the model.
+
+    Without a ``profile`` of the training rows, values are compared with those of the given ones.
+    """
     if not isinstance(model, OutlierDetector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
     check_is_fitted(model)
@@ -137,7 +163,10 @@ def gather(
     if ids is not None:
         _check_length("ids", ids, len(table), "row")
     chances = _predict(model, table) if doubt else np.asarray(model.oob_proba_)
-    return Evidence(model, table, labels, dict(zip(raw, shown, strict=True)), ids, chances, doubt)
+    known = TrainingProfile.learn(table, labels) if profile is None else profile
+    writer = ReasonWriter(model.fitted_, outputs or [Output(name) for name in shown], known)
+    named = dict(zip(raw, shown, strict=True))
+    return Evidence(model, table, labels, named, ids, chances, doubt, writer, cells)
 
 
 def _predict(model: OutlierDetector, rows: NDArray) -> NDArray:

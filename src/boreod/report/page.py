@@ -1,31 +1,33 @@
 """From a fitted detector and its table to one page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from boreod.detector import OutlierDetector
+from boreod.detector.profile import TrainingProfile
+from boreod.detector.reasons import Cells, Output
 from boreod.detector.words import name_method, tell_assumptions
 from boreod.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.parallel import Progress
 from boreod.plots import Curve
+from boreod.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
 from boreod.report.columns import Prepared, describe_data, list_columns, trace_budgets
 from boreod.report.evidence import Evidence, gather
+from boreod.report.over_time import Times, draw_over_time
 from boreod.report.quality import (
-    Workload,
+    Previous,
     check_probabilities,
-    count_alerts,
+    compare_previous,
     draw_curves,
-    tabulate_thresholds,
     tell_ranking,
 )
 from boreod.report.rows import draw_maps, name_novel, name_suspects
 from boreod.selection.budgets import BudgetCurve
-from boreod.text import shorten, show_number, show_probability
-from boreod.validation import is_number
+from boreod.text import show_number, show_probability
 
 OUT_OF_BAG = (
     "Out-of-bag means: the model is an ensemble of many small models, each of which learned from "
@@ -61,8 +63,13 @@ def make_report(
     names: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
     prepared: Prepared = (),
+    outputs: Sequence[Output] | None = None,
+    profile: TrainingProfile | None = None,
+    cells: Callable[[NDArray], Cells] | None = None,
     budget_curve: BudgetCurve | None = None,
-    rows_per_day: float | None = None,
+    workload: Workload | None = None,
+    times: Times | None = None,
+    previous: Previous | None = None,
     seed: int = 0,
     verbose: bool = False,
 ) -> str:
@@ -87,26 +94,35 @@ def make_report(
         A text for each row by which a reader finds it, None for row numbers from 1 on.
     prepared
         What was done to each input column: ``Preparation.summary_``.
+    outputs
+        What each column of ``rows`` is, for reasons; None for numbers.
+    profile
+        Of the training rows, for reasons; None for that of the given ones.
+    cells
+        Gives the words of the table's columns for rows at some places, for reasons.
     budget_curve
         ``model.budget_curve()``, None if it is not known.
-    rows_per_day
-        How many rows come in a day, to tell alerts a day; None to tell alerts per 1000 rows.
+    workload
+        Rows and alerts of a day, and what mistakes cost; None to tell alerts per 1000 rows.
+    times
+        When rows happened; None for no picture over time.
+    previous
+        Another model to put beside this one, judged on the same rows.
     seed
         Of intervals, samples and maps.
     verbose
         Show a progress bar if it takes long.
     """
-    if rows_per_day is not None and (not is_number(rows_per_day) or not 0 < rows_per_day < 1e15):
-        raise ValueError(f"`rows_per_day` must be a number above 0; got {shorten(rows_per_day)}.")
     if find_spec("matplotlib") is None:  # say it at once, and not after the work
         raise ImportError(
             "A report needs matplotlib, which is not installed: pip install boreod[report]"
         )
-    evidence = gather(model, rows, codes, names, ids)
-    workload = Workload(rows_per_day)
-    with TemporaryDirectory() as folder, Progress("report", 11, verbose) as progress:
+    evidence = gather(model, rows, codes, names, ids, outputs=outputs, profile=profile, cells=cells)
+    asked = workload or Workload()
+    with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
         sections = []
-        for section in _write(evidence, prepared, budget_curve, workload, Path(folder), seed):
+        parts = _write(evidence, prepared, budget_curve, asked, times, previous, Path(folder), seed)
+        for section in parts:
             sections.append(section)
             progress.advance()
         return to_page(title, sections)
@@ -117,27 +133,35 @@ def _write(
     prepared: Prepared,
     curve: BudgetCurve | None,
     workload: Workload,
+    times: Times | None,
+    previous: Previous | None,
     folder: Path,
     seed: int,
 ) -> Iterator[Section]:
-    figures, curves = draw_curves(evidence, folder, seed)
+    """Give the verdict, then pictures, rows, columns and prices."""
+    figures, curves = draw_curves(evidence, folder, seed, previous)
     yield _sum_up(evidence, curves, workload)
-    yield describe_data(evidence, prepared, folder, seed)
     yield tell_ranking(evidence, figures, curves)
-    yield check_probabilities(evidence, folder)
+    if previous is not None:
+        yield compare_previous(evidence, previous, workload)
     yield tabulate_thresholds(evidence, workload)
+    over_time = None if times is None else draw_over_time(evidence, times, workload, folder)
+    if over_time is not None:
+        yield over_time
+    yield check_probabilities(evidence, folder)
     yield name_suspects(evidence)
     yield name_novel(evidence)
+    yield draw_maps(evidence, folder, seed)
+    yield describe_data(evidence, prepared, folder, seed)
     yield list_columns(evidence, seed)
     yield trace_budgets(evidence, curve, folder)
-    yield draw_maps(evidence, folder, seed)
     told = [PREDICTED if evidence.doubt else OUT_OF_BAG, *ADVICE]
     yield Section("How to read this page", [Paragraph(text) for text in told])
 
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
-    """Return the few numbers that a hurried reader needs."""
-    blocks: list[Block] = []
+    """Return the verdict, and the few numbers that a hurried reader needs."""
+    blocks: list[Block] = give_verdict(evidence, workload)
     if evidence.doubt:
         blocks.append(Paragraph(
             f"{evidence.doubt} So this page judges the given rows by the model's predictions and "
@@ -149,7 +173,7 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
         low, high = curve.interval or (curve.quality, curve.quality)
         items.append((f"{curve.quality:.3f}", what, f"95 % interval {low:.3f} to {high:.3f}"))
     if evidence.can_judge:
-        chosen = count_alerts(evidence, float(evidence.model.threshold_))
+        chosen = choose_point(evidence, workload)
         above = f"above the threshold {show_probability(chosen.threshold)}"
         items += [
             (f"{chosen.caught} of {chosen.outliers}", "outliers caught", above),

@@ -1,12 +1,13 @@
-"""How well the probabilities rank rows, whether they come true, and what thresholds do."""
+"""How well the probabilities rank rows, also beside another model, and whether they come true."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.documents import Block, Figure, Paragraph, Row, Section, Table
-from boreod.ensemble.calibration import choose_threshold
+from boreod.metrics import compare_rankings, precision_at
 from boreod.plots import (
     CalibrationDisplay,
     Curve,
@@ -15,13 +16,15 @@ from boreod.plots import (
     new_panels,
     save_picture,
 )
+from boreod.report.alerts import Workload, choose_point
 from boreod.report.evidence import Evidence
-from boreod.text import count_of, show_number, show_percent, show_probability
+from boreod.text import count_of, show_number, show_percent
+from boreod.validation import OUTLIER
 
 INTERVAL = 0.95
+THIS = "this model"
 FEW_OUTLIERS = 30  # below which intervals are rough themselves
 ROWS_OF_A_BIN = 20
-ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)  # of rows with an alert
 CURVES = (
     (RocDisplay, "roc", "ROC curve: how many outliers are found for how many false alarms."),
     (
@@ -32,20 +35,38 @@ CURVES = (
 )
 
 
-def draw_curves(evidence: Evidence, folder: Path, seed: int) -> tuple[list[Figure], list[Curve]]:
+class Previous(NamedTuple):
+    """Another model beside that of the page, judged on the same rows."""
+
+    name: str
+    evidence: Evidence
+
+    def both(self, evidence: Evidence) -> NDArray:
+        """Tell which rows can judge both models."""
+        return evidence.judged & np.isfinite(self.evidence.probabilities)
+
+
+def draw_curves(
+    evidence: Evidence, folder: Path, seed: int, previous: Previous | None = None
+) -> tuple[list[Figure], list[Curve]]:
     """Return both curves of a ranking, drawn and as numbers; nothing where none can be judged."""
     figures, curves = list[Figure](), list[Curve]()
+    judged, rankings = evidence.judged, {THIS: evidence.scores}
+    if previous is not None and evidence.can_judge:
+        judged = previous.both(evidence)
+        rankings = {THIS: evidence.probabilities[judged],
+                    previous.name: previous.evidence.probabilities[judged]}  # fmt: skip
     for display, name, caption in CURVES if evidence.can_judge else ():
         figure, panels = new_panels(1, 1, (4.3, 4.2))
         drawn = display.from_predictions(
-            evidence.outliers,
-            evidence.scores,
-            name="this model",
+            evidence.codes[judged] == OUTLIER,
+            rankings,
+            highlight=THIS,
             interval=INTERVAL,
             random_state=seed,
             ax=panels[0],
         )
-        curves.append(drawn.curves["this model"])
+        curves.append(drawn.curves[THIS])
         shaded = f"{caption} Shaded: {100 * INTERVAL:.0f} % bootstrap interval."
         figures.append(Figure(save_picture(figure, folder / name), shaded))
     return figures, curves
@@ -80,6 +101,46 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
             )
         )
     return Section(title, [*blocks, Row(figures)])
+
+
+def compare_previous(evidence: Evidence, previous: Previous, workload: Workload) -> Section:
+    """Return this model and the previous one beside each other, with paired intervals."""
+    title, both = "Beside the previous model", previous.both(evidence)
+    outliers = evidence.codes[both] == OUTLIER
+    if not 0 < outliers.sum() < len(outliers):
+        return _nothing_to_judge(title, evidence)
+    first, second = evidence.probabilities[both], previous.evidence.probabilities[both]
+    found = compare_rankings(outliers, first, second, INTERVAL)
+    rows = [
+        [what, f"{of.first:.3f}", f"{of.second:.3f}",
+         f"{of.first - of.second:+.3f} ({of.low:+.3f} to {of.high:+.3f})"]
+        for what, of in found.items()
+    ]  # fmt: skip
+    point = choose_point(evidence, workload)
+    number = max(1, round(point.share * len(outliers)))
+    caught = [round(precision_at(outliers, scores, number) * number) for scores in (first, second)]
+    rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
+                 f"{caught[0] - caught[1]:+d}"])  # fmt: skip
+    better = found["average precision"]
+    told = "both cannot be told apart by average precision"
+    if better.low > 0.0:
+        told = "this model is the better one by average precision, by more than chance"
+    elif better.high < 0.0:
+        told = "the previous model is the better one by average precision, by more than chance"
+    text = (
+        f"On the {len(outliers):,} rows that judge both ({count_of(int(outliers.sum()), 'outlier')}"
+        f"), {told}. Intervals are those of the difference: both models are judged on the same "
+        "resamples of rows."
+    )
+    if bool(evidence.doubt) != bool(previous.evidence.doubt):
+        who = "The previous model" if previous.evidence.doubt else "This model"
+        text += (
+            f" {who} is judged by its predictions, the other one out of bag: as far as it was "
+            "trained on these rows, it looks better than it is."
+        )
+    rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
+    header = ["", "this model", previous.name, "difference (95 % interval)"]
+    return Section(title, [Paragraph(text), Table(header, rows, caption="Both models")])
 
 
 def _nothing_to_judge(title: str, evidence: Evidence) -> Section:
@@ -127,113 +188,3 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
         )
     picture = Figure(save_picture(figure, folder / "calibration"), caption)
     return Section(title, [Paragraph(text), picture])
-
-
-class Workload:
-    """How many rows alerts are told for: those of a day, or 1000 if that number is None."""
-
-    def __init__(self, rows_per_day: float | None) -> None:
-        self.rows = 1000.0 if rows_per_day is None else rows_per_day
-        self.rate, self.where = "alerts per 1000 rows", "1000 rows like these"
-        if rows_per_day is not None:
-            self.rate, self.where = "alerts a day", f"a day with {rows_per_day:,.0f} rows"
-
-
-class Alerts(NamedTuple):
-    """What a threshold does: the share of all rows with an alert, and labelled rows by class."""
-
-    threshold: float
-    share: float
-    caught: int
-    outliers: int
-    false: int
-
-
-def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
-    """Count what a threshold does to the rows."""
-    known = evidence.probabilities[np.isfinite(evidence.probabilities)]
-    alert, outliers = evidence.scores > threshold, evidence.outliers
-    caught, false = int((alert & outliers).sum()), int((alert & ~outliers).sum())
-    share = float(np.mean(known > threshold)) if len(known) else 0.0
-    return Alerts(threshold, share, caught, int(outliers.sum()), false)
-
-
-def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
-    """Return a table of thresholds, that of the model marked."""
-    title = "Alerts and thresholds"
-    chosen = count_alerts(evidence, float(evidence.model.threshold_))
-    n_rows = int(np.isfinite(evidence.probabilities).sum())
-    thresholds = {
-        choose_threshold(f"alerts:{number}", evidence.probabilities, evidence.codes)
-        for number in {round(share * n_rows) for share in ALERT_SHARES} - {0}
-    }
-    lines = [
-        count_alerts(evidence, threshold)
-        for threshold in sorted({*thresholds, chosen.threshold}, reverse=True)
-    ]
-    header = ["threshold", workload.rate, "outliers caught", "share caught",
-              "alerts that are right", "false alerts"]  # fmt: skip
-    rows = [
-        [
-            show_probability(line.threshold) + (" (chosen)" if line == chosen else ""),
-            show_number(line.share * workload.rows),
-            f"{line.caught} of {line.outliers}",
-            _show_share(line.caught, line.outliers),
-            _show_share(line.caught, line.caught + line.false),
-            f"{line.false:,}",
-        ]
-        for line in lines
-    ]
-    caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
-    if not evidence.can_judge:  # alerts can be counted all the same
-        header, rows = header[:2], [row[:2] for row in rows]
-        caption = "What thresholds do"
-    bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
-    text = Paragraph(_tell_alerts(evidence, workload, chosen))
-    return Section(title, [text, Table(header, rows, bold, caption)])
-
-
-def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
-    n_rows = int(np.isfinite(evidence.probabilities).sum())
-    text = (
-        f"The model raises an alert above {show_probability(chosen.threshold)}. In "
-        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
-    )
-    if not evidence.can_judge:
-        return (
-            f"{text}. Labels of both classes would tell which of them are right. Novel rows are "
-            "alerts too, and are not counted here."
-        )
-    inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"
-    text += (
-        f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with {chosen.false} "
-        f"false alerts among {inliers}. Alerts are counted over all {n_rows:,} rows with a "
-        "probability, labelled or not; "
-    )
-    if evidence.assumes:
-        text += (
-            "what is right, by labels of outliers only: some of the false alerts may be outliers "
-            "that nobody labelled. "
-        )
-    else:
-        text += (
-            "what is right, over labelled ones. If labelled rows were picked and not drawn at "
-            "random, expect another precision in daily work. "
-        )
-    return text + "Novel rows are alerts too, and are not counted here."
-
-
-def _show_share(hits: int, total: int) -> str:
-    """Return a share in percent, with its Wilson interval.
-
-    Examples
-    --------
-    >>> _show_share(9, 10), _show_share(0, 0)
-    ('90 % (60 to 98 %)', 'none')
-    """
-    from scipy.stats import binomtest
-
-    if total == 0:
-        return "none"
-    limits = binomtest(hits, total).proportion_ci(INTERVAL, method="wilson")
-    return f"{100 * hits / total:.0f} % ({100 * limits.low:.0f} to {100 * limits.high:.0f} %)"

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from boreod.detector.reasons import Reason
 from boreod.documents import Bars, Figure, Paragraph, Row, Section, Table
-from boreod.ensemble.explanation import Explanation
 from boreod.plots import EmbeddingDisplay, new_panels, save_picture
 from boreod.report.evidence import Evidence
 from boreod.text import count_of, show_number, show_percent, show_probability
@@ -16,7 +16,6 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
 MAX_REASONS = 4
-NEGLIGIBLE = 0.05  # of a row's largest reason
 CERTAIN = 0.9999
 LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
 MAX_POINTS = 200  # of a map, of each class
@@ -31,28 +30,17 @@ def name_suspects(evidence: Evidence) -> Section:
     order = np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]
     places = there[order]
     header, rows = _begin_table(evidence, places)
-    found = evidence.explain(places, grouped=True) if len(places) else None
+    found = evidence.reason(places, MAX_REASONS) if len(places) else None
     text = "A row up here that is not labelled an outlier is worth a second look."
     if found is None:
         text += " The model's classifier gives no reasons."
     else:
-        header.append("reasons: change of the log-odds")
-        longest = float(np.abs(found.contributions).max(initial=1e-300))
+        header.append("reasons")
+        changes = [reason.contribution or 0.0 for row in found for reason in row]
+        longest = float(np.abs(changes).max(initial=1e-300))
         for number, place in enumerate(places):
-            rows[number].append(_reasons(evidence, found, number, int(place), longest))
-        meaning = (
-            "looking more like an outlier than a training row"
-            if evidence.ranks_only
-            else ("being an outlier")
-        )
-        text += (
-            " Reasons add up to the log-odds above those of the mean inlier: +0.7 doubles the odds "
-            f"of {meaning}, +2.3 makes them ten times as high. A raw column is shown with "
-            "the row's value; the scores of a family, such as lof, are taken together. Reasons "
-            "tell what the model saw, not what caused it."
-        )
-        if not evidence.doubt and not evidence.ranks_only:
-            text += " They are those of the whole model, which has seen the labels of these rows."
+            rows[number].append(_reasons(evidence, found[number], int(place), longest))
+        text += f" {_tell_reasons(evidence)}"
     caption = f"The {len(rows)} rows with the highest {evidence.kind} probabilities"
     table = Table(header, rows, caption=caption, texts=frozenset({1, 3}))
     return Section("The most suspicious rows", [Paragraph(text), table])
@@ -78,18 +66,32 @@ def _show(probability: float) -> str:
     return f"> {CERTAIN}" if probability > CERTAIN else show_probability(probability)
 
 
-def _reasons(
-    evidence: Evidence, found: Explanation, number: int, place: int, longest: float
-) -> Bars:
-    """Return the columns that moved a row most, with values of raw columns."""
-    values = dict(zip(evidence.names, evidence.rows[place].tolist(), strict=True))
-    top = found.top(MAX_REASONS)[number]
+def _tell_reasons(evidence: Evidence) -> str:
+    """Say what reasons are, and what not."""
+    who = "training rows" if evidence.ranks_only else "training rows that are not labelled outlier"
+    meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
+    text = (
+        f"A reason is a value beside those of normal rows, which are {who}, or what outlier scores "
+        "see in a row's neighborhood (they are explained under \N{LEFT DOUBLE QUOTATION MARK}The "
+        "columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number behind it is what it adds to "
+        f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
+        "them ten times as high. Reasons tell what the model saw, not what caused it."
+    )
+    if not evidence.doubt and not evidence.ranks_only:
+        text += " They are those of the whole model, which has seen the labels of these rows."
+    return text
+
+
+def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
+    """Return sentences with what they add; a known outlier is not told that it is one."""
+    is_known = evidence.codes[place] == OUTLIER
     items = []
-    for name, change in top:
-        if abs(change) > NEGLIGIBLE * abs(top[0][1]):
-            raw = f"{evidence.names[name]} = {show_number(values[name])}" if name in values else ""
-            shown = f"{change:+.1f}".replace("-", "\N{MINUS SIGN}")
-            items.append((raw or name, shown, change / longest))
+    for reason in reasons:
+        if reason.about == "known case" and is_known:
+            continue
+        change = reason.contribution
+        amount = "" if change is None else f"{change:+.1f}".replace("-", "\N{MINUS SIGN}")
+        items.append((reason.shown, amount, (change or 0.0) / longest))
     return Bars(items)
 
 

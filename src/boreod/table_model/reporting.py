@@ -8,7 +8,7 @@ import numpy as np
 
 from boreod.detector.words import ranks_only
 from boreod.files import write_text
-from boreod.report import make_report
+from boreod.report import Workload, make_report
 from boreod.table_model.model import Detector
 from boreod.table_model.plain_columns import is_frame
 from boreod.validation import UNLABELLED, read_labels
@@ -75,7 +75,7 @@ def write_report(
         ids=_ids(table, model.ids_),
         prepared=model.preparation_.summary_,
         budget_curve=model.curve_,
-        rows_per_day=rows_per_day,
+        workload=Workload(rows_per_day),
         seed=seed,
         verbose=verbose,
     )

@@ -1,0 +1,127 @@
+"""The verdict of a page: what it says with labels, without, in money, over time, beside another."""
+
+import re
+
+import numpy as np
+import pytest
+
+from boreod.report import Times, Workload, gather
+from boreod.report.alerts import choose_point, cost_of, count_alerts, give_verdict
+from boreod.report.over_time import draw_over_time
+
+from .conftest import small_model
+from .reading import Page
+
+
+@pytest.fixture(scope="module")
+def evidence(wdbc):
+    return gather(wdbc.model, wdbc.rows, wdbc.codes)
+
+
+def verdict(evidence, **asked):
+    return [block.text for block in give_verdict(evidence, Workload(**asked))]
+
+
+def test_three_sentences(evidence, wdbc):
+    text = verdict(evidence, rows_per_day=1000, alerts=60)[0]
+    assert text.count(". ") == 2
+    point = choose_point(evidence, Workload(1000, 60))
+    assert point.share == pytest.approx(0.06, abs=0.01)
+    assert text.startswith("With ")
+    assert f" alerts a day you catch {point.caught} of the 30 known outliers, " in text
+    assert re.search(r"About \d+ of 10 alerts are right, where rows drawn at random would be", text)
+    assert text.endswith(" would catch no more.") or re.search(r"would catch \d+\.$", text)
+    assert verdict(evidence)[0].startswith("With ")
+    assert "alerts in 1,000 rows you catch" in verdict(evidence)[0]
+
+
+def test_alerts_without_rows_of_a_day_are_those_of_the_table(evidence):
+    point = choose_point(evidence, Workload(alerts=20))
+    assert round(point.share * np.isfinite(evidence.probabilities).sum()) == 20
+
+
+def test_chance_is_called_chance():
+    random = np.random.default_rng(0)
+    rows, codes = random.normal(size=(200, 2)), (np.arange(200) < 10).astype(int)
+    model = small_model().fit(rows, codes)
+    text = verdict(gather(model, rows, codes), alerts=20)[0]
+    assert "That may be chance: do not rely on this model" in text
+
+
+def test_without_alerts_another_threshold_is_shown(wdbc, evidence):
+    from dataclasses import replace
+
+    model = small_model(threshold=1.0).fit(wdbc.rows, wdbc.codes)
+    text = verdict(replace(evidence, model=model))[0]
+    assert text.startswith("At the threshold of 1 no row with a label is an alert, so here is what")
+    assert "you catch" in text
+
+
+def test_assumed_inliers_and_no_labels_at_all(wdbc):
+    from boreod import Detector
+
+    few = Detector(model_parts(), random_state=0, n_estimators=20, n_trees=4, heads=["trees"])
+    codes = np.where(wdbc.codes == 1, 1, -1)
+    some = gather(few.fit(wdbc.rows, codes), wdbc.rows, codes)
+    assert "At least" in verdict(some)[0]
+    assert "rows that nobody labelled count as wrong" in verdict(some)[0]
+    none = np.full(len(codes), -1)
+    blind = gather(few.fit(wdbc.rows), wdbc.rows, none)
+    text = verdict(blind, rows_per_day=5000)[0]
+    assert text.startswith("No row is labelled, so nobody knows how many alerts are right. ")
+    assert "alerts a day: the rows that look least like the others" in text
+
+
+def model_parts():
+    return small_model().representation
+
+
+def test_money(evidence):
+    asked = Workload(1000, 60, cost_miss=500, cost_alert=10)
+    point = choose_point(evidence, asked)
+    n_rows = np.isfinite(evidence.probabilities).sum()
+    expected = 1000 * (10 * point.share + 500 * (30 - point.caught) / n_rows)
+    assert cost_of(evidence, asked, point) == pytest.approx(expected)
+    _, money = give_verdict(evidence, asked)
+    nothing = 1000 * 500 * 30 / n_rows
+    assert f"costs {expected:,.0f} with the model and {nothing:,.0f} without it" in money.text
+    assert f"so it saves {nothing - expected:,.0f}" in money.text
+    assert "an alert pays above 0.02 (boreod fit --threshold 0.02)" in money.text
+    cheapest = re.search(r"cheapest threshold on these rows is \S+ \(.*\), which costs ([\d,]+)",
+                         money.text)  # fmt: skip
+    lines = [count_alerts(evidence, t) for t in np.unique(evidence.scores)]
+    least = min(cost_of(evidence, asked, line) for line in lines)
+    assert float(cheapest[1].replace(",", "")) == pytest.approx(least, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rows_per_day": 0}, "`rows_per_day` must be a number above 0; got 0"),
+        ({"cost_miss": 5}, "belong together"),
+        ({"cost_miss": 5, "cost_alert": -1}, "`cost_alert` must be a number above 0"),
+        ({"rows_per_day": 10, "alerts": 11}, "at most the 10 rows of a day"),
+        ({"alerts": "many"}, "`alerts` must be a number above 0"),
+    ],
+)
+def test_workloads_that_are_none(given, message):
+    with pytest.raises(ValueError, match=message):
+        Workload(**given)
+
+
+def test_time_and_the_previous_model_are_on_the_page(payments):
+    read = Page(payments.page)
+    assert read.headings[:5] == ["In short", "How well it ranks", "Beside the previous model",
+                                 "Alerts and thresholds", "Over time"]  # fmt: skip
+    rows = read.table(["", "this model", "old"])
+    assert [row[0] for row in rows[:2]] == ["AUC", "average precision"]
+    assert float(rows[0][1]) > float(rows[0][2])
+    assert "50 days from 2026-01-01 on" in read.text
+    assert "1 row without a date" in read.text
+    assert "cost a day" in payments.page
+
+
+def test_one_day_is_no_picture_over_time(evidence, tmp_path):
+    for days in (["2026-01-01"], ["NaT"]):
+        times = Times("day", np.array(days * len(evidence.rows), "datetime64[s]"))
+        assert draw_over_time(evidence, times, Workload(), tmp_path) is None
