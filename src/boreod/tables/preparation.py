@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from boreod.files import typed_json
 from boreod.tables.arrow import TableError, check_names, column_of, kind_of
 from boreod.tables.decisions import STEPS, Question, decide
+from boreod.tables.leaks import find_leaks, find_results, tell_results
 from boreod.tables.levels import STORED_BYTES, LevelStep, make_targets
 from boreod.tables.steps import Step, Targets
 from boreod.text import listed, shorten, suggest
 
 VERSION = 3  # of stored preparations
+RESULT = "left out: a result of scoring"
 MAX_COLUMNS = 100_000  # more is no table that was prepared here
 Names = str | Iterable[str]
 
@@ -126,9 +128,12 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = _as_tuple(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
+        results = [] if keep is not None else find_results(table.column_names, label)
+        roles |= {name: RESULT for name in results if roles[name] == "used"}
         targets = None if codes is None else make_targets(codes, assume, seed)
         question = Question("", self.max_levels, targets, decimal, keep is not None)
         steps, summary, notes = _learn(table, roles, question)
+        notes += tell_results([name for name in results if roles[name] == RESULT], label)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
         self._set(
@@ -136,7 +141,11 @@ class Preparation:
                 VERSION, self.max_levels, label, list(ids), assume, seed, steps, summary, notes
             )
         )
-        return self._fill_training(table, targets)
+        matrix = self._fill_training(table, targets)
+        if codes is not None:
+            owners = [step.name for step in steps for _ in step.names]
+            notes += find_leaks(table, codes, assume, matrix, owners, list(ids))
+        return matrix
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
