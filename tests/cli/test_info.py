@@ -5,6 +5,8 @@ import json
 import pyarrow as pa
 from payments import make_frauds, write
 
+from boreod.cli.app import print_notes
+from boreod.cli.info import print_columns, print_preparation
 from cli.runner import run
 
 
@@ -25,11 +27,52 @@ def test_explain(folder):
     assert "amount +" in result.stdout
     rows = json.loads(run("explain", model, table, "--top", 4, "--json").stdout)
     assert [row["outlier"] for row in rows] == [True] * 4
-    again = run("explain", model, table, "--row", rows[2]["row"], "--id", rows[0]["ids"]["id"],
+    again = run("explain", model, table, "--row", rows[2]["row"], "--case", rows[0]["ids"]["id"],
                 "--json")  # fmt: skip
     assert {row["row"] for row in json.loads(again.stdout)} == {rows[2]["row"], rows[0]["row"]}
     assert "no row 999" in run("explain", model, table, "--row", 999, code=1).stderr
-    assert "has the id 'x'" in run("explain", model, table, "--id", "x", code=1).stderr
+    assert "has the id 'x'" in run("explain", model, table, "--case", "x", code=1).stderr
+    given = ("explain", model, table, "--id", "country,hour")
+    countries = json.loads(run(*given, "--case", "DE", "--json").stdout)
+    assert {row["ids"]["country"] for row in countries} == {"DE"}
+    assert list(countries[0]["ids"]) == ["country", "hour"]
+
+
+def test_what_is_true_of_many_columns_is_one_line(capsys):
+    alike = [{"column": f"V{n}", "holds": "number", "done": "as it is", "outputs": 1}
+             for n in range(1500)]  # fmt: skip
+    odd = [{**alike[0], "column": f"W{n}", "done": f"{n} missing"} for n in range(60)]
+    print_preparation(alike + odd)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == [
+        "V0,",
+        "V1",
+        "...",
+        "V1499",
+        "(1,500",
+        "columns,",
+        "each)",
+        "number",
+        "as",
+        "it",
+        "is",
+        "1",
+    ]
+    assert lines[-2:] == ["... and 21 more lines (--json lists all)", ""]
+    assert len(lines) == 43
+    print_preparation(alike[:5])
+    assert len(capsys.readouterr().out.splitlines()) == 7
+    columns = [{"name": f"V{n}", "cost": 4.69e-9, "stability": None} for n in range(40)]
+    print_columns({"unit": "s", "columns": columns})
+    assert capsys.readouterr().out.count("4.69ns") == 1
+    print_notes([f"Column 'V{n}' is left out: all values are 0." for n in range(50)] + ["Odd."])
+    notes = capsys.readouterr().err.splitlines()
+    assert notes[0].startswith(
+        "Note: Column 'V0' is left out: all values are 0. The same holds for 49"
+    )
+    assert notes[1:] == ["Note: Odd."]
+    print_notes([f"Column 'V{n}' is {n}." for n in range(50)])
+    assert capsys.readouterr().err.splitlines()[-1].startswith("Note: There are 30 more")
 
 
 def test_cells_cannot_steer_the_terminal(folder, tmp_path):

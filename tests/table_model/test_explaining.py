@@ -30,7 +30,7 @@ def test_top_rows(rows, model, new):
 
 
 def test_single_rows(model, new):
-    found = explain_rows(model, batches(new, 50), rows=[3, 150], ids=["p000120"], reasons=2)
+    found = explain_rows(model, batches(new, 50), rows=[3, 150], cases=["p000120"], reasons=2)
     assert [item.row for item in found] == [3, 121, 150]
     assert all(len(item.reasons) <= 2 for item in found)
     top = {item.row: item for item in explain_top(model, batches(new, 50), 210, reasons=2)}
@@ -58,6 +58,6 @@ def test_rows_that_are_not_there(model, new):
     with pytest.raises(TableError, match="rows 1 to 210; there is no row 211"):
         explain_rows(model, batches(new, 50), rows=[3, 211])
     with pytest.raises(TableError, match="No row of the table has the id 'q'"):
-        explain_rows(model, batches(new, 50), ids=["q", "p000001"])
+        explain_rows(model, batches(new, 50), cases=["q", "p000001"])
     with pytest.raises(TableError, match="no rows to explain"):
         explain_top(model, [])

@@ -7,11 +7,13 @@ import functools
 import io
 import json
 import os
+import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -20,6 +22,8 @@ import typer
 from boreod.files import __version__
 
 DEFAULT_WIDTH = 160  # letters a line, where nobody knows how wide the screen is
+MOST_NOTES = 20  # on a screen
+FOLDED = 4  # lines that differ in their names only, from so many on, are one
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -157,7 +161,41 @@ def cell(value: Any) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def print_table(header: list[str], lines: list[list[str]]) -> None:
+def print_notes(remarks: Iterable[str]) -> None:
+    """Print remarks on standard error; what is true of many columns is said once."""
+    seen: dict[str, list[str]] = {}
+    for remark in map(cell, remarks):
+        named = re.fullmatch(r"(Column '[^']*') (.*)", remark)
+        name, rest = named.groups() if named else ("", remark)
+        seen.setdefault(rest, []).append(name)
+    told = list(seen.items())
+    for rest, names in told[:MOST_NOTES]:
+        more = f" The same holds for {len(names) - 1} more columns, up to {names[-1][7:]}."
+        note(f"{names[0]} {rest}{more if len(names) > 1 else ''}".strip())
+    if len(told) > MOST_NOTES:
+        note(f"There are {len(told) - MOST_NOTES} more such remarks (--json lists all).")
+
+
+def fold_lines(lines: list[list[str]]) -> list[list[str]]:
+    """Return lines of a table in which neighbors that differ in their names only are one line.
+
+    Examples
+    --------
+    >>> fold_lines([["x1", "3ns"], ["x2", "3ns"], ["x3", "3ns"], ["x4", "3ns"], ["lof", "9us"]])
+    [['x1, x2 ... x4 (4 columns, each)', '3ns'], ['lof', '9us']]
+    """
+    folded: list[list[str]] = []
+    for rest, group in groupby(lines, key=lambda line: line[1:]):
+        names = [line[0] for line in group]
+        if len(names) < FOLDED:
+            folded += [[name, *rest] for name in names]
+        else:
+            shown = f"{names[0]}, {names[1]} ... {names[-1]}"
+            folded.append([f"{shown} ({len(names):,} columns, each)", *rest])
+    return folded
+
+
+def print_table(header: list[str], lines: list[list[str]], *, err: bool = False) -> None:
     """Print aligned columns, folded where the screen ends."""
     from rich.console import Console
     from rich.table import Table
@@ -168,4 +206,6 @@ def print_table(header: list[str], lines: list[list[str]]) -> None:
         table.add_column(Text(name), overflow="fold")
     for line in lines:
         table.add_row(*(Text(text) for text in line))
-    Console(width=None if sys.stdout.isatty() else DEFAULT_WIDTH, highlight=False).print(table)
+    stream = sys.stderr if err else sys.stdout
+    width = None if stream.isatty() else DEFAULT_WIDTH
+    Console(width=width, highlight=False, stderr=err).print(table)

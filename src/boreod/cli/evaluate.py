@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from boreod.cli import options
-from boreod.cli.app import plain_errors, print_json, stop_with_journal
+from boreod.cli.app import plain_errors, print_json, print_notes, stop_with_journal
+from boreod.cli.info import print_preparation
 from boreod.cli.options import reading_options, split_names
 
 
@@ -72,7 +73,8 @@ def evaluate(
     )
     codes = read_label_column(rows[label], outlier_label, name=label)
     if not quiet:
-        typer.echo("\n".join([preparation.describe(), *preparation.notes_, ""]), err=True)
+        print_preparation([row._asdict() for row in preparation.summary_], err=True)
+        print_notes(preparation.notes_)
     try:
         found = compare_methods(
             preparation.transform(rows),

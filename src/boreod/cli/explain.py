@@ -6,7 +6,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, plain_errors, print_json, print_table
-from boreod.cli.options import reading_options
+from boreod.cli.options import reading_options, split_names
 
 
 @plain_errors
@@ -18,7 +18,11 @@ def explain(
         list[int] | None, typer.Option(min=1, help="A row by its number from 1, in their place.")
     ] = None,
     ids: Annotated[
-        list[str] | None, typer.Option("--id", help="A row by the value of its id column.")
+        list[str] | None,
+        typer.Option("--id", help="Columns that name rows; those of the fit if not given."),
+    ] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help="A row by its name, the value of an id column.")
     ] = None,
     reasons: Annotated[int, typer.Option(min=1, max=100, help="Number of reasons a row.")] = 5,
     no_novelty: options.NoNovelty = False,
@@ -46,17 +50,18 @@ def explain(
 
     loaded = load(model, jobs)
     given = reading_options(separator, no_header, encoding, decimal, format, text)
-    reading = Scoring(loaded, loaded.ids_).reading(given)
-    wanted: dict[str, Any] = {"reasons": reasons, "novelty": not no_novelty}
+    names = tuple(split_names(ids) or loaded.ids_)
+    reading = Scoring(loaded, names).reading(given)
+    wanted: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
-        if row or ids:
-            found = explain_rows(loaded, batches, rows=row or (), ids=ids or (), **wanted)
+        if row or case:
+            found = explain_rows(loaded, batches, rows=row or (), cases=case or (), **wanted)
         else:
             found = explain_top(loaded, batches, top, **wanted, verbose=not quiet)
     if json:
         print_json([item.to_dict() for item in found])
         return
-    _print(found, loaded.ids_)
+    _print(found, names)
     if not quiet:
         typer.echo(
             "A reason is what it adds to the log-odds, against the mean of the inliers.", err=True

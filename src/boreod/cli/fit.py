@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boreod.cli import options
-from boreod.cli.app import cell, note, plain_errors, print_json
+from boreod.cli.app import plain_errors, print_json, print_notes
 from boreod.cli.info import (
     describe_file,
     print_columns,
@@ -128,9 +128,8 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
     from boreod.text import show_bytes
 
     if not quiet:
-        for remark in facts["notes"]:
-            note(cell(remark))
-        print_preparation(facts)
+        print_notes(facts["notes"])
+        print_preparation(facts["preparation"])
         print_training(facts)
         if facts["budget"] is not None:
             print_columns(facts)

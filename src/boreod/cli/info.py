@@ -6,9 +6,10 @@ from typing import Any
 import typer
 
 from boreod.cli import options
-from boreod.cli.app import cell, plain_errors, print_json, print_table
+from boreod.cli.app import cell, fold_lines, plain_errors, print_json, print_table
 
-MAX_COLUMNS = 40  # on a screen
+MAX_COLUMNS = 40  # lines on a screen
+FEW_COLUMNS = 20  # have a line each
 
 
 @plain_errors
@@ -32,7 +33,7 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
         typer.echo(f"Label: {cell(facts['label'])}. Ids: {ids}.")
     print_limits(facts)
     print_columns(facts)
-    print_preparation(facts)
+    print_preparation(facts["preparation"])
 
 
 def describe_file(model: Any, path: Path) -> dict[str, Any]:
@@ -42,11 +43,19 @@ def describe_file(model: Any, path: Path) -> dict[str, Any]:
     return {"file": str(path), "bytes": path.stat().st_size, **describe(model)}
 
 
-def print_preparation(facts: dict[str, Any]) -> None:
+def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> None:
     """Print what is done to each column of a table."""
-    lines = [[cell(value) for value in row.values()] for row in facts["preparation"]]
-    print_table(["column", "holds", "done", "outputs"], lines)
-    typer.echo()
+    lines = [[cell(value) for value in row.values()] for row in summary]
+    _print_folded(["column", "holds", "done", "outputs"], lines, err)
+
+
+def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
+    """Print a table with a line a column, or for many alike, and not more than a screen holds."""
+    folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
+    print_table(header, folded[:MAX_COLUMNS], err=err)
+    if len(folded) > MAX_COLUMNS:
+        typer.echo(f"... and {len(folded) - MAX_COLUMNS} more lines (--json lists all)", err=err)
+    typer.echo(err=err)
 
 
 def print_training(facts: dict[str, Any]) -> None:
@@ -95,13 +104,10 @@ def print_columns(facts: dict[str, Any]) -> None:
             "" if column["cost"] is None else show_cost(column["cost"], unit),
             "" if column["stability"] is None else f"{column['stability']:.0%}",
         ]
-        for column in found[:MAX_COLUMNS]
+        for column in found
     ]
     typer.echo(f"\nColumns in use: {len(found)}. What each adds to the cost; bags that want it.")
-    print_table(["column", "cost", "bags"], lines)
-    if len(found) > MAX_COLUMNS:
-        typer.echo(f"... and {len(found) - MAX_COLUMNS} more (--json lists all)")
-    typer.echo()
+    _print_folded(["column", "cost", "bags"], lines)
 
 
 def print_limits(facts: dict[str, Any]) -> None:

@@ -36,7 +36,9 @@ def score(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Columns to carry through; those of the fit if not given."),
+        typer.Option(
+            "--id", help="Columns that name rows, carried through; those of the fit if not given."
+        ),
     ] = None,
     no_ids: Annotated[
         bool, typer.Option("--no-ids", help="Number the rows, carry nothing through.")

@@ -1,6 +1,6 @@
 """The most suspicious rows of a table, or rows that were asked for, with their reasons."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,6 +63,7 @@ def explain_top(
     batches: Iterable[Any],
     number: int = 20,
     *,
+    ids: Sequence[str] | None = None,
     reasons: int = REASONS,
     novelty: bool = True,
     verbose: bool = False,
@@ -77,6 +78,8 @@ def explain_top(
         Pyarrow record batches.
     number
         How many rows.
+    ids
+        Columns that name rows, None for those of the fit.
     reasons
         How many reasons every row gets.
     novelty
@@ -102,7 +105,9 @@ def explain_top(
             progress.advance()
         if best is None:
             raise TableError("The table has no rows to explain.")
-        return _explain(model, best.combine_chunks().to_batches()[0], numbers, reasons, novelty)
+        names = model.ids_ if ids is None else ids
+        first = best.combine_chunks().to_batches()[0]
+        return _explain(model, first, numbers, names, reasons, novelty)
 
 
 def explain_rows(
@@ -110,30 +115,35 @@ def explain_rows(
     batches: Iterable[Any],
     *,
     rows: Iterable[int] = (),
-    ids: Iterable[str] = (),
+    cases: Iterable[str] = (),
+    ids: Sequence[str] | None = None,
     reasons: int = REASONS,
     novelty: bool = True,
 ) -> list[ExplainedRow]:
-    """Return rows that are asked for by number or id, in the order of the table.
+    """Return rows that are asked for by number or name, in the order of the table.
 
     Parameters
     ----------
     rows
         Numbers of rows, from 1.
-    ids
-        Values of id columns, as text.
-    model, batches, reasons, novelty
+    cases
+        Names of rows: values of the columns ``ids``, as text.
+    model, batches, ids, reasons, novelty
         As in :func:`explain_top`.
     """
-    wanted, named = set(rows), set(ids)
-    if named and not model.ids_:
-        raise TableError("The model knows no id columns, so ask by the number of the row (--row).")
+    wanted, named = set(rows), set(cases)
+    ids = model.ids_ if ids is None else ids
+    if named and not ids:
+        raise TableError(
+            "The model knows no columns that name rows. Name one (--id), or ask by the number of "
+            "the row (--row)."
+        )
     result: list[ExplainedRow] = []
     seen, met = 0, set()
     for batch in batches:
         numbers = np.arange(seen + 1, seen + batch.num_rows + 1)
         chosen = np.isin(numbers, list(wanted))
-        for name in model.ids_ if named else ():
+        for name in ids if named else ():
             values = as_text(column_of(batch, name), name)
             hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
             chosen |= hit.to_numpy(zero_copy_only=False)
@@ -141,7 +151,7 @@ def explain_rows(
         with plain_interrupts():
             for place in np.flatnonzero(chosen):  # one by one: errors name the row
                 one = numbers[place : place + 1]
-                result += _explain(model, batch.slice(place, 1), one, reasons, novelty)
+                result += _explain(model, batch.slice(place, 1), one, ids, reasons, novelty)
         seen += batch.num_rows
     missing = sorted(row for row in wanted if not 1 <= row <= seen)
     if missing:
@@ -152,11 +162,16 @@ def explain_rows(
 
 
 def _explain(
-    model: Detector, batch: Any, numbers: NDArray, reasons: int, novelty: bool
+    model: Detector,
+    batch: Any,
+    numbers: NDArray,
+    names: Sequence[str],
+    reasons: int,
+    novelty: bool,
 ) -> list[ExplainedRow]:
     found = model.assess(batch, True, novelty, int(numbers[0]))
     assert found.explanation is not None
-    ids = batch.select(list(model.ids_)).to_pylist() if model.ids_ else [{}] * len(numbers)
+    ids = batch.select(list(names)).to_pylist() if names else [{}] * len(numbers)
     suspicion = suspicion_of(found.log_odds, found.novelty)
     unknown: list[Any] = [None] * len(numbers)
     shares = words = outside = unknown
