@@ -54,30 +54,33 @@ def evaluate(
     """Compare methods and budgets on an own table: which to take, with error bars.
 
     Every method learns from the same 60 % of the labelled rows and is judged on the others, in
-    several splits. Only medians and levels of columns are taken from all rows. A run that was
-    stopped goes on where it was when the same command is given again.
+    several splits. What columns become is learned from these 60 % too. A run that was stopped goes
+    on where it was when the same command is given again.
 
     Example: boreod evaluate payments.csv --label fraud --id id --methods be --budgets none
     """
     from boreod.documents import to_markdown, to_page
-    from boreod.evaluation import Journal, compare_methods
+    from boreod.evaluation import Journal, TableRows, compare_methods
     from boreod.evaluation.presentation import present
     from boreod.files import write_text
     from boreod.tables import Preparation, read_label_column, read_table
+    from boreod.text import shorten, suggest
 
     sizes = _read_numbers(reference_sizes)
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
     rows = read_table(table, **reading)
-    preparation = Preparation().fit(
-        rows, label=label, ids=ids or (), drop=drop or (), keep=keep or None
-    )
+    if label not in rows.column_names:
+        close = suggest(label, rows.column_names)
+        raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
     codes = read_label_column(rows[label], outlier_label, name=label)
+    roles = {"label": label, "ids": ids or (), "drop": drop or (), "keep": keep or None}
+    preparation = Preparation().fit(rows, codes, **roles)
     if not quiet:
         print_preparation([row._asdict() for row in preparation.summary_], err=True)
         print_notes(preparation.notes_)
     try:
         found = compare_methods(
-            preparation.transform(rows),
+            TableRows(rows, roles),
             codes,
             split_names(methods),
             [] if budgets == "none" else split_names(budgets),

@@ -3,7 +3,15 @@
 from boreod.evaluation.comparison import Comparison, compare_methods
 from boreod.evaluation.methods import METHODS, PAPER, TODAY, LabelledRows, Method, find_methods
 from boreod.evaluation.runs import Journal, run_tasks
-from boreod.evaluation.splits import MEASURES, PROTOCOLS, RATES, judge, run_method, split_rows
+from boreod.evaluation.splits import (
+    MEASURES,
+    PROTOCOLS,
+    RATES,
+    TableRows,
+    judge,
+    run_method,
+    split_rows,
+)
 from boreod.evaluation.summary import Cell, Gain, Loss, Summary, error_of_mean, find_gains
 
 __all__ = [
@@ -21,6 +29,7 @@ __all__ = [
     "Loss",
     "Method",
     "Summary",
+    "TableRows",
     "compare_methods",
     "error_of_mean",
     "find_gains",

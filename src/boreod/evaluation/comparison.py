@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.datasets.loading import rows_digest
 from boreod.detector import NumericDetector
 from boreod.detector.words import find_method, price_all
 from boreod.evaluation.methods import METHODS, find_methods
 from boreod.evaluation.runs import Journal, Work, run_tasks
-from boreod.evaluation.splits import MEASURES, judge, run_method, split_rows
+from boreod.evaluation.splits import (
+    MEASURES,
+    Rows,
+    TableRows,
+    digest_of,
+    judge,
+    prepare_split,
+    run_method,
+    split_rows,
+)
 from boreod.evaluation.summary import TABLE, Loss, Run, Summary, find_losses
 from boreod.text import shorten
 from boreod.validation import OUTLIER, is_number, read_labels, read_rows
@@ -123,7 +131,7 @@ def is_oracle(run: Run) -> bool:
 
 
 def compare_methods(
-    X: ArrayLike,
+    X: ArrayLike | TableRows,
     y: ArrayLike,
     methods: list[str] | None = None,
     budgets: list[str] | None = None,
@@ -143,7 +151,7 @@ def compare_methods(
     Parameters
     ----------
     X
-        Table of numbers.
+        Table of numbers; or a ``TableRows``, whose columns become numbers within every split.
     y
         1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
         ``outlier_label``.
@@ -180,8 +188,9 @@ def compare_methods(
     2
     """
     find_method(method)
-    rows = read_rows(NumericDetector(), X, fitting=True)
-    codes, _ = read_labels(y, len(rows), outlier_label)
+    rows = X if isinstance(X, TableRows) else read_rows(NumericDetector(), X, fitting=True)
+    n_rows = len(rows.table) if isinstance(rows, TableRows) else len(rows)
+    codes, _ = read_labels(y, n_rows, outlier_label)
     every = [name for name, method in METHODS.items() if method.is_installed]
     chosen = [method.name for method in find_methods(every if methods is None else methods)]
     times = list(BUDGETS if budgets is None else budgets)
@@ -200,7 +209,7 @@ def compare_methods(
 class _Trials:
     """All that runs on one table have in common."""
 
-    rows: NDArray
+    rows: Rows
     codes: NDArray
     repetitions: int
     protocol: str
@@ -215,7 +224,7 @@ class _Trials:
         ``work`` gets rows, codes, a variant, the number of a split, protocol and seed. Variants go
         by their names in the journal: what has the same name is run once, whoever asks for it.
         """
-        digest = rows_digest(self.rows, self.codes)[:16]
+        digest = digest_of(self.rows, self.codes)[:16]
         plan = [(name, number) for name in variants for number in range(self.repetitions)]
         tasks = {
             f"{digest}/{name}/{self.protocol}/{number}/{self.seed}": (
@@ -246,7 +255,7 @@ def _try_budgets(trials: _Trials, method: str, budgets: list[str]) -> list[Run]:
 
 
 def _run_budgets(
-    rows: NDArray,
+    rows: Rows,
     codes: NDArray,
     variant: tuple[str, list[str]],
     repetition: int,
@@ -257,7 +266,8 @@ def _run_budgets(
     method, budgets = variant
     split = split_rows(codes, repetition, protocol, seed)
     outliers = codes[split.test] == OUTLIER
-    model = METHODS[method].make(None, seed + repetition).fit(rows[split.fitted], split.labels)
+    learned, judged = prepare_split(rows, split)
+    model = METHODS[method].make(None, seed + repetition).fit(learned, split.labels)
     models = {EVERYTHING: model}
     cheapest = float(model.costs_.alone.min())
     for budget in budgets:
@@ -265,7 +275,7 @@ def _run_budgets(
             models[budget] = model.within(budget)
     return {
         budget: {
-            **judge(outliers, fitted.decision_function(rows[split.test])),
+            **judge(outliers, fitted.decision_function(judged)),
             "columns": len(fitted.columns_),
             "cost": price_all(model) if fitted.cost_ is None else fitted.cost_,
         }
@@ -301,7 +311,7 @@ def _try_references(trials: _Trials, method: str, sizes: list[int]) -> list[Run]
 
 
 def _run_reference(
-    rows: NDArray,
+    rows: Rows,
     codes: NDArray,
     variant: tuple[str, int | None],
     repetition: int,

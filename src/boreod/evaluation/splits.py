@@ -5,13 +5,16 @@ as unlabelled rows: their neighborhoods are known in training. In the other, ``"
 detector meets them after it was fitted.
 """
 
+import hashlib
 import time
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.datasets.loading import rows_digest
 from boreod.evaluation.methods import METHODS
 from boreod.metrics import auc, average_precision, early_auc, precision_at, true_positive_rates
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
@@ -42,6 +45,63 @@ class Split:
         hindsight = np.full(len(codes), UNLABELLED)
         hindsight[self.test] = codes[self.test]
         return hindsight[self.fitted]
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows of a table whose columns become numbers within every split, from what it learns from.
+
+    Attributes
+    ----------
+    table
+        A pyarrow table.
+    options
+        Of ``boreod.tables.Preparation.fit_transform``: label, ids, drop, keep and so on.
+    """
+
+    table: Any
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def prepare(self, split: Split) -> tuple[NDArray, NDArray]:
+        """Return the rows to learn from and the rows to judge as numbers."""
+        from boreod.tables import Preparation
+
+        preparation = Preparation()
+        with warnings.catch_warnings():  # what is wrong with cells was told of the whole table
+            warnings.simplefilter("ignore", UserWarning)
+            fitted = preparation.fit_transform(
+                self.table.take(split.fitted), split.labels, **self.options
+            )
+            if np.isin(split.test, split.fitted).all():
+                return fitted, fitted[np.searchsorted(split.fitted, split.test)]
+            return fitted, preparation.transform(self.table.take(split.test))
+
+    def digest(self, codes: NDArray) -> str:
+        """Return a text that is another one for other rows, labels or options."""
+        from boreod.tables.arrow import pa
+
+        found = hashlib.sha256(repr(sorted(self.options.items())).encode())
+        found.update(codes.astype(np.int8).tobytes())
+        with pa.BufferOutputStream() as sink:
+            with pa.ipc.new_stream(sink, self.table.schema) as writer:
+                writer.write_table(self.table.combine_chunks())
+            found.update(sink.getvalue())
+        return found.hexdigest()
+
+
+Rows = NDArray | TableRows
+
+
+def prepare_split(rows: Rows, split: Split) -> tuple[NDArray, NDArray]:
+    """Return the rows to learn from and the rows to judge as numbers."""
+    if isinstance(rows, TableRows):
+        return rows.prepare(split)
+    return rows[split.fitted], rows[split.test]
+
+
+def digest_of(rows: Rows, codes: NDArray) -> str:
+    """Return a text that is another one for other rows or labels."""
+    return rows.digest(codes) if isinstance(rows, TableRows) else rows_digest(rows, codes)
 
 
 def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) -> Split:
@@ -103,7 +163,7 @@ def judge(y_true: NDArray, y_score: NDArray) -> dict[str, float]:
 
 
 def run_method(
-    rows: NDArray,
+    rows: Rows,
     codes: NDArray,
     name: str,
     repetition: int,
@@ -134,10 +194,11 @@ def run_method(
     model = method.make(representation, seed + repetition)
     if options:
         model.set_params(**options)
+    learned, judged = prepare_split(rows, split)
     started = time.perf_counter()
-    model.fit(rows[split.fitted], labels)
+    model.fit(learned, labels)
     fitted = time.perf_counter()
-    scores = model.decision_function(rows[split.test])
+    scores = model.decision_function(judged)
     scored = time.perf_counter()
     outliers = codes[split.test] == OUTLIER
     return {
