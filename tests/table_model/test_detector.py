@@ -216,6 +216,42 @@ def test_wrong_options(options, message, frame, codes):
         Detector(**QUICK).fit(frame, **given)
 
 
+STRANGE = {
+    "file.csv": (TypeError, "score_table"),
+    3: (ValueError, "must be a table of rows and columns; got a int"),
+    "row": (ValueError, "got a Series. Pass a frame"),
+    "dicts": (ValueError, "got a list. Pass a frame"),
+    "empty": (TableError, "no rows to score"),
+    "lazy": (TableError, "lazy frame"),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_table(kind, frame, model):
+    made = {
+        "row": lambda: frame.iloc[0],
+        "dicts": lambda: frame.head(3).to_dict("records"),
+        "empty": lambda: frame.head(0),
+        "lazy": lambda: pl.from_pandas(frame).lazy(),
+    }
+    error, message = STRANGE[kind]
+    with pytest.raises(error, match=re.escape(message)):
+        model.predict_proba(made[kind]() if kind in made else kind)
+
+
+def test_columns_that_nobody_asks_for_may_hold_anything(frame, model):
+    odd = frame.assign(parts=[[1, 2]] * len(frame))
+    twice = pd.concat([odd, frame[["fraud"]]], axis=1)
+    for table in (odd, twice, pl.from_pandas(odd)):
+        assert_array_equal(model.predict_proba(table), model.predict_proba(frame))
+
+
+def test_labels_and_their_name_are_not_mixed_up(frame, codes):
+    for given in ({"y": "fraud"}, {"label": codes}):
+        with pytest.raises(TypeError, match="A name goes to `label`, labels to `y`"):
+            Detector(**QUICK).fit(frame, **given)
+
+
 def test_an_array_has_no_columns_to_name(labelled):
     with pytest.raises(TypeError, match="`label` is of frames and files"):
         Detector(**QUICK).fit(labelled[0], label="fraud")

@@ -47,8 +47,8 @@ def fit_table(
     *,
     label: str | None = None,
     method: str = "detector",
-    ids: Names = (),
-    drop: Names = (),
+    ids: Names | None = None,
+    drop: Names | None = None,
     keep: Names | None = None,
     name: str | None = None,
     curve: bool = False,
@@ -144,6 +144,8 @@ def read_training_rows(
         labels = gather_rows(y) if is_collection(y) else y
         codes, classes = read_labels(labels, sum(sizes), outlier_label, assume)
     rows, shares = detector.draw_reference(codes, seeds)
+    if not sum(sizes):
+        raise TableError("The table has no rows to learn from.")
     if is_collection(table):
         table = _to_arrow(gather_rows(table, rows, sizes))
     elif rows is not None:
@@ -255,6 +257,11 @@ def _read_rows(
 def _check_source(source: Any, y: Any, label: str | None, detector: OutlierDetector) -> None:
     """Refuse labels that come twice, or not at all where there must be some."""
     unlabelled, outlier_label = y is None and label is None, detector.outlier_label
+    if isinstance(y, str) or not isinstance(label, str | None):
+        raise TypeError(
+            f"`label` is the name of the column of labels, `y` are labels; got "
+            f"label={shorten(label)} and y={shorten(y)}. A name goes to `label`, labels to `y`."
+        )
     if y is not None and label is not None:
         raise TableError("Labels come as `y` or in the column `label`, not both. Leave one out.")
     if y is not None and isinstance(source, str | PathLike):

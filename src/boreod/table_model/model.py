@@ -15,7 +15,7 @@ from boreod.ensemble.fitted import Assessment
 from boreod.parallel import plain_interrupts
 from boreod.parallel.dask_tables import is_collection
 from boreod.selection.budgets import BudgetCurve
-from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, read_array
+from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, narrow, read_array
 from boreod.text import shorten
 from boreod.validation import LARGEST, all_or_nothing, read_rows, same_filters
 
@@ -74,8 +74,8 @@ class Detector(NumericDetector):
         y: ArrayLike | None = None,
         *,
         label: str | None = None,
-        ids: Names = (),
-        drop: Names = (),
+        ids: Names | None = None,
+        drop: Names | None = None,
         keep: Names | None = None,
         reading: dict[str, Any] | None = None,
         **unsupported: Any,
@@ -107,11 +107,12 @@ class Detector(NumericDetector):
         with plain_interrupts(), all_or_nothing(self), same_filters():
             array = read_array(X)
             if array is not None or isinstance(X, str | PathLike) or is_frame(X):
-                self._fit_table(X if array is None else array, y, label, (ids, drop, keep), reading)
+                roles = () if ids is None else ids, () if drop is None else drop, keep
+                self._fit_table(X if array is None else array, y, label, roles, reading)
                 return self
             asked = {"label": label, "ids": ids, "drop": drop, "keep": keep, "reading": reading}
             for name, value in asked.items():
-                if value is not None and value != ():
+                if value is not None:
                     raise TypeError(
                         f"`{name}` is of frames and files, whose columns have names; X is a "
                         f"{type(X).__name__}. Pass a frame, or labels as y."
@@ -296,11 +297,12 @@ class Detector(NumericDetector):
         """Return a table as Arrow; an array has the columns of the fit, one after the other."""
         from boreod.tables import as_arrow
 
+        inputs = self.preparation_.inputs_
         if not _is_arrow(X):
-            X = as_arrow(X) if is_frame(X) else self._name_array(X)
+            X = as_arrow(narrow(X, inputs)) if is_frame(X) else self._name_array(X)
         known = X.schema.names
-        numbered = {} if self.is_named else {_numbered(n): n for n in self.preparation_.inputs_}
-        if set(numbered) <= set(known):
+        numbered = {} if self.is_named else {_numbered(name): name for name in inputs}
+        if numbered and set(numbered) <= set(known):
             X = X.rename_columns([numbered.get(name, name) for name in known])
         return X
 
@@ -310,8 +312,18 @@ class Detector(NumericDetector):
 
         from boreod.tables import as_arrow
 
+        if isinstance(X, str | PathLike):
+            raise TypeError(
+                f"X must hold rows; got a name, {shorten(X)}. Scores of a file are written by "
+                "boreod.table_model.score_table(model, file, output), or read it and pass the rows."
+            )
         array = read_array(X)
         array = np.asarray(X) if array is None else array
+        if array.ndim != 2:
+            raise ValueError(
+                f"X must be a table of rows and columns; got a {type(X).__name__}. Pass a frame, "
+                "also for one row: frame.iloc[[0]], pandas.DataFrame(rows)."
+            )
         validate_data(self, array, reset=False, skip_check_array=True)
         return as_arrow(array).rename_columns(_features(self.preparation_))
 

@@ -66,6 +66,19 @@ def is_frame(table: Any) -> bool:
     )
 
 
+def narrow(frame: Any, names: list[str]) -> Any:
+    """Return a pandas or polars frame without the columns that nobody asks for, if all are there.
+
+    These may hold what no table can.
+    """
+    wanted, is_lazy = set(names), hasattr(frame, "collect")
+    if is_lazy or not wanted <= {str(name) for name in getattr(frame, "columns", ())}:
+        return frame
+    if hasattr(frame, "loc"):
+        return frame.loc[:, [str(name) in wanted for name in frame.columns]]
+    return frame.select([name for name in frame.columns if name in wanted])
+
+
 def read_array(table: Any) -> NDArray | None:
     """Return an array that has to be prepared: with missing values or words; None for others.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector.words import ranks_only
 from boreod.files import write_text
@@ -52,6 +53,7 @@ def write_report(
     verbose
         Show a progress bar if it takes long.
     """
+    check_is_fitted(model)
     shown = model.source_ or "its table"
     own = table is None
     if own:
