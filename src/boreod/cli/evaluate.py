@@ -19,6 +19,7 @@ def evaluate(
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    since: options.Since = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
     ] = Path("results"),
@@ -68,7 +69,7 @@ def evaluate(
 
     sizes = _read_numbers(reference_sizes)
     reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
-    rows = read_table(table, **reading)
+    rows = read_table(table, since=since or (), **reading)
     if label not in rows.column_names:
         close = suggest(label, rows.column_names)
         raise ValueError(f"There is no column {shorten(label)} of labels. {close}")

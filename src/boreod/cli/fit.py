@@ -33,6 +33,7 @@ def fit(
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    since: options.Since = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +104,7 @@ def fit(
         ids=ids or (),
         drop=drop or (),
         keep=keep or None,
+        since=since or (),
         curve=curve,
         reading=reading_options(separator, no_header, encoding, decimal, format, text, label),
         neighbors=neighbors,

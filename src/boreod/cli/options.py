@@ -36,6 +36,14 @@ Ids = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out.")]
 Keep = Annotated[list[str] | None, typer.Option("--keep", help="The only columns to learn from.")]
+Since = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--since",
+        help="Learn from the time since the last row of the same id, such as card or card:time; "
+        "the table must be sorted by time.",
+    ),
+]
 Separator = Annotated[
     str | None, typer.Option(help="Between cells of text; found out if not given.")
 ]

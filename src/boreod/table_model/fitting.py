@@ -25,6 +25,7 @@ from boreod.tables import Preparation, TableError, as_arrow, open_table, read_la
 from boreod.tables.arrow import pa, pc
 from boreod.tables.locations import is_address, show_place
 from boreod.tables.preparation import Names
+from boreod.tables.since import add_to_table
 from boreod.text import shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
@@ -50,6 +51,7 @@ def fit_table(
     ids: Names | None = None,
     drop: Names | None = None,
     keep: Names | None = None,
+    since: Names = (),
     name: str | None = None,
     curve: bool = False,
     reading: dict[str, Any] | None = None,
@@ -61,7 +63,7 @@ def fit_table(
     ----------
     source
         A file name; also a frame.
-    label, ids, drop, keep, reading
+    label, ids, drop, keep, since, reading
         As in :meth:`boreod.Detector.fit`.
     method
         ``"detector"``, or ``"bore"`` for the parameters of :class:`boreod.BORE`.
@@ -87,7 +89,8 @@ def fit_table(
     if find_method(method) is BORE:
         parameters = {**BORE().get_params(deep=False), **parameters}
     detector = Detector(**parameters)
-    detector.fit(source, label=label, ids=ids, drop=drop, keep=keep, reading=reading)
+    roles: dict[str, Any] = {"ids": ids, "drop": drop, "keep": keep, "since": since}
+    detector.fit(source, label=label, reading=reading, **roles)
     # prices are taken when they are read first, and known ones are saved with the model
     costs = detector.costs_ if curve or detector.budget is not None else None
     if costs is not None and (curve or not costs.trees):  # with trees a curve is many fits
@@ -132,7 +135,14 @@ def read_training_rows(
     if path is not None:  # a pipe cannot be read twice
         table = _read_rows(path, None, None, options, verbose)
     else:
-        table = source if is_collection(source) else _to_arrow(source)
+        since = options.get("since", ())
+        if since and is_collection(source):
+            raise TableError(
+                "The time since the last row of an id (`since`) needs rows that follow one "
+                "another, and those of a Dask collection come in parts. Pass X.compute(), sorted "
+                "by time."
+            )
+        table = source if is_collection(source) else add_to_table(_to_arrow(source), since)
     names = list(table.columns) if is_collection(table) else table.column_names
     if label is not None and label not in names:
         raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, names)}")
@@ -160,13 +170,21 @@ def prepare_training(
     ids: Names,
     drop: Names,
     keep: Names | None,
+    reading: dict[str, Any] | None = None,
 ) -> tuple[Preparation, NDArray]:
     """Return what makes numbers of the columns, and what it makes of the training rows."""
     assume, preparation = detector.inliers == "assumed", Preparation()
     if label is not None:
         _check_labels(found.codes, label, assume)
     matrix = preparation.fit_transform(
-        found.table, found.codes, label=label, ids=ids, drop=drop, keep=keep, assume=assume
+        found.table,
+        found.codes,
+        label=label,
+        ids=ids,
+        drop=drop,
+        keep=keep,
+        decimal=(reading or {}).get("decimal"),
+        assume=assume,
     )
     _warn_of_copies(matrix)
     return preparation, matrix

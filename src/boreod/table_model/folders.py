@@ -90,6 +90,12 @@ def score_folder(
     place = _check(name, target, into_folder, top, reading)
     scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
     engine = current_engine(model.n_jobs, verbose)
+    if model.preparation_.since_:
+        raise TableError(
+            f"This model uses the {model.preparation_.since_[0].name!r}, for which rows must be "
+            "read one after the other, not in chunks. Name a file for the scores (-o "
+            "scored.parquet), without --engine."
+        )
     files, schema = _open_files(place, scoring.reading(reading), engine)
     scoring.check(schema.names)
     chunks = [chunk for file in files for chunk in file.chunks]

@@ -77,6 +77,7 @@ class Detector(NumericDetector):
         ids: Names | None = None,
         drop: Names | None = None,
         keep: Names | None = None,
+        since: Names = (),
         reading: dict[str, Any] | None = None,
         **unsupported: Any,
     ) -> "Detector":
@@ -98,6 +99,10 @@ class Detector(NumericDetector):
             commas between them.
         drop, keep
             Columns to leave out; the only columns to learn from.
+        since
+            Columns of ids, such as ``card`` or ``card:time`` (needed where there are several
+            columns of dates): learn from the time since the last row of the same id, too. Tables
+            must be sorted by time then, and rows alone or in parts cannot be scored.
         reading
             Options of ``boreod.tables.open_table`` for a file.
         **unsupported
@@ -108,9 +113,11 @@ class Detector(NumericDetector):
             array = read_array(X)
             if array is not None or isinstance(X, str | PathLike) or is_frame(X):
                 roles = () if ids is None else ids, () if drop is None else drop, keep
-                self._fit_table(X if array is None else array, y, label, roles, reading)
+                options = {**(reading or {}), **({"since": since} if since else {})}
+                self._fit_table(X if array is None else array, y, label, roles, options)
                 return self
             asked = {"label": label, "ids": ids, "drop": drop, "keep": keep, "reading": reading}
+            asked["since"] = since
             for name, value in asked.items():
                 if value is not None:
                     raise TypeError(
@@ -236,6 +243,14 @@ class Detector(NumericDetector):
         """The rows that were learned from, of a detector that was fitted in this session."""
         return self._table
 
+    def _by_partition(self, method: str, X: Any, *arguments: Any, **options: Any) -> Any:
+        if self.preparation_.since_:
+            raise TypeError(
+                f"This model uses the {self.preparation_.since_[0].name!r}, and rows of a Dask "
+                "collection come in parts. Pass X.compute(), sorted by time."
+            )
+        return super()._by_partition(method, X, *arguments, **options)
+
     def for_workers(self, n_jobs: int | None) -> "Detector":
         """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
         sent: Detector = super().for_workers(n_jobs)
@@ -280,7 +295,7 @@ class Detector(NumericDetector):
         check_parameters(self)
         seeds = draw_seeds(self.random_state)
         found = read_training_rows(source, self, y, label, seeds, reading)
-        preparation, matrix = prepare_training(found, self, label, *roles)
+        preparation, matrix = prepare_training(found, self, label, *roles, reading)
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
         n_rows = len(found.codes)

@@ -22,6 +22,7 @@ class PlainColumns:
     label_: str | None = None
     ids_: tuple[str, ...] = ()
     notes_: tuple[str, ...] = ()
+    since_: tuple[Any, ...] = ()
 
     def __init__(self, names: list[str], middle: NDArray | None = None) -> None:
         self.names_ = self.inputs_ = names

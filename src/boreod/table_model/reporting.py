@@ -94,7 +94,8 @@ def _read(
     given, label = reading or {}, label or model.preparation_.label_
     as_text = {} if label is None else {label: "text"}
     types = {**as_text, **given.get("types", {}), **model.types_}
-    return read_table(path, **{**given, "types": types}), name_source(path)
+    options = {**given, "types": types, "since": model.preparation_.since_}
+    return read_table(path, **options), name_source(path)
 
 
 def _codes(

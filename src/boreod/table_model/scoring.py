@@ -64,7 +64,8 @@ class Scoring:
         given = options or {}
         carried = dict.fromkeys(self.carry or (), "text")  # as it is
         types = {**carried, **given.get("types", {}), **self.model.types_}
-        return {**given, "types": types, "columns": self.columns}
+        since = self.model.preparation_.since_
+        return {**given, "types": types, "columns": self.columns, "since": since}
 
     @property
     def tells_novelty(self) -> bool:

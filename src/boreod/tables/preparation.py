@@ -12,6 +12,7 @@ from boreod.tables.arrow import TableError, check_names, column_of, kind_of
 from boreod.tables.decisions import STEPS, Question, decide
 from boreod.tables.leaks import find_leaks, find_results, tell_results
 from boreod.tables.levels import STORED_BYTES, LevelStep, make_targets
+from boreod.tables.since import Since, add_to_table, found_in, is_whole
 from boreod.tables.steps import Step, Targets
 from boreod.text import listed, shorten, suggest
 
@@ -54,6 +55,8 @@ class Preparation:
         Remarks for the user.
     label_, ids_
         The columns of labels and ids, None and empty if there are none.
+    since_
+        Times since the last row of an id that are used; they are made of two columns each.
     inputs_
         The columns that ``transform`` needs.
     types_
@@ -130,15 +133,27 @@ class Preparation:
         roles = _read_roles(table.column_names, label, ids, drop, keep)
         results = [] if keep is not None else find_results(table.column_names, label)
         roles |= {name: RESULT for name in results if roles[name] == "used"}
+        since = found_in(table.schema)
+        roles |= {made.name: "used" for made in since}
         targets = None if codes is None else make_targets(codes, assume, seed)
-        question = Question("", self.max_levels, targets, decimal, keep is not None)
-        steps, summary, notes = _learn(table, roles, question)
+        wanted = set(table.column_names if keep is not None else ()) | {s.name for s in since}
+        question = Question("", self.max_levels, targets, decimal)
+        steps, summary, notes = _learn(table, roles, question, wanted)
         notes += tell_results([name for name in results if roles[name] == RESULT], label)
         if not steps:
             raise TableError(f"No column is left to learn from. {' '.join(notes)}")
         self._set(
             _Learned(
-                VERSION, self.max_levels, label, list(ids), assume, seed, steps, summary, notes
+                VERSION,
+                self.max_levels,
+                label,
+                list(ids),
+                assume,
+                seed,
+                since,
+                steps,
+                summary,
+                notes,
             )
         )
         matrix = self._fill_training(table, targets)
@@ -156,7 +171,7 @@ class Preparation:
         if not self._steps:
             raise TableError("This preparation is not fitted yet. Call `fit` first.")
         known = batch.schema.names
-        missing = [step.name for step in self._steps if step.name not in known]
+        missing = [name for name in self.inputs_ if name not in known]
         if missing:
             raise TableError(
                 f"The table has no column {listed(missing, 5)}, which the model was fitted with. "
@@ -164,6 +179,7 @@ class Preparation:
             )
         needed = set(self.inputs_)
         check_names([name for name in known if name in needed], "the table")
+        batch = self._complete(batch)
         return self._fill(batch, lambda step, part, column: step.fill(part, column, first_row))
 
     def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
@@ -176,7 +192,18 @@ class Preparation:
                 "The training table had labels of at least so many outliers that ids could be "
                 "learned from; these have not. Pass the labels of the training."
             )
-        return self._fill_training(table, targets)
+        return self._fill_training(self._complete(table), targets)
+
+    def _complete(self, batch: Any) -> Any:
+        """Return rows with the times since the last rows of their ids, if these are used."""
+        wanted = [since for since in self.since_ if since.name not in batch.schema.names]
+        if wanted and not is_whole(batch):
+            raise TableError(
+                f"This model uses the {wanted[0].name!r}, which rows do not have alone or in "
+                "parts. Score a whole file, or a frame of several rows, sorted by "
+                f"{shorten(wanted[0].time)}."
+            )
+        return add_to_table(batch, wanted) if wanted else batch
 
     def _fill_training(self, table: Any, targets: Targets | None) -> NDArray:
         def fill(step: Step, result: NDArray, column: Any) -> None:
@@ -196,12 +223,16 @@ class Preparation:
     @property
     def inputs_(self) -> list[str]:
         """The columns that ``transform`` needs."""
-        return [step.name for step in self._steps]
+        made = {since.name: since for since in self.since_}
+        names = [step.name for step in self._steps if step.name not in made]
+        return list(dict.fromkeys([*names, *(n for s in made.values() for n in (s.id, s.time))]))
 
     @property
     def types_(self) -> dict[str, str]:
         """How to read the columns from text; ids as they are."""
-        kinds = {step.name: step.kind for step in self._steps}
+        kinds = {since.id: "text" for since in self.since_}
+        kinds |= {since.time: since.kind for since in self.since_}
+        kinds |= {step.name: step.kind for step in self._steps}
         return kinds | dict.fromkeys(self.ids_, "text")
 
     def describe(self) -> str:
@@ -241,6 +272,7 @@ class Preparation:
         self._learned, self._steps, self.names_ = learned, learned.steps, names
         self.summary_ = [ColumnSummary(*row) for row in learned.summary]
         self.notes_, self.label_, self.ids_ = learned.notes, learned.label, tuple(learned.ids)
+        self.since_ = tuple(learned.since)
         return self
 
 
@@ -254,6 +286,7 @@ class _Learned:
     ids: list[str]
     assume: bool
     seed: int
+    since: list[Since]
     steps: list[Any]  # of Step; which one, is read from what is stored
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
@@ -264,6 +297,7 @@ class _Learned:
         for is_right, what in (
             (self.version == VERSION, f"the version {shorten(self.version)}, not {VERSION}"),
             (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
+            (all(since.is_possible for since in self.since), "a time that no column needs"),
             (self.seed >= 0, f"{shorten(self.seed)} as seed"),
             (all(step.is_possible for step in steps), "a step that no column needs"),
             (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
@@ -333,7 +367,7 @@ def _as_tuple(names: Names, known: list[str]) -> tuple[str, ...]:
 
 
 def _learn(
-    table: Any, roles: dict[str, str], question: Question
+    table: Any, roles: dict[str, str], question: Question, wanted: set[str]
 ) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
     """Decide for every column, and refuse all bad ones at once."""
     steps: list[Step] = []
@@ -346,7 +380,7 @@ def _learn(
             continue
         try:
             column = column_of(table, name)
-            decision = decide(column, replace(question, name=name))
+            decision = decide(column, replace(question, name=name, wanted=name in wanted))
         except TableError as error:
             refused.append(str(error))
             continue

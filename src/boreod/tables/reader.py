@@ -20,6 +20,7 @@ from boreod.tables.locations import (
     show_place,
 )
 from boreod.tables.separated import open_separated
+from boreod.tables.since import Asked, add_to_batches, as_list
 from boreod.tables.sources import Options, TextSource, Typed
 
 BATCH_ROWS = 50_000
@@ -80,6 +81,7 @@ def open_table(
     decimal: str = ".",
     types: Mapping[str, str] | None = None,
     columns: Iterable[str] | None = None,
+    since: Asked = (),
     batch_rows: int = BATCH_ROWS,
 ) -> TableReader:
     r"""Open a table for reading in batches; memory does not depend on its length.
@@ -106,6 +108,9 @@ def open_table(
         their first rows. Names that the table does not have do not matter.
     columns
         Names of the columns to read, in this order; None for all.
+    since
+        Columns of ids, such as ``card`` or ``card:time``, each of which adds a column: the time
+        since the last row of the same id, in hours for dates. The table must be sorted by time.
     batch_rows
         Rows of a batch; the last may have fewer.
 
@@ -135,6 +140,9 @@ def open_table(
     stack = ExitStack()
     try:
         opened = _open(name, format, options, batch_rows, stack)
+        # of some columns only, they are made if these are what they are made of
+        if since and (wanted is None or not isinstance(as_list(since)[0], str)):
+            opened = add_to_batches(*opened, since)
         return TableReader(show_place(name), opened, batch_rows, stack)
     except BaseException:
         stack.close()
