@@ -23,7 +23,7 @@ def notes(columns, codes=CODES, **roles):
         (WORDS, "'c' is a copy of the label"),
         (WORDS == "fine", "'c' is a copy of the label"),
         (CODES * 9.0 + NOISE, "'c' alone tells all outliers from other rows (AUC 1.000)"),
-        (pa.array(NOISE, mask=CODES == 0), "'c' is a copy of the label"),
+        (pa.array(NOISE, mask=CODES == 0), "Whether column 'c' is missing is a copy"),
     ],
 )
 def test_columns_that_know_the_label(column, words):

@@ -49,7 +49,7 @@ ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
 COVERED = 0.5  # share of rows that levels with columns of their own must have
 REPEATED = 0.7  # more distinct words a row tell rows apart
 MANY = 20  # fewer distinct values are nobody's ids
-FEW_SHAPES = 0.1  # share of rows: what differs in digits only is numbered, not written
+FEW_SHAPES = 5  # what differs in digits only is numbered, not written
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
 NEARLY_ALL = 0.95  # share of cells of one form
 EPOCH = (946_684_800.0, 2_208_988_800.0)  # seconds since 1970 of the years 2000 and 2040
@@ -230,7 +230,7 @@ def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> 
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     written = count_in_text(present, "words").mean() >= 2.0
-    is_text = written and shapes > max(2, FEW_SHAPES * len(present))
+    is_text = written and shapes > FEW_SHAPES
     if not parts or not (is_text or asked.wanted):
         why = f"{distinct} different words in {len(present)} rows tell rows apart"
         return _leave_out_id(name, why)

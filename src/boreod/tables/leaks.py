@@ -59,17 +59,25 @@ def tell_results(found: list[str], label: str | None) -> list[str]:
 
 
 def find_leaks(
-    table: Any, codes: NDArray, assume: bool, matrix: NDArray, inputs: list[str], ids: list[str]
+    table: Any,
+    codes: NDArray,
+    assume: bool,
+    matrix: NDArray,
+    columns: list[tuple[str, str]],
+    ids: list[str],
 ) -> list[str]:
-    """Return notes about columns that know the label, one input column for each of a matrix."""
+    """Return notes about columns that know the label.
+
+    Columns of the matrix have two names: that of the column of the table, and their own.
+    """
     chosen = _choose_rows(codes, assume)
     if chosen is None:
         return []
     outliers = codes[chosen] == OUTLIER
     notes = []
     ranks = {place: float(auc(outliers, matrix[chosen, place])) for place in range(matrix.shape[1])}
-    for name in dict.fromkeys(inputs):
-        places = [place for place, owner in enumerate(inputs) if owner == name]
+    for name in dict.fromkeys(owner for owner, _ in columns):
+        places = [place for place, (owner, _) in enumerate(columns) if owner == name]
         best = max(places, key=lambda place: abs(ranks[place] - 0.5))
         found = max(ranks[best], 1.0 - ranks[best])
         if found < PERFECT:
@@ -78,8 +86,11 @@ def find_leaks(
         what = f"alone tells all outliers from other rows (AUC {found:.3f})"
         if len(values) == 2 and found == 1.0:
             what = "is a copy of the label"
+        about = f"Column {shorten(name)}"
+        if columns[best][1] == f"{name} is missing":
+            about = f"Whether column {shorten(name)} is missing"
         notes.append(
-            f"Column {shorten(name)} {what}. If it is filled in when somebody knows, rows to come "
+            f"{about} {what}. If it is filled in when somebody knows, rows to come "
             f"will not have it: leave it out ({option('drop', name)})."
         )
     return [*notes, *_find_orders(table, chosen, outliers, ids)]

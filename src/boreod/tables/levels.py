@@ -1,13 +1,12 @@
 """Ids with many levels, such as merchants and devices: how frequent they are, how often outliers.
 
-A level with c other training rows out of N has the frequency log10((c + 1) / (N + 1)). If o of its
-c known rows are outliers, and p is their share in all known rows, it has the odds
-log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the log-odds of
-being an outlier, shrunk towards nothing by m rows that are like all others.
+A level with c of N training rows has the frequency log10(c / N); a new level is as frequent as one
+that was there once. If o of its c known rows are outliers, and p is their share in all known rows,
+it has the odds log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the
+log-odds of being an outlier, shrunk towards nothing by m rows that are like all others.
 
-A training row gets both as if it were new: its frequency counts the other rows only, and its
-odds come from the labels of other folds (Micci-Barreca, SIGKDD Explorations 3(1), 2001, with the
-cross-fitting that is usual since). So no row is told its own label.
+A training row gets odds from the labels of other folds only (Micci-Barreca, SIGKDD Explorations
+3(1), 2001, with the cross-fitting that is usual since). So no row is told its own label.
 """
 
 from dataclasses import dataclass, field, replace
@@ -61,7 +60,8 @@ class LevelStep(Step):
             and len(set(self.levels)) == size
             and all(len(values) == size for values in lists)
             and all(count >= 1 for count in self.counts)
-            and sum(self.counts) <= self.rows < MOST_ROWS
+            and sum(self.counts) <= self.rows
+            and 1 <= self.rows < MOST_ROWS
             and (told or not (self.known or self.outliers or self.total_outliers))
             and (not told or self._has_possible_outliers)
         )
@@ -87,15 +87,13 @@ class LevelStep(Step):
         self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> None:
-        """Write those of the training rows: without their own row and without their own fold."""
+        """Write those of the training rows: odds without the labels of their own fold."""
         words = as_text(column, self.name)
         encoded = pc.dictionary_encode(words)
         places = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
         columns = []
         if self.middle is not None:
-            counts = np.bincount(places)
-            counts[len(encoded.dictionary) :] = 1  # of missing words, which have no level
-            columns.append(_frequency(counts - 1, max(self.rows - 1, 0))[places])
+            columns.append(_frequency(np.bincount(places), self.rows)[places])
         if self.total_known:
             assert targets is not None
             columns.append(_odds_of_others(places, targets))
@@ -163,14 +161,14 @@ def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -
         facts["total_outliers"] = int(targets.outliers.sum())
         facts["total_known"] = int(targets.known.sum())
     if counts.min() < counts.max():
-        others = _frequency(counts[places[places < size]] - 1, facts["rows"] - 1)
-        facts["middle"] = float(np.quantile(others, 0.5, method="lower"))
+        own = _frequency(counts[places[places < size]], facts["rows"])
+        facts["middle"] = float(np.quantile(own, 0.5, method="lower"))
     levels = encoded.dictionary.to_pylist()
     return LevelStep(name, "text", levels=levels, marked=marked, **facts)
 
 
-def _frequency(others: NDArray, rows: int) -> NDArray:
-    return np.log10((others + 1.0) / (rows + 1.0))
+def _frequency(counts: NDArray, rows: int) -> NDArray:
+    return np.log10(np.maximum(counts, 1) / rows)
 
 
 def _odds(outliers: NDArray, known: NDArray, of_all: NDArray | int, all_known: Any) -> NDArray:

@@ -98,7 +98,7 @@ class Preparation:
         """Learn from a training table, and return its rows as if each of them were new.
 
         They are not always those of :meth:`transform`: what ids with many levels become does not
-        count the row itself, and not the labels of its fold.
+        count the label of the row itself, and not those of its fold.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Preparation:
         )
         matrix = self._fill_training(table, targets)
         if codes is not None:
-            owners = [step.name for step in steps for _ in step.names]
+            owners = [(step.name, name) for step in steps for name in step.names]
             notes += find_leaks(table, codes, assume, matrix, owners, list(ids))
         return matrix
 
