@@ -51,7 +51,7 @@ def fit_table(
     ids: Names | None = None,
     drop: Names | None = None,
     keep: Names | None = None,
-    since: Names = (),
+    since: Names | None = None,
     name: str | None = None,
     curve: bool = False,
     reading: dict[str, Any] | None = None,

@@ -77,7 +77,7 @@ class Detector(NumericDetector):
         ids: Names | None = None,
         drop: Names | None = None,
         keep: Names | None = None,
-        since: Names = (),
+        since: Names | None = None,
         reading: dict[str, Any] | None = None,
         **unsupported: Any,
     ) -> "Detector":
