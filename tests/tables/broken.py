@@ -29,6 +29,7 @@ DAMAGED = PARQUET[:4] + bytes(20) + PARQUET[24:]
 LISTS = pa.table({"a": [1], "tags": [["x", "y"]]})
 STRUCTS = pa.table({"a": [1], "place": [{"lat": 1.0}]})
 TWICE = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+STOP, TRUE = {"bad_cells": "error"}, {"types": {"a": "boolean"}}
 LONG = b"a,b\n" + b"1,2\n" * BIG
 
 PACKED = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 9)
@@ -43,10 +44,10 @@ BROKEN = [
     ("long.csv", b'a,b\n\n"x\ny",2\n3,4,5\n', {}, ["Line 5", "3 cells", "2"]),
     ("cell.csv", b"a,b\n" + b"x" * 200_000 + b",2\n3,4,5\n", {}, ["Row 2", "3 cells"]),
     ("later.csv", LONG + b"1,2,3\n", {}, [f"Line {BIG + 2}", "3 cells"]),
-    ("word.csv", LONG + b"7,oops\n", {}, [f"Line {BIG + 2}", "'b'", "'oops'", "--text b"]),
-    ("code.csv", LONG + b"7,0012\n", {}, [f"Line {BIG + 2}", "'b'", "'0012'", "--text b"]),
-    ("typed.csv", b"a,b\n1,x\n", {"types": {"b": "number"}}, ["Line 2", "'b'", "'x'", "type"]),
-    ("true.csv", b"a\ntrue\n" * 2, {"types": {"a": "boolean"}}, ["Line 3", "'a'", "true or false"]),
+    ("word.csv", LONG + b"7,oops\n", STOP, [f"Line {BIG + 2}", "'b'", "'oops'", "--bad-cells"]),
+    ("code.csv", LONG + b"7,0012\n", STOP, [f"Line {BIG + 2}", "'b'", "'0012'", "--drop b"]),
+    ("typed.csv", b"a,b\n1,x\n", STOP | {"types": {"b": "number"}}, ["Line 2", "'b'", "'x'"]),
+    ("true.csv", b"a\ntrue\n" * 2, STOP | TRUE, ["Line 3", "'a'", "no truth value"]),
     ("quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, ["Line 3", "quotation mark", "never closed"]),
     ("latin.csv", b"a,b\n1,x\n2,caf\xe9\n", {}, ["line 3", "0xe9", "byte 14", "cp1252"]),
     ("utf16.csv", "a,b\n1,2\n".encode("utf-16"), {}, ["UTF-16", "--encoding utf-16"]),
@@ -54,7 +55,6 @@ BROKEN = [
     ("cp.csv", b"a\n\x81\n", {"encoding": "cp1252"}, ["not cp1252", "0x81"]),
     ("names.csv", b"a,b,a\n1,2,3\n", {}, ["'a'", "column 1", "column 3", "Rename"]),
     ("numbers.csv", b"1,2.5,-3\n4,5,6\n", {}, ["only numbers", "--no-header"]),
-    ("comma.csv", b"a;b\n1,5;x\n2,25;y\n", {}, ["decimal comma", "--decimal ,"]),
     ("excel.csv", b"PK\x03\x04rest", {}, ["Excel", "CSV"]),
     ("parquet.csv", PARQUET, {}, ["Parquet", "--format parquet"]),
     ("arrow.csv", as_arrow(SMALL), {}, ["Arrow", "--format arrow"]),
@@ -81,7 +81,7 @@ BROKEN = [
     ("twice.jsonl", b'{"b": 0, "a": 1, "a": 2}\n', {}, ["Line 1", "twice: 'a'."]),
     ("half.jsonl", b'{"a": 1}\n{"a": "\\ud800"}\n', {}, ["Line 2", "half of a letter"]),
     ("half_key.jsonl", b'{"\\udc00": 1}\n', {}, ["Line 1", "half of a letter"]),
-    ("word.jsonl", b'{"a": 1}\n' * 10_000 + b'{"a": "x"}', {}, ["Line 10001", "'a'", "'x'"]),
+    ("word.jsonl", b'{"a": 1}\n' * 10_000 + b'{"a": "x"}', STOP, ["Line 10001", "'a'", "'x'"]),
     ("key.jsonl", b'{"a": 1}\n' * 10_000 + b'{"b": 1}', {}, ["Line 10001", "'b'"]),
     ("keys.jsonl", b"{}\n{}\n", {}, ["no keys"]),
     ("table.xlsx", b"PK", {}, ["does not tell its format", "--format"]),
@@ -90,6 +90,7 @@ BROKEN = [
     ("a.csv", b"a,b\n1,2\n", {"separator": "ab"}, ["separator", "'ab'"]),
     ("a.csv", b"a,b\n1,2\n", {"encoding": "klingon"}, ["encoding", "'klingon'"]),
     ("a.csv", b"a,b\n1,2\n", {"decimal": ";"}, ["decimal", "';'"]),
+    ("a.csv", b"a,b\n1,2\n", {"bad_cells": "no"}, ["bad_cells", "'no'", "drop"]),
     ("a.csv", b"a,b\n1,2\n", {"types": {"a": "int"}}, ["'int'", "number"]),
     ("a.csv", b"amount,b\n1,2\n", {"columns": ["amonut"]}, ["'amonut'", "mean 'amount'"]),
     ("a.parquet", PARQUET, {"columns": ["c"]}, ["'c'", "'a', 'b'"]),

@@ -120,10 +120,10 @@ def test_days_and_months():
 
 def test_cells_without_a_date_are_missing_and_told():
     days = [f"2024-01-{day:02d}" for day in range(1, 31)]
-    with pytest.warns(UserWarning, match="without a date counts as missing .row 31 '2024-02-30'"):
+    with pytest.warns(UserWarning, match="1 bad cell .'d' 1; row 31: '2024-02-30'"):
         prepared = Preparation().fit(pa.table({"d": [*days, "2024-02-30"]}))
     assert prepared.names_[-1] == "d is missing"
-    with pytest.warns(UserWarning, match="row 8 'soon'"):
+    with pytest.warns(UserWarning, match="row 8: 'soon'"):
         rows = prepared.transform(pa.table({"d": ["2024-01-05", "soon"]}), first_row=7)
     assert rows[:, -1].tolist() == [0.0, 1.0]
 

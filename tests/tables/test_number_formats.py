@@ -108,7 +108,7 @@ def test_a_few_words_do_not_make_text_of_numbers():
 def test_bad_cells_are_told():
     column = pa.array(["$1", "$2", "ERR", None, "NA", "€3"])
     assert parse(column, NumberFormat(".", "$")).bad.tolist() == [0, 0, 1, 0, 0, 1]
-    with pytest.warns(UserWarning, match=r"'amount': 2 cells.*row 12 'ERR', row 15 '€3'"):
+    with pytest.warns(UserWarning, match=r"'amount' 2; row 12: 'ERR'; row 15: '€3'"):
         values = as_numbers(column, "amount", "number", 10, NumberFormat(".", "$"))
     np.testing.assert_array_equal(values, [1, 2, nan, nan, nan, nan])
 

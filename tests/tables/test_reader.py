@@ -270,9 +270,9 @@ def test_unreadable_file(tmp_path, name):
 
 
 def test_rows_before_the_broken_one_come_out(tmp_path):
-    path = write(tmp_path, "late.csv", LONG + b"7,oops\n")
+    path = write(tmp_path, "late.csv", LONG + b"7,oops,1\n")
     batches = []
-    with open_table(path, batch_rows=1000) as reader, pytest.raises(TableError, match="oops"):
+    with open_table(path, batch_rows=1000) as reader, pytest.raises(TableError, match="3 cells"):
         batches.extend(reader)
     assert len(batches) > 100
 
@@ -294,6 +294,7 @@ SUFFIXES = ("csv", "jsonl", "parquet", "arrow", "csv.gz")
 PER_FORMAT = 40
 
 
+@pytest.mark.filterwarnings("ignore:.*bad cell")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_table_or_one_sentence(suffix, tmp_path):
     path = tmp_path / f"whole.{suffix}"

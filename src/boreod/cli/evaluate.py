@@ -44,9 +44,11 @@ def evaluate(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     jobs: options.Processes = -1,
     seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
     json: options.Json = False,
@@ -64,17 +66,29 @@ def evaluate(
     from boreod.evaluation import Journal, TableRows, compare_methods
     from boreod.evaluation.presentation import present
     from boreod.files import write_text
+    from boreod.table_model.fitting import read_only
     from boreod.tables import Preparation, read_label_column, read_table
     from boreod.text import shorten, suggest
 
     sizes = _read_numbers(reference_sizes)
-    reading = reading_options(separator, no_header, encoding, decimal, format, text, label)
-    rows = read_table(table, since=since or (), **reading)
+    reading = reading_options(
+        separator,
+        no_header,
+        encoding,
+        decimal,
+        format,
+        text,
+        label,
+        bad_cells=bad_cells,
+        query=query,
+    )
+    reading |= {"since": since or ()}
+    rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
     if label not in rows.column_names:
         close = suggest(label, rows.column_names)
         raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
     codes = read_label_column(rows[label], outlier_label, name=label)
-    roles = {"label": label, "ids": ids or (), "drop": drop or (), "keep": keep or None}
+    roles = {"label": label, "ids": ids or (), "keep": keep or None}
     preparation = Preparation().fit(rows, codes, **roles)
     if not quiet:
         print_preparation([row._asdict() for row in preparation.summary_], err=True)

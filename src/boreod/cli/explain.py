@@ -30,9 +30,11 @@ def explain(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -49,7 +51,9 @@ def explain(
     from boreod.tables import open_table
 
     loaded = load(model, jobs)
-    given = reading_options(separator, no_header, encoding, decimal, format, text)
+    given = reading_options(
+        separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+    )
     names = tuple(split_names(ids) or loaded.ids_)
     reading = Scoring(loaded, names).reading(given)
     wanted: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}

@@ -49,7 +49,23 @@ Separator = Annotated[
 ]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="Columns have no names: c0, c1, ...")]
 Encoding = Annotated[str | None, typer.Option(help="Of text, such as cp1252; UTF-8 if not given.")]
-Decimal = Annotated[str, typer.Option(help="Decimal point of text: . or ,")]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal point of text: . or , and found out if not given.")
+]
+BadCells = Annotated[
+    str,
+    typer.Option(
+        "--bad-cells",
+        help="Cells such as ERR in a column of numbers: missing, error (stop there), or drop "
+        "(leave their rows out).",
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", help="SQL, or the name of a table or sheet, for databases and workbooks."
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option("--format", help="csv, tsv, jsonl, parquet or arrow; by the name if not given."),
@@ -73,14 +89,19 @@ def reading_options(
     separator: str | None,
     no_header: bool,
     encoding: str | None,
-    decimal: str,
+    decimal: str | None,
     format: str | None,  # noqa: A002
     text: list[str] | None,
     label: str | None = None,
+    *,
+    bad_cells: str = "missing",
+    query: str | None = None,
 ) -> dict[str, Any]:
     """Return the options of ``boreod.tables.open_table``; labels are read as text."""
     names = [*([] if label is None else [label]), *(split_names(text) or ())]
     return {
+        "bad_cells": bad_cells,
+        "query": query,
         "separator": separator,
         "header": False if no_header else None,
         "encoding": encoding,

@@ -32,9 +32,11 @@ def report(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -59,7 +61,17 @@ def report(
         title=title or f"{model.stem}: report on {name_source(table)}",
         rows_per_day=rows_per_day,
         seed=seed,
-        reading=reading_options(separator, no_header, encoding, decimal, format, text, label),
+        reading=reading_options(
+            separator,
+            no_header,
+            encoding,
+            decimal,
+            format,
+            text,
+            label,
+            bad_cells=bad_cells,
+            query=query,
+        ),
         verbose=not quiet,
     )
     size = output.stat().st_size

@@ -61,9 +61,11 @@ def score(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -98,7 +100,16 @@ def score(
             top=top,
             threshold=read_amount(threshold),
             novelty=not no_novelty,
-            reading=reading_options(separator, no_header, encoding, decimal, format, text),
+            reading=reading_options(
+                separator,
+                no_header,
+                encoding,
+                decimal,
+                format,
+                text,
+                bad_cells=bad_cells,
+                query=query,
+            ),
             verbose=not quiet,
         )
     for remark in () if quiet else found.notes:
@@ -113,7 +124,7 @@ def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> 
         return
     if quiet:
         return
-    share = f"{found.outliers / found.rows:.2%}"
+    share = f"{found.outliers / max(1, found.rows):.2%}"
     novel = "" if found.novel is None else f", or novel ({found.novel})"
     typer.echo(
         f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "

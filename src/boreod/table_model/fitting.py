@@ -22,9 +22,8 @@ from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection
 from boreod.representation.memory import available_memory, check_reading
 from boreod.table_model.model import Detector
 from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
-from boreod.tables.arrow import pa, pc
+from boreod.tables.arrow import Names, pa, pc
 from boreod.tables.locations import is_address, show_place
-from boreod.tables.preparation import Names
 from boreod.tables.since import add_to_table
 from boreod.text import shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
@@ -163,6 +162,35 @@ def read_training_rows(
     return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
 
 
+def read_only(
+    reading: dict[str, Any] | None,
+    label: str | None,
+    ids: Names = (),
+    drop: Names = (),
+    keep: Names | None = None,
+) -> dict[str, Any]:
+    """Return options of ``open_table`` that leave out what is not wanted, before it is parsed.
+
+    Labels and ids are read as they are written.
+    """
+    wanted = tuple(() if label is None else (label,)) + _listed(ids)
+    for name in set(wanted) & set(_listed(drop)):
+        raise TableError(
+            f"A column can have one role; {shorten(name)} is named in both `drop` (--drop) and "
+            "`label` or `ids` (--label, --id). Take it out of one."
+        )
+    given = dict(reading or {})
+    parts = (part.strip() for name in wanted for part in name.split(","))
+    as_text = dict.fromkeys((*wanted, *parts), "text")
+    columns = None if keep is None or given.get("since") else (*wanted, *_listed(keep))
+    types = {**as_text, **given.get("types", {})}
+    return {**given, "types": types, "columns": columns, "drop": _listed(drop)}
+
+
+def _listed(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 def prepare_training(
     found: TrainingRows,
     detector: OutlierDetector,
@@ -215,13 +243,16 @@ def _read_codes(
             return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
     known: dict[Any, int] = {}
     numbers: list[NDArray] = []
+    alone = {**reading, "columns": [label], "drop": ()}
+    if reading.get("bad_cells") == "drop":
+        alone = reading  # which rows are left out, all columns tell
     with (
-        open_table(path, columns=[label], **reading) as reader,
+        open_table(path, **alone) as reader,
         Progress("reading labels", None, verbose) as progress,
     ):
         kind = reader.schema.field(label).type
         for batch in reader:
-            encoded = pc.dictionary_encode(batch.column(0), null_encoding="encode")
+            encoded = pc.dictionary_encode(batch.column(label), null_encoding="encode")
             new = [known.setdefault(v, len(known)) for v in encoded.dictionary.to_pylist()]
             if len(known) > MAX_LABELS:
                 raise TableError(
@@ -263,6 +294,8 @@ def _read_rows(
             seen += batch.num_rows
             progress.advance()
         schema = reader.schema
+    if not seen:
+        raise TableError(f"{show_place(path)} has columns but no rows. A table needs rows.")
     if expected is not None and seen != expected:
         raise TableError(
             f"{path} had {expected} rows when its labels were read and has {seen} now. Fit again "

@@ -35,6 +35,7 @@ from boreod.tables.binary_files import (
     read_rows,
     unified_schema,
 )
+from boreod.tables.blocks import Options
 from boreod.tables.locations import (
     STANDARD,
     SUFFIXES,
@@ -46,7 +47,6 @@ from boreod.tables.locations import (
     refuse_address,
     show_place,
 )
-from boreod.tables.sources import Options
 from boreod.tables.writer import writing
 
 MAX_CHUNK_ROWS = 200_000

@@ -290,17 +290,25 @@ class Detector(NumericDetector):
         reading: dict[str, Any] | None,
     ) -> None:
         """Learn a preparation from the rows that are wanted, and then from what it makes."""
-        from boreod.table_model.fitting import name_source, prepare_training, read_training_rows
+        from boreod.table_model.fitting import (
+            name_source,
+            prepare_training,
+            read_only,
+            read_training_rows,
+        )
 
         check_parameters(self)
         seeds = draw_seeds(self.random_state)
+        is_file = isinstance(source, str | PathLike)
+        if is_file:
+            reading = read_only(reading, label, *roles)
+            roles = (roles[0], (), roles[2])  # what is dropped was not read
         found = read_training_rows(source, self, y, label, seeds, reading)
         preparation, matrix = prepare_training(found, self, label, *roles, reading)
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
         n_rows = len(found.codes)
         self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
-        is_file = isinstance(source, str | PathLike)
         name = name_source(fspath(source)) if is_file else None
         self.adopt(preparation, not isinstance(source, np.ndarray), name, table=found.table)
 

@@ -40,8 +40,8 @@ class PlainColumns:
         """Return rows as float64, as :class:`boreod.tables.Preparation` does."""
         from boreod.tables import TableError
         from boreod.tables.arrow import column_of
+        from boreod.tables.blocks import check_columns
         from boreod.tables.cells import as_numbers
-        from boreod.tables.sources import check_columns
 
         names = self.names_
         check_columns(names, batch.schema.names, "The table")

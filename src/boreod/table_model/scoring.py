@@ -20,7 +20,8 @@ from boreod.table_model.files import load
 from boreod.table_model.model import Detector
 from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
-from boreod.tables.sources import check_columns
+from boreod.tables.bad_cells import row_numbers
+from boreod.tables.blocks import check_columns
 from boreod.text import listed
 
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
@@ -113,7 +114,7 @@ class Scoring:
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
         if not columns:
-            columns["row"] = pa.array(np.arange(first_row, first_row + batch.num_rows))
+            columns["row"] = pa.array(row_numbers(batch, first_row))
         columns["probability"] = pa.array(expit(found.log_odds))
         columns["outlier"] = pa.array(is_alert(suspicion, self.threshold))
         if found.novelty is not None:

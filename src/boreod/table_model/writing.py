@@ -18,9 +18,16 @@ from numpy.typing import NDArray
 
 from boreod.parallel import Progress
 from boreod.table_model.model import Detector
-from boreod.table_model.scoring import NOVEL, Scoring, is_alert, rank, with_ranks
+from boreod.table_model.scoring import (
+    NOVEL,
+    Scoring,
+    is_alert,
+    rank,
+    ranked_schema,
+    with_ranks,
+)
 from boreod.tables import TableWriter, open_table
-from boreod.tables.arrow import pa, parquet
+from boreod.tables.arrow import no_rows, pa, parquet
 from boreod.tables.locations import STANDARD, find_format, is_gzipped
 from boreod.tables.writer import writing
 
@@ -119,6 +126,7 @@ def score_table(
         open_table(name, batch_rows=batch_rows, **options) as reader,
         _temporary_file(fspath(output)) as file,
     ):
+        scoring.check(reader.schema.names)
         total = count_batches(name, options.get("format"), batch_rows)
         with Progress("scoring", total, verbose) as progress, writing(TEMPORARY):
             batches = counted(reader, progress)
@@ -129,6 +137,8 @@ def score_table(
         with Progress("writing", total, verbose) as progress:
             for batch in counted(choose_rows(read_ranked(file, suspicion), top), progress):
                 writer.write(batch)
+        if not len(suspicion):
+            writer.write(no_rows(ranked_schema(scoring.schema(reader.schema))))
     return summarize(suspicion, scoring, writer.rows)
 
 

@@ -26,6 +26,7 @@ __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
 MAX_NAME = 10_000  # letters of the name of a column
 MAX_SHOWN = 200  # letters of it in advice
+Names = str | Iterable[str]
 
 
 class TableError(ValueError):
@@ -45,21 +46,31 @@ def option(name: str, *columns: str) -> str:
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
-def check_names(names: list[str], shown: str) -> None:
+def check_names(names: list[str], shown: str, places: list[int] | None = None) -> None:
     """Refuse tables in which a column name is there twice, or longer than any name is."""
     seen: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
+    for position, name in zip(places or range(len(names)), names, strict=True):
         if len(name) > MAX_NAME:
             raise TableError(
-                f"Column {position} of {shown} has a name of {len(name)} letters, of at most "
+                f"Column {position + 1} of {shown} has a name of {len(name)} letters, of at most "
                 f"{MAX_NAME}: {shorten(name)}. Rename it."
             )
         if name in seen:
             raise TableError(
                 f"Columns must have distinct names; {shown} has {shorten(name)} as column "
-                f"{seen[name]} and as column {position}. Rename one of them."
+                f"{seen[name] + 1} and as column {position + 1}. Rename one of them, or leave both "
+                f"out ({option('drop', name)})."
             )
         seen[name] = position
+
+
+def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
+    """Return distinct names; commas separate them, unless a column is called so."""
+    found: list[str] = []
+    for name in [names] if isinstance(names, str) else names:
+        several = isinstance(name, str) and "," in name and name not in known
+        found += filter(None, map(str.strip, name.split(","))) if several else [name]
+    return tuple(dict.fromkeys(found))
 
 
 def kind_of(held: Any) -> str:
@@ -90,6 +101,11 @@ def column_of(table: Any, name: str) -> Any:
         column = column.combine_chunks()
     schema = plain_schema(pa.schema([(name, column.type)]), "the table")
     return _plain_column(column, schema.field(0))
+
+
+def no_rows(schema: Any) -> Any:
+    """Return a record batch without rows."""
+    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
@@ -139,7 +155,7 @@ def like_input(table: Any, original: Any) -> Any:
     """
     if isinstance(original, pa.RecordBatch):
         batches = table.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+        return batches[0] if batches else no_rows(table.schema)
     if isinstance(original, np.ndarray):
         kinds = {kind_of(field.type) for field in table.schema}
         dtype = np.float64 if kinds <= {"number", "boolean"} else object

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
-from boreod.tables.cells import TYPES, Cell, find_kind, to_kind
+from boreod.tables.blocks import Options, Typed, cleaned
+from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
 from boreod.tables.locations import SUFFIXES, Place, find_place, reading
-from boreod.tables.sources import Options, Typed, check_columns
 from boreod.text import listed, shorten
 
 ARROW = "an Arrow or Feather file"
@@ -59,7 +59,7 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
                 batch.validate(full=True)  # offsets of a damaged file lead anywhere
                 yield plain_batch(batch, schema)
 
-    return schema, batches()
+    return cleaned(schema, batches(), options)
 
 
 def open_parquet(path: str, options: Options, batch_rows: int) -> Typed:
@@ -71,10 +71,10 @@ def open_parquet(path: str, options: Options, batch_rows: int) -> Typed:
         for member in members:
             yield from read_rows(member, schema, batch_rows)
 
-    return schema, batches()
+    return cleaned(schema, batches(), options)
 
 
-def find_members(place: Place, types: Mapping[str, str]) -> list[Member]:
+def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
     """Return a Parquet file, or those of a folder in the order of their names.
 
     Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
@@ -157,12 +157,10 @@ def read_rows(
 
 def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
     """Return the plain schema of the columns to read; the others may be of any type."""
-    if len(set(schema.names)) == len(schema.names):
-        names = check_columns(options.columns, schema.names, shown)
-        schema = pa.schema([schema.field(name) for name in names])
     if not schema.names:
         raise TableError(f"{shown} has no columns. A table needs columns and rows.")
-    return plain_schema(schema, shown)
+    places = options.chosen(schema.names, shown)
+    return plain_schema(pa.schema([schema.field(place) for place in places]), shown)
 
 
 def _opened(member: Member) -> Any:
@@ -215,20 +213,21 @@ def _keys(name: PurePosixPath) -> dict[str, str | None]:
 
 
 def _read_values(
-    keys: list[dict[str, str | None]], types: Mapping[str, str]
+    keys: list[dict[str, str | None]], types: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the values of folders as numbers, booleans or text, as they look or are declared."""
     result: list[dict[str, Any]] = [{} for _ in keys]
     for name in dict.fromkeys(name for own in keys for name in own):
         places = [place for place, own in enumerate(keys) if name in own]
         cells = pa.array([keys[place][name] for place in places], pa.string())
-        kind = types.get(name) or find_kind(cells)
-        typed = to_kind(cells, kind)
-        if isinstance(typed, Cell):
+        kind = declared_kind(types[name]) if name in types else find_kind(cells)
+        typed, bad = to_kind(cells, kind)
+        if bad is not None and bad.any():
+            wrong = f"{name}={cells[int(bad.argmax())].as_py()}"
             raise TableError(
-                f"Column {shorten(name)} must hold {kind}s; a folder is called "
-                f"{shorten(f'{name}={typed.value}')}. Rename it, or move it elsewhere."
+                f"Column {shorten(name)} must hold {kind.type}s; a folder is called "
+                f"{shorten(wrong)}. Rename it, or move it elsewhere."
             )
-        for place, value in zip(places, typed.cast(TYPES[kind]), strict=True):
+        for place, value in zip(places, typed.cast(TYPES[kind.type]), strict=True):
             result[place][name] = value
     return result

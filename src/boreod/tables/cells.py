@@ -1,9 +1,10 @@
 """What cells mean: text as numbers and booleans, columns as float64 or text, and labels.
 
 A column of text has one type in all batches. It is decided by the first block of rows: what a later
-block holds never changes it, and a cell that does not fit is an error with its place. Numbers are
-float64. Whole numbers that begin with zero or have more than 15 digits are codes, and stay text: as
-numbers they would come out otherwise than they went in.
+block holds never changes it, and a cell that does not fit is a bad cell with its place. Numbers are
+float64; where they are not written as programs do, they stay text with a rule. Whole numbers that
+begin with zero or have more than 15 digits are codes, and stay text: as numbers they would come out
+otherwise than they went in.
 """
 
 import shlex
@@ -14,16 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
-from boreod.tables.number_formats import CODE, MISSING, NumberFormat, parse
-from boreod.text import count_of, listed, shorten
+from boreod.tables.bad_cells import BadCells
+from boreod.tables.number_formats import (
+    CODE,
+    MISSING,
+    NumberFormat,
+    find_bad,
+    find_format,
+    parse,
+)
+from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
-DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
-MANY_BAD = 20  # cells of a column and most of them: this is no fault of single rows
 CORRECT = "Correct it, or leave it empty."
+
+
+class Kind(NamedTuple):
+    """What a column of text holds, and how its numbers are written if not as programs do.
+
+    Numbers with a rule become numbers; text with a rule stays text, and cells must follow the rule.
+    """
+
+    type: str  # one of TYPES
+    rule: NumberFormat | None = None
 
 
 class Cell(NamedTuple):
@@ -33,39 +50,70 @@ class Cell(NamedTuple):
     value: str
 
 
-def find_kind(column: Any, decimal: str = ".") -> str:
+def find_kind(column: Any, decimal: str | None = None) -> Kind:
     """Return what a column of text looks like; without any value, a number."""
-    cells = _present(column, decimal)
+    cells = _present(column)
     if cells.null_count == len(cells):
-        return "number"
+        return Kind("number")
     try:
         pc.cast(cells, pa.float64())
     except pa.ArrowInvalid:
         words = set(pc.unique(pc.utf8_lower(cells)).to_pylist()[:4]) - {None}
-        return "boolean" if words <= {"true", "false"} else "text"
-    return "text" if first_match(cells, CODE) is not None else "number"
+        if words <= {"true", "false"}:
+            return Kind("boolean")
+        return _find_written(column, decimal)
+    if first_match(cells, CODE) is not None:
+        return Kind("text")
+    # with a decimal comma 1.234 is a thousand
+    dots = decimal == "," and pc.any(pc.match_substring(cells, ".")).as_py()
+    return _find_written(column, decimal) if dots else Kind("number")
 
 
-def has_decimal_commas(column: Any) -> bool:
-    """Tell whether all values of a column of text are numbers, some with a decimal comma."""
-    cells = pc.drop_null(_present(column, "."))
-    some = pc.any(pc.match_substring(cells, ",")).as_py()
-    return bool(some and pc.all(pc.match_substring_regex(cells, DECIMAL_COMMA)).as_py())
+def _find_written(column: Any, decimal: str | None) -> Kind:
+    rule = find_format(column, decimal)
+    if not isinstance(rule, NumberFormat):
+        return Kind("text")
+    return Kind("number") if rule.is_plain else Kind("text", rule)
 
 
-def to_kind(column: Any, kind: str, decimal: str = ".") -> Any:
-    """Return a column of text as numbers, booleans or text, or the first cell that does not fit."""
-    if kind == "text":
-        return _emptied(column, pc.equal(pc.ascii_trim_whitespace(column), ""))
-    cells = _present(column, decimal)
-    if kind == "number":
-        try:
-            return pc.cast(cells, pa.float64())
-        except pa.ArrowInvalid:
-            return first_match(cells, NUMBER, matching=False) or Cell(0, cells[0].as_py())
+def declared_kind(
+    declared: str | NumberFormat, column: Any = None, decimal: str | None = None
+) -> Kind:
+    """Return how to read a column whose type is known; numbers as cells of the file write them."""
+    if isinstance(declared, NumberFormat):
+        return Kind("text", declared)
+    if declared != "number" or decimal != "," or column is None:
+        return Kind(declared)
+    found = find_format(column, decimal)
+    return Kind("number", found if isinstance(found, NumberFormat) else NumberFormat(","))
+
+
+def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
+    """Return a column of text as its kind says, and which cells do not fit (None if all do)."""
+    if kind.type == "text":
+        bad = None if kind.rule is None else find_bad(column, kind.rule)
+        empty = pc.fill_null(pc.equal(pc.ascii_trim_whitespace(column), ""), False)
+        if bad is not None and bad.any():
+            empty = pc.or_(empty, pa.array(bad))
+        return _emptied(column, empty), bad
+    cells = _present(column)
+    if kind.type == "number":
+        return _to_numbers(column, cells, kind.rule)
     words = pc.utf8_lower(cells)
-    wrong = first_match(words, r"^(true|false|[01](\.0*)?)$", matching=False)
-    return wrong or pc.match_substring_regex(words, r"^(true|1(\.0*)?)$")
+    fits = pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")
+    bad = pc.invert(pc.fill_null(fits, True)).to_numpy(zero_copy_only=False)
+    return _emptied(pc.match_substring_regex(words, r"^(true|1(\.0*)?)$"), pa.array(bad)), bad
+
+
+def _to_numbers(column: Any, cells: Any, rule: NumberFormat | None) -> tuple[Any, NDArray | None]:
+    try:
+        numbers = None if rule is not None else pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid:
+        numbers = None
+    if numbers is not None and not pc.any(pc.is_inf(numbers)).as_py():
+        return numbers, None
+    values, bad = parse(column, rule or NumberFormat())
+    return pa.array(values, from_pandas=True), bad
 
 
 def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | None:
@@ -92,12 +140,16 @@ def as_numbers(
         note_bad(column, parsed.bad, name, first_row)
         return parsed.values
     if held == "text":
-        text, column = column, to_kind(column, kind)
-        if isinstance(column, Cell):
-            raise _wrong(text, column.row, name, first_row, f"{kind}s")
+        text, (column, bad) = column, to_kind(column, Kind(kind))
+        if bad is not None and bad.any():
+            raise _wrong(text, int(np.argmax(bad)), name, first_row, "true or false (1 or 0)")
     numbers = pc.cast(column, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
-    checks = [(np.isinf(values), "finite numbers", CORRECT)]
+    infinite = np.isinf(values)
+    if infinite.any():
+        note_bad(column, infinite, name, first_row)
+        values[infinite] = np.nan
+    checks: list[tuple[NDArray, str, str]] = []
     if pa.types.is_integer(column.type):
         remedy = (
             f"If it is an id, say so ({option('id', name)}), else divide it or leave it out "
@@ -116,19 +168,9 @@ def as_numbers(
 def note_bad(column: Any, bad: NDArray, name: str, first_row: int, what: str = "number") -> None:
     """Tell of cells that count as missing, if there are any; refuse a column of them."""
     if bad.any():
-        check_bad(column, bad, name, f"row {first_row + int(np.argmax(bad))}", what)
-        warnings.warn(_tell_bad(column, bad, name, first_row, what), stacklevel=3)
-
-
-def check_bad(column: Any, bad: NDArray, name: str, first: str, what: str = "number") -> None:
-    """Refuse a column of words where numbers should be: too many cells for faults."""
-    filled, wrong = len(column) - column.null_count, int(bad.sum())
-    if wrong >= MANY_BAD and 2 * wrong > filled:
-        raise TableError(
-            f"Column {shorten(name)} must hold {what}s; {wrong} of {filled} filled cells "
-            f"hold something else, such as {shorten(column[int(np.argmax(bad))].as_py())} in "
-            f"{first}. {CORRECT}"
-        )
+        found = BadCells()
+        found.add(column, bad, name, lambda row: f"row {first_row + row}", what)
+        warnings.warn(found.note() or "", stacklevel=3)
 
 
 def as_text(column: Any, name: str) -> Any:
@@ -137,7 +179,7 @@ def as_text(column: Any, name: str) -> Any:
         raise TableError(f"Column {shorten(name)} must hold words; it holds dates or times.")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return to_kind(pc.cast(column, pa.string()), "text")
+    return to_kind(pc.cast(column, pa.string()), Kind("text"))[0]
 
 
 def read_label_column(
@@ -239,29 +281,16 @@ def _to_array(values: Any, name: str) -> Any:
         ) from None
 
 
-def _present(column: Any, decimal: str) -> Any:
+def _present(column: Any) -> Any:
     """Return cells without spaces around them, missing ones as nulls."""
     cells = pc.ascii_trim_whitespace(column)
-    cells = _emptied(cells, pc.is_in(cells, value_set=pa.array(MISSING)))
-    return pc.replace_substring(cells, ",", ".") if decimal == "," else cells
+    return _emptied(cells, pc.is_in(cells, value_set=pa.array(MISSING)))
 
 
 def _emptied(cells: Any, mask: Any) -> Any:
     """Return cells with nulls where a mask says so."""
     # not `if_else`, which mixes up the rows of slices in pyarrow 15
-    return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, pa.string()))
-
-
-def _tell_bad(column: Any, bad: NDArray, name: str, first_row: int, what: str) -> str:
-    rows = np.flatnonzero(bad)
-    some = ", ".join(
-        f"row {first_row + row} {shorten(column[int(row)].as_py())}" for row in rows[:3]
-    )
-    some += ", ..." if len(rows) > 3 else ""
-    return (
-        f"Column {shorten(name)}: {count_of(len(rows), 'cell')} without a {what} "
-        f"{'counts' if len(rows) == 1 else 'count'} as missing ({some})."
-    )
+    return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, cells.type))
 
 
 def _wrong(

@@ -3,12 +3,15 @@
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import TableError, pa
-from boreod.tables.cells import find_kind
-from boreod.tables.sources import Block, Options, TextSource, Typed, check_columns, typed
+from boreod.tables.arrow import TableError, option, pa
+from boreod.tables.blocks import Block, Options, Typed, typed
+from boreod.tables.cells import Kind, declared_kind, find_kind
+from boreod.tables.number_formats import NumberFormat
+from boreod.tables.sources import TextSource
 from boreod.text import shorten
 
 BLOCK_ROWS = 10_000
@@ -27,26 +30,25 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
     Keys that a line does not have are missing values. Keys that come up only after the first block
     are refused, unless the columns to read are given.
     """
-    records = _records(source)
+    dropped = frozenset(name.strip() for names in options.drop for name in names.split(","))
+    records = _records(source, dropped | frozenset(options.drop))
     first = list(islice(records, BLOCK_ROWS))
     if not first:
         raise TableError(f"{source.shown} is empty. A table needs rows: one JSON object a line.")
     known = list(dict.fromkeys(key for _, record in first for key in record))
-    names = check_columns(options.columns, known, source.shown)
-    if not names:
+    if not known:
         raise TableError(f"The objects of {source.shown} have no keys. A table needs columns.")
+    names = [known[place] for place in options.chosen(known, source.shown)]
     block = _block(first, names)
-    kinds = {
-        name: options.types.get(name) or _find_kind(first, name, block.table.column(name))
-        for name in names
-    }
+    kinds = {name: _find_kind(first, name, block.table.column(name), options) for name in names}
 
     def rest() -> Iterator[Block]:
         while some := list(islice(records, BLOCK_ROWS)):
             for number, record in some if options.columns is None else ():
-                if not record.keys() <= kinds.keys():
+                if not record.keys() <= kinds.keys() | dropped:
+                    new = min(record.keys() - kinds.keys() - dropped)
                     raise TableError(
-                        f"Line {number} has the key {shorten(min(record.keys() - kinds.keys()))}, "
+                        f"Line {number} has the key {shorten(new)}, "
                         f"which the first {BLOCK_ROWS} rows do not have. Add it there with null, "
                         "or read only the columns you need."
                     )
@@ -55,28 +57,34 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
     return typed(block, rest(), kinds, options)
 
 
-def _find_kind(records: list[Record], name: str, column: Any) -> str:
+def _find_kind(records: list[Record], name: str, column: Any, options: Options) -> Kind:
     """Return the type of a column: words are text even if they look like numbers."""
+    if name in options.types:
+        return declared_kind(options.types[name])
     found = {type(record[name]) for _, record in records if record.get(name) is not None}
-    if found <= {Number}:
-        return find_kind(column)  # long numbers are codes
-    return "boolean" if found == {bool} else "text"
+    if found == {bool}:
+        return Kind("boolean")
+    kind = find_kind(column, options.decimal if str in found else None)  # long numbers are codes
+    if Number in found or not found:
+        return kind
+    return Kind("text", NumberFormat() if kind == ("number", None) else kind.rule)
 
 
-def _records(source: TextSource) -> Iterator[Record]:
+def _records(source: TextSource, dropped: frozenset[str]) -> Iterator[Record]:
+    decode = partial(
+        json.loads,
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=Number,
+        object_pairs_hook=partial(_distinct, dropped=dropped),
+    )
     lines = io.TextIOWrapper(io.BufferedReader(source, 1 << 18), "utf-8", newline="\n")
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         place = f"Line {number} of {source.shown}"
         try:
-            record = json.loads(
-                line,
-                parse_int=Number,
-                parse_float=Number,
-                parse_constant=Number,
-                object_pairs_hook=_distinct,
-            )
+            record = decode(line)
             if "\\u" in line and isinstance(record, dict):
                 "".join(map(str, [*record, *record.values()])).encode()
         except UnicodeEncodeError:
@@ -98,24 +106,31 @@ def _records(source: TextSource) -> Iterator[Record]:
         yield number, record
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in record:
-            raise TableError(f"has a key twice: {shorten(key)}.")
-        record[key] = value
-        if isinstance(value, dict | list):
-            raise TableError(
-                f"holds nested values for {shorten(key)}. Cells must hold one number or word "
-                "each: spread it over keys of its own."
-            )
+def _distinct(pairs: list[tuple[str, Any]], dropped: frozenset[str]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen and key not in dropped:
+                raise TableError(f"has a key twice: {shorten(key)}.")
+            seen.add(key)
     return record
 
 
 def _block(records: list[Record], names: list[str]) -> Block:
     def cells(name: str) -> Any:
-        values = (record.get(name) for _, record in records)
-        return pa.array([str(v).lower() if isinstance(v, bool) else v for v in values], pa.string())
+        values = [record.get(name) for _, record in records]
+        kinds = set(map(type, values))
+        if dict in kinds or list in kinds:
+            place = next(i for i, value in enumerate(values) if isinstance(value, dict | list))
+            raise TableError(
+                f"Line {records[place][0]} holds nested values for {shorten(name)}. Cells must "
+                "hold one number or word each: spread it over keys of its own, or leave it out "
+                f"({option('drop', name)})."
+            )
+        if bool in kinds:
+            values = [str(value).lower() if isinstance(value, bool) else value for value in values]
+        return pa.array(values, pa.string())
 
     table = pa.RecordBatch.from_arrays([cells(name) for name in names], names=names)
     return Block(table, lambda row: f"Line {records[row][0]}")

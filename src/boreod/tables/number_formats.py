@@ -213,13 +213,16 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     Parsed(values=array([-1234.5,     nan,     nan]), bad=array([False,  True, False]))
     """
     cells = _plain_letters(column)
-    is_missing = pc.fill_null(pc.is_in(cells, value_set=pa.array(MISSING)), True)
-    missing = is_missing.to_numpy(zero_copy_only=False) | _as_mask(cells.is_null())
     fits = _fits(cells, rule)
-    cells = cells.filter(pa.array(fits))
     values = np.full(len(column), np.nan)
-    values[fits] = _to_float(cells, rule)
-    return Parsed(values, ~fits & ~missing)
+    values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
+    return Parsed(values, ~fits & ~_is_missing(cells))
+
+
+def find_bad(column: Any, rule: NumberFormat) -> NDArray:
+    """Tell which cells of a column of text should be numbers and are not."""
+    cells = _plain_letters(column)
+    return ~_fits(cells, rule) & ~_is_missing(cells)
 
 
 def first_code(cells: Any) -> bool:
@@ -290,6 +293,10 @@ def _is_unit(unit: str, before: bool) -> bool:
 def _is_money(unit: str) -> bool:
     signs = len(unit) <= 3 and all(unicodedata.category(letter) == "Sc" for letter in unit)
     return signs or f" {unit.upper()} " in POINT_MONEY + OTHER_MONEY
+
+
+def _is_missing(cells: Any) -> NDArray:
+    return _as_mask(pc.is_null(cells)) | _as_mask(pc.is_in(cells, value_set=pa.array(MISSING)))
 
 
 def _fits(cells: Any, rule: NumberFormat) -> NDArray:

@@ -1,6 +1,6 @@
 """Columns of a table as a float64 matrix, the same way for training rows and for new ones."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.files import typed_json
-from boreod.tables.arrow import TableError, check_names, column_of, kind_of
+from boreod.tables.arrow import Names, TableError, as_names, check_names, column_of, kind_of
 from boreod.tables.decisions import STEPS, Question, decide
 from boreod.tables.leaks import find_leaks, find_results, tell_results
 from boreod.tables.levels import STORED_BYTES, LevelStep, make_targets
@@ -19,7 +19,6 @@ from boreod.text import listed, shorten, suggest
 VERSION = 3  # of stored preparations
 RESULT = "left out: a result of scoring"
 MAX_COLUMNS = 100_000  # more is no table that was prepared here
-Names = str | Iterable[str]
 
 
 class ColumnSummary(NamedTuple):
@@ -129,7 +128,7 @@ class Preparation:
         if not table.num_rows:
             raise TableError("The table has no rows to learn from.")
         check_names(table.column_names, "the table")
-        ids = _as_tuple(ids, table.column_names)
+        ids = as_names(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
         results = [] if keep is not None else find_results(table.column_names, label)
         roles |= {name: RESULT for name in results if roles[name] == "used"}
@@ -325,8 +324,8 @@ def _read_roles(
     asked = {
         "label": () if label is None else (label,),
         "ids": ids,
-        "drop": _as_tuple(drop, known),
-        "keep": () if keep is None else _as_tuple(keep, known),
+        "drop": as_names(drop, known),
+        "keep": () if keep is None else as_names(keep, known),
     }
     role_of: dict[str, str] = {}
     for role, names in asked.items():
@@ -355,15 +354,6 @@ def _read_roles(
             "as label, id or to drop."
         )
     return roles
-
-
-def _as_tuple(names: Names, known: list[str]) -> tuple[str, ...]:
-    """Return distinct names; commas separate them, unless a column is called so."""
-    found: list[str] = []
-    for name in [names] if isinstance(names, str) else names:
-        several = isinstance(name, str) and "," in name and name not in known
-        found += filter(None, map(str.strip, name.split(","))) if several else [name]
-    return tuple(dict.fromkeys(found))
 
 
 def _learn(

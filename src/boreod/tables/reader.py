@@ -1,14 +1,19 @@
 """Read tables, at once or in batches."""
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from boreod.tables.arrow import Column, TableError, kind_of, pa, rebatch
+import numpy as np
+
+from boreod.tables.arrow import Column, Names, TableError, kind_of, pa, rebatch
+from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
 from boreod.tables.binary_files import open_arrow, open_parquet
+from boreod.tables.blocks import Options, Typed
 from boreod.tables.json_lines import open_json_lines
 from boreod.tables.locations import (
     STANDARD,
@@ -19,9 +24,10 @@ from boreod.tables.locations import (
     refuse_name,
     show_place,
 )
+from boreod.tables.number_formats import NumberFormat
 from boreod.tables.separated import open_separated
 from boreod.tables.since import Asked, add_to_batches, as_list
-from boreod.tables.sources import Options, TextSource, Typed
+from boreod.tables.sources import TextSource
 
 BATCH_ROWS = 50_000
 FilePath = str | os.PathLike[str]
@@ -40,16 +46,19 @@ class TableReader:
         The pyarrow schema that all batches have.
     """
 
-    def __init__(self, path: str, opened: Typed, batch_rows: int, stack: ExitStack) -> None:
+    def __init__(
+        self, path: str, opened: Typed, batch_rows: int, stack: ExitStack, found: BadCells
+    ) -> None:
         self.path = path
         self.schema, batches = opened
+        if ROW in self.schema.names:
+            self.schema = self.schema.remove(self.schema.get_field_index(ROW))
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
         self._stack = stack
-        self._batches = rebatch(batches, batch_rows)
-        first = next(self._batches, None)
-        if first is None:
-            raise TableError(f"{path} has columns but no rows. A table needs rows.")
-        self._batches = chain([first], self._batches)
+        self._found = found
+        self._batches = self._noted(rebatch(batches, batch_rows))
+        first = next(self._batches, None)  # what is wrong at the beginning is told at once
+        self._batches = iter(()) if first is None else chain([first], self._batches)
 
     def __iter__(self) -> Iterator[Any]:
         """Give pyarrow record batches, all of the same schema."""
@@ -61,6 +70,15 @@ class TableReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Give batches; tell at the end what was remarkable."""
+        last = None
+        for last in map(_with_row_numbers, batches):
+            yield last
+        for note in (self._found.note(), None if last is None else total_note(last)):
+            if note is not None:
+                warnings.warn(note, stacklevel=3)
+
     def read_all(self) -> Any:
         """Return the rest as one pyarrow table."""
         return pa.Table.from_batches(list(self._batches), schema=self.schema)
@@ -71,6 +89,16 @@ class TableReader:
         self._stack.close()
 
 
+def _with_row_numbers(batch: Any) -> Any:
+    """Return a batch with the numbers of its rows as metadata, where rows were left out."""
+    place = batch.schema.get_field_index(ROW)
+    if place < 0:
+        return batch
+    numbers = batch.column(place).to_numpy().astype(np.int64)
+    rest = batch.select([name for name in batch.schema.names if name != ROW])
+    return rest.replace_schema_metadata({ROWS: numbers.tobytes()})
+
+
 def open_table(
     path: FilePath,
     *,
@@ -78,10 +106,13 @@ def open_table(
     separator: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
-    decimal: str = ".",
-    types: Mapping[str, str] | None = None,
+    decimal: str | None = None,
+    types: Mapping[str, str | NumberFormat] | None = None,
     columns: Iterable[str] | None = None,
     since: Asked = (),
+    drop: Names = (),
+    bad_cells: str = "missing",
+    query: str | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> TableReader:
     r"""Open a table for reading in batches; memory does not depend on its length.
@@ -102,15 +133,25 @@ def open_table(
     encoding
         Encoding of text; None for UTF-8.
     decimal
-        Decimal point of separated text, ``.`` or ``,``.
+        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells do not
+        tell, as in 1,234, the column stays text.
     types
         ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
-        their first rows. Names that the table does not have do not matter.
+        their first rows, or how their numbers are written. Names that the table does not have do
+        not matter.
     columns
         Names of the columns to read, in this order; None for all.
     since
         Columns of ids, such as ``card`` or ``card:time``, each of which adds a column: the time
         since the last row of the same id, in hours for dates. The table must be sorted by time.
+    drop
+        Names of columns to leave out; they may hold anything, and there may be several of a name.
+    bad_cells
+        What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
+        ``drop`` to leave their rows out. A warning at the end tells how many there were and where.
+    query
+        For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
+        is only one.
     batch_rows
         Rows of a batch; the last may have fewer.
 
@@ -135,7 +176,18 @@ def open_table(
     if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
         raise TableError(f"`batch_rows` must be a whole number from 1 on; got {batch_rows!r}.")
     wanted = None if columns is None else tuple(columns)
-    options = Options(separator, header, encoding, decimal, dict(types or {}), wanted)
+    found = BadCells(bad_cells)
+    options = Options(
+        separator,
+        header,
+        encoding,
+        decimal,
+        dict(types or {}),
+        wanted,
+        (drop,) if isinstance(drop, str) else tuple(drop),
+        query,
+        found,
+    )
     name = os.fspath(path)
     stack = ExitStack()
     try:
@@ -143,7 +195,7 @@ def open_table(
         # of some columns only, they are made if these are what they are made of
         if since and (wanted is None or not isinstance(as_list(since)[0], str)):
             opened = add_to_batches(*opened, since)
-        return TableReader(show_place(name), opened, batch_rows, stack)
+        return TableReader(show_place(name), opened, batch_rows, stack, found)
     except BaseException:
         stack.close()
         raise

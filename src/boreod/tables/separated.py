@@ -12,11 +12,12 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import TableError, arrow_csv, check_names, option, pa
-from boreod.tables.cells import find_kind, has_decimal_commas
+from boreod.tables.arrow import TableError, arrow_csv, pa
+from boreod.tables.blocks import Block, Options, Typed, typed
+from boreod.tables.cells import Kind, declared_kind, find_kind
 from boreod.tables.locations import STANDARD
-from boreod.tables.sources import GZIP, Block, Options, TextSource, Typed, check_columns, typed
-from boreod.text import count_of, listed, shorten
+from boreod.tables.sources import GZIP, TextSource
+from boreod.text import count_of, listed
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -33,22 +34,25 @@ class Layout:
     names: list[str]
     lines: int
     size: int
+    unnamed: frozenset[int] = frozenset()  # places of columns without a name
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
     """Open separated text (CSV, TSV)."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
-    names = check_columns(options.columns, layout.names, source.shown)
+    places = options.chosen(layout.names, source.shown)
+    names = [layout.names[place] for place in places]
+    for place in places:
+        if place in layout.unnamed:
+            warnings.warn(f"Column {place + 1} has no name and is called c{place}.", stacklevel=2)
     where = partial(_place, source, layout)
-    blocks = _blocks(source, layout, names, where)
+    blocks = _blocks(source, layout, places, where)
     first = next(blocks, None)
     if first is None:
-        raise TableError(f"{source.shown} has column names but no rows. A table needs rows.")
-    kinds = {
-        name: options.types.get(name) or _find_kind(name, first.table.column(name), layout, options)
-        for name in names
-    }
+        none = [pa.array([], pa.string())] * len(names)
+        first = Block(pa.RecordBatch.from_arrays(none, names), str)
+    kinds = {name: _find_kind(name, first.table.column(name), options) for name in names}
     return typed(first, blocks, kinds, options)
 
 
@@ -100,42 +104,36 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
             "header=True if these are names."
         )
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
-    for number, cell in enumerate(first):
-        if not cell.strip():
-            warnings.warn(f"Column {number + 1} has no name and is called c{number}.", stacklevel=2)
-    check_names(names, shown)
+    unnamed = frozenset(place for place, cell in enumerate(first) if not cell.strip())
     lines = islice(io.StringIO(text, newline=""), reader.line_num)
     size = sum(len(line.encode()) for line in lines)
-    return Layout(separator, names, reader.line_num, size)
+    return Layout(separator, names, reader.line_num, size, unnamed)
 
 
-def _find_kind(name: str, column: Any, layout: Layout, options: Options) -> str:
-    kind = find_kind(column, options.decimal)
-    can_have_commas = layout.separator != "," and options.decimal == "."
-    if kind == "text" and can_have_commas and has_decimal_commas(column):
-        raise TableError(
-            f"Column {shorten(name)} seems to hold numbers with a decimal comma. Pass "
-            f"decimal=',' (--decimal ,), or read it as text ({option('text', name)})."
-        )
-    return kind
+def _find_kind(name: str, column: Any, options: Options) -> Kind:
+    if name in options.types:
+        return declared_kind(options.types[name], column, options.decimal)
+    return find_kind(column, options.decimal)
 
 
 def _blocks(
-    source: TextSource, layout: Layout, names: list[str], where: Callable[[int], str]
+    source: TextSource, layout: Layout, places: list[int], where: Callable[[int], str]
 ) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
     ragged: list[Any] = []
     rows, last = 0, None
+    names = [layout.names[place] for place in places]
     try:
-        for batch in _open(source, layout, names, ragged):
+        for batch in _open(source, layout, places, ragged):
             if batch.num_rows:
                 start, rows, last = rows, rows + batch.num_rows, batch
-                yield Block(batch.select(names), lambda row, start=start: where(start + row))  # type: ignore[misc]
+                chosen = batch.select(list(map(str, places))).rename_columns(names)
+                yield Block(chosen, lambda row, start=start: where(start + row))  # type: ignore[misc]
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
         return
-    value = last.column(layout.names[-1])[-1].as_py()
+    value = last.column(str(len(layout.names) - 1))[-1].as_py()
     if source.quotes % 2 and value is not None and "\n" in value:  # all lines after it
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
@@ -143,7 +141,8 @@ def _blocks(
         )
 
 
-def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any]) -> Any:
+def _open(source: TextSource, layout: Layout, places: list[int], ragged: list[Any]) -> Any:
+    names = list(map(str, range(len(layout.names))))  # two columns may have the same name
     if not source.head().strip():  # pyarrow refuses what has no rows
         return []
 
@@ -154,14 +153,14 @@ def _open(source: TextSource, layout: Layout, names: list[str], ragged: list[Any
     return arrow_csv.open_csv(
         source,
         # one thread: only then rows have numbers, and memory does not grow by reading ahead
-        arrow_csv.ReadOptions(use_threads=False, block_size=MAX_ROW, column_names=layout.names),
+        arrow_csv.ReadOptions(use_threads=False, block_size=MAX_ROW, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=keep
         ),
         arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(layout.names, pa.string()),
+            column_types=dict.fromkeys(names, pa.string()),
             # the last one shows whether a quotation mark was never closed
-            include_columns=list(dict.fromkeys([*names, layout.names[-1]])),
+            include_columns=list(dict.fromkeys([*map(str, places), names[-1]])),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,

@@ -1,4 +1,4 @@
-"""Text that comes in as bytes: unpacked, checked for its encoding, and typed block by block."""
+"""Text that comes in as bytes: unpacked, and checked for its encoding."""
 
 import codecs
 import gzip
@@ -6,16 +6,10 @@ import io
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
-from boreod.tables.arrow import TableError, option, pa
-from boreod.tables.cells import TYPES, Cell, first_match, to_kind
+from boreod.tables.arrow import TableError
 from boreod.tables.locations import STANDARD, reading
-from boreod.tables.number_formats import CODE
-from boreod.text import shorten, suggest
 
 CHUNK = 1 << 20
 TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
@@ -28,58 +22,6 @@ OTHER_FORMATS = {
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
 }
-Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to read a table; what a format does not need is left aside."""
-
-    separator: str | None = None
-    header: bool | None = None
-    encoding: str | None = None
-    decimal: str = "."
-    types: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        for name, kind in self.types.items():
-            if kind not in TYPES:
-                raise TableError(
-                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
-                    f"{shorten(name)}."
-                )
-        if self.decimal not in (".", ","):
-            raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
-
-
-@dataclass(frozen=True)
-class Block:
-    """Columns of text for some rows, and where each of these rows is in the file."""
-
-    table: Any
-    where: Callable[[int], str]
-
-
-def typed(first: Block, rest: Iterable[Block], kinds: dict[str, str], options: Options) -> Typed:
-    """Return the table of some blocks, given what the columns of the first one are."""
-    schema = pa.schema([(name, TYPES[kind]) for name, kind in kinds.items()])
-
-    def batch(block: Block) -> Any:
-        columns = [_convert(block, name, kind, options) for name, kind in kinds.items()]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    return schema, map(batch, chain([first], rest))
-
-
-def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -> list[str]:
-    """Return the columns to read, all by default; refuse those that are not there."""
-    if columns is None:
-        return known
-    for name in columns:
-        if name not in known:
-            raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
-    return list(dict.fromkeys(columns))
 
 
 class TextSource(io.RawIOBase):
@@ -199,26 +141,6 @@ class TextSource(io.RawIOBase):
             f"0x{error.object[error.start]:02x} (byte {place} of the file). Save it as UTF-8, or "
             "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
         )
-
-
-def _convert(block: Block, name: str, kind: str, options: Options) -> Any:
-    """Return a column in its type, or say where it does not fit and what to do."""
-    column, declared = block.table.column(name), name in options.types
-    wrong: Cell | None
-    found = to_kind(column, kind, options.decimal)
-    if isinstance(found, Cell):
-        expected = "a number" if kind == "number" else "true or false"
-        basis = "its type asks for" if declared else "the values before it are"
-        wrong, why = found, f"is not {expected} as {basis}"
-    else:
-        wrong = None if declared or kind != "number" else first_match(column, CODE)
-        why = "looks like a code and would change as a number, which the values before it are"
-    if wrong is not None:
-        raise TableError(
-            f"{block.where(wrong.row)}, column {shorten(name)}: {shorten(wrong.value)} {why}. "
-            f"Correct it, or read the column as text ({option('text', name)})."
-        )
-    return found
 
 
 def _open(path: str) -> Any:

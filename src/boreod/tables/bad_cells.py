@@ -1,0 +1,169 @@
+"""Cells that should hold a number and do not, and rows and values that are no observations.
+
+A column of numbers may have a few cells such as ``ERR`` or ``N.A.``. They count as missing, stop
+the reading, or take their rows with them, as the user likes; one note tells how many there were and
+where the first ones are. A line of totals and numbers such as -999 are noted only.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.tables.arrow import TableError, option, pa, pc
+from boreod.tables.number_formats import NumberFormat, find_bad
+from boreod.text import count_of, shorten
+
+POLICIES = ("missing", "error", "drop")
+ALLOWED = {"number": "finite numbers", "truth value": "true or false"}
+FIRST = 3  # places in a note
+MANY_BAD = 20  # cells of a column and most of them: this is no fault of single rows
+ROW = "\0row"  # a column of row numbers, where rows are left out
+ROWS = b"boreod.rows"  # the same as metadata of a batch
+TOTAL = re.compile(
+    r"\s*(grand |sub)?-?(totals?|sum|summe|gesamt(summe)?|somme|totale|suma|итого)\b.{0,20}", re.I
+)
+SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
+
+
+class BadCells:
+    """Count cells that are no numbers, and do with them what the user likes.
+
+    Parameters
+    ----------
+    policy
+        ``missing``: they count as missing; ``error``: the first one stops; ``drop``: their rows
+        are left out.
+    """
+
+    def __init__(self, policy: str = "missing") -> None:
+        if policy not in POLICIES:
+            raise TableError(
+                f"`bad_cells` (--bad-cells) must be one of {', '.join(POLICIES)}; got {policy!r}."
+            )
+        self.policy = policy
+        self.counts: dict[str, int] = {}
+        self.rows = 0  # that hold some
+        self._places: list[str] = []
+
+    def add(
+        self,
+        column: Any,
+        bad: NDArray,
+        name: str,
+        where: Callable[[int], str],
+        what: str = "number",
+    ) -> None:
+        """Take note of bad cells of a column, as they are written, where something should be."""
+        places = np.flatnonzero(bad)
+        check_share(column, bad, name, where, what)
+        if self.policy == "error":
+            cell = shorten(column[int(places[0])].as_py())
+            raise TableError(
+                f"{where(int(places[0]))}, column {shorten(name)}: {cell} is no {what} as the "
+                "other values are. Correct it, or let such cells count as missing "
+                "(bad_cells='missing', --bad-cells missing), or leave the column out "
+                f"({option('drop', name)})."
+            )
+        self.counts[name] = self.counts.get(name, 0) + len(places)
+        for place in places[: FIRST - len(self._places)]:
+            cell = shorten(column[int(place)].as_py())
+            at = where(int(place))
+            self._places.append(f"{at[:1].lower()}{at[1:]}: {cell}")
+
+    def note(self) -> str | None:
+        """Return what to tell the user; None if all cells were as they should be."""
+        if not self.counts:
+            return None
+        total = sum(self.counts.values())
+        columns = ", ".join(f"{shorten(name)} {count}" for name, count in self.counts.items())
+        first = "; ".join(self._places) + ("; ..." if total > len(self._places) else "")
+        found = f"{count_of(total, 'bad cell')} ({columns}; {first})"
+        if self.policy == "drop":
+            return f"{count_of(self.rows, 'row')} left out because of {found}."
+        verb = "counts" if total == 1 else "count"
+        return f"{found} {verb} as missing. --bad-cells drop leaves the rows out, error stops."
+
+
+def check_share(
+    column: Any, bad: NDArray, name: str, where: Callable[[int], str], what: str = "number"
+) -> None:
+    """Refuse a column of words where numbers should be: too many cells for faults."""
+    filled, wrong, first = len(column) - column.null_count, int(bad.sum()), int(np.argmax(bad))
+    if wrong >= MANY_BAD and 2 * wrong > filled:
+        allowed = ALLOWED.get(what, f"{what}s")
+        raise TableError(
+            f"Column {shorten(name)} must hold {allowed}; {wrong} of {filled} filled cells "
+            f"hold something else, such as {shorten(column[first].as_py())} ({where(first)}). "
+            "Correct them or leave them empty, or fit again without the column "
+            f"({option('drop', name)})."
+        )
+
+
+def clean(
+    batch: Any, rules: Mapping[str, NumberFormat], where: Callable[[int], str], found: BadCells
+) -> tuple[Any, NDArray]:
+    """Return a batch with nulls for bad cells, and the rows that hold one.
+
+    Bad are text that does not follow the rule of its column, and infinite numbers.
+    """
+    rows = np.zeros(batch.num_rows, bool)
+    for place, field in enumerate(batch.schema):
+        column, bad = batch.column(place), None
+        if field.name in rules and pa.types.is_string(field.type):
+            bad = find_bad(column, rules[field.name])
+        elif pa.types.is_floating(field.type):
+            bad = pc.fill_null(pc.is_inf(column), False).to_numpy(zero_copy_only=False)
+        if bad is None or not bad.any():
+            continue
+        found.add(column, bad, field.name, where)
+        empty = pc.replace_with_mask(column, pa.array(bad), pa.scalar(None, field.type))
+        batch = batch.set_column(place, field, empty)
+        rows |= bad
+    return batch, rows
+
+
+def row_numbers(batch: Any, first_row: int) -> NDArray:
+    """Return the numbers of a batch's rows in its table; some may have been left out."""
+    told = (batch.schema.metadata or {}).get(ROWS)
+    if told is None:
+        return np.arange(first_row, first_row + batch.num_rows)
+    return np.frombuffer(told, np.int64)
+
+
+def total_note(batch: Any) -> str | None:
+    """Return a note if the last row of a table looks like a line of totals."""
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        word = column[-1].as_py() if pa.types.is_string(field.type) and len(column) else None
+        if word is not None and TOTAL.fullmatch(word):
+            return (
+                f"The last row looks like a line of totals (column {shorten(field.name)}: "
+                f"{shorten(word)}). It is read as a row like others; remove it if it is none."
+            )
+    return None
+
+
+def sentinel_note(values: NDArray, name: str) -> str | None:
+    """Return a note if a number such as -999 stands for missing values, far from all others.
+
+    Examples
+    --------
+    >>> sentinel_note(np.array([3.0, -999.0, 5.0, -999.0, 4.0]), "age")[:60]
+    "Column 'age' holds -999 2 times, far from its other values. "
+    """
+    present = values[~np.isnan(values)]
+    for extreme in (present.min(), present.max()) if len(present) > 2 else ():
+        others = present[present != extreme]
+        if extreme not in SENTINELS or len(others) < 2:
+            continue
+        low, high = float(others.min()), float(others.max())
+        gap = max(low - extreme, extreme - high)
+        if gap > high - low:
+            count = len(present) - len(others)
+            return (
+                f"Column {shorten(name)} holds {extreme:g} {count} time{'s' * (count > 1)}, far "
+                "from its other values. If that stands for missing values, leave these cells empty."
+            )
+    return None
