@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from boreod import BORE, Detector, OutlierRepresentation
-from boreod.ensemble.assumptions import assume_inliers
+from boreod.ensemble.assumptions import assume_inliers, widen
 from boreod.ensemble.bags import Bagging, Shares
 
 RAW = OutlierRepresentation([], views=[])
@@ -52,6 +52,22 @@ def test_hidden_outliers_are_left_out_of_the_bags():
 def test_nothing_is_left_out_of_clean_rows():
     rows, labels, _ = contaminated(n_hidden=0, n_known=30)
     assert Detector(**SMALL).fit(rows, labels).oob_.left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("n_hidden", "n_known", "n_inliers"),
+    [(0, 10, 280), (60, 12, 80), (0, 4, 50), (0, 60, 378)],
+    ids=["complete", "contaminated", "too few to tell", "more than there are"],
+)
+def test_bags_hold_more_inliers_where_labels_look_complete(n_hidden, n_known, n_inliers):
+    rows, labels, _ = contaminated(n_hidden, n_known)
+    training = Detector(**SMALL).fit(rows, labels).training_
+    assert training.assumed.complete == (n_inliers in (280, 378))
+    assert training.bags.rows.shape[1] - training.bags.n_outliers == n_inliers
+
+
+def test_bags_do_not_grow_without_end():
+    assert widen(Bagging(50, 0.7, 10.0, 50), 10**6).min_inliers == 4000
 
 
 def test_outliers_and_unlabelled_rows_are_enough():

@@ -120,7 +120,7 @@ def test_cut_heads_are_those_of_a_fit_with_fewer_trees(model, labelled, budget):
             break
     again, oob = model.training_.learn(fast.columns_, Threads(1, False), smaller)
     X = labelled[0]
-    assert_array_equal(again.decision_function(X, Threads(1, False)), fast.decision_function(X))
+    assert_array_equal(again.log_odds(X, Threads(1, False)), fast.decision_function(X))
     assert_array_equal(oob.probabilities, fast.oob_proba_)
 
 
@@ -175,10 +175,18 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     assert_array_equal(last.oob_proba_, judged[-1].probabilities)
 
 
-def test_without_labels_candidates_are_judged_by_their_agreement(model):
-    learner = model._selector.learner
-    unlabelled = np.full(300, -1)
-    same = replace(model.oob_, labels=unlabelled, assumed=False)
+def test_candidates_are_judged_by_their_agreement_with_the_whole(model, labelled):
+    learner, oob = model._selector.learner, model.oob_
+    n_outliers = int((oob.labels == 1).sum()) + oob.left_out
+    assert learner.judge(oob) == pytest.approx(1.0)
+    reverse = replace(oob, probabilities=1.0 - oob.probabilities)
+    flat = replace(oob, probabilities=np.full(300, 0.5))
+    assert learner.judge(reverse) < learner.judge(flat) == pytest.approx(n_outliers / 300)
+    swapped = replace(oob, labels=np.roll(oob.labels, 150))
+    assert learner.judge(swapped) == learner.judge(oob)  # labels do not judge
+    untaught = detector().fit(labelled[0])
+    same = untaught.oob_
+    learner = untaught._known_selector.learner
     assert learner.judge(same) == pytest.approx(1.0)
     reverse = replace(same, probabilities=1.0 - same.probabilities)
     assert learner.judge(reverse) == pytest.approx(-1.0)

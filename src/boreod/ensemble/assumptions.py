@@ -7,6 +7,9 @@ well, few inliers stand above the median of the known outliers. If there are man
 MAX_RATIO for every known outlier above it, these rows are left out of the bags, the most
 suspicious first and at most a tenth of all. They still count as inliers in thresholds and
 probabilities, which therefore mean "would be labelled an outlier".
+
+If there are fewer such rows than known outliers, the labels look complete. Bags then hold more
+inliers: these teach more than they mislead.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +26,10 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_RATIO = 4.0
 MAX_SHARE = 0.1
+MAX_COMPLETE = 1.0  # suspicious rows for every known outlier above the median
+MIN_COMPLETE = 5  # known outliers; fewer of them tell nothing
+WIDER = 4.0  # times as many inliers in a bag
+WIDEST = 4000  # inliers that a bag holds, unless its ratio asks for more
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,7 @@ class Assumed:
     unlabelled: bool  # whether unlabelled rows count as inliers
     left_out: NDArray  # suspicious rows, which no bag may hold
     trees: TreeHead | None = None  # those that looked for such rows, if they found none
+    complete: bool = False  # whether there are so few such rows that labels look complete
 
     @property
     def in_bags(self) -> NDArray:
@@ -54,6 +62,18 @@ def assume_inliers(labels: NDArray, how: Bagging, allowed: bool) -> Assumed:
     counted = allowed and few
     codes = count_as_inliers(labels) if counted else labels
     return Assumed(codes, counted, np.zeros(len(labels), dtype=bool))
+
+
+def widen(how: Bagging, n_outliers: int) -> Bagging:
+    """Return how bags are drawn where labels look complete.
+
+    Examples
+    --------
+    >>> widen(Bagging(50, 0.7, 10.0, 50), 20).min_inliers
+    560
+    """
+    wanted = WIDER * (how.ratio or 1.0) * how.share * n_outliers
+    return replace(how, min_inliers=max(how.min_inliers, min(round(wanted), WIDEST)))
 
 
 def find_suspicious(
@@ -78,7 +98,10 @@ def find_suspicious(
     if len(known) == 0:
         return replace(assumed, trees=head)
     above = inliers[odds[inliers] > np.median(known)]
-    if weights[above].sum() <= MAX_RATIO * 0.5 * len(outliers):
+    ratio = weights[above].sum() / (0.5 * len(outliers))
+    if how.ratio is not None and len(outliers) >= MIN_COMPLETE and ratio <= MAX_COMPLETE:
+        return replace(assumed, complete=True)
+    if ratio <= MAX_RATIO:
         return replace(assumed, trees=head)
     order = above[np.argsort(-odds[above], kind="stable")]
     left_out = assumed.left_out.copy()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious
+from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious, widen
 from boreod.ensemble.bags import Bagging, Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_threshold
 from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
@@ -153,7 +153,8 @@ class Training:
             assumed = find_suspicious(assumed, part, shares.weigh(codes), *how)
         if taught:
             who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
-            bags = draw_bags(*who, len(rows), plan.bagging, seeds[0])
+            how_drawn = widen(plan.bagging, len(who[0])) if assumed.complete else plan.bagging
+            bags = draw_bags(*who, len(rows), how_drawn, seeds[0])
         else:
             scores = table[:, columns.n_raw :]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]

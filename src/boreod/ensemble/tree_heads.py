@@ -24,6 +24,7 @@ from boreod.scores.trees import Trees
 SMOOTHING = 0.05  # weight that is added to every leaf, where that of a mean row is 1
 BOOSTED_BAGS = 10  # boosted trees vary little from bag to bag
 BOOSTED_TREES = 60
+MAX_WEIGHT = 10.0  # of an outlier in boosted trees, where that of an inlier is 1
 BOOSTING = {
     "max_depth": 4,
     "learning_rate": 0.15,
@@ -129,8 +130,10 @@ def _fit_boosted(
 ) -> Iterator[tuple[Any, NDArray]]:
     from sklearn.ensemble import GradientBoostingClassifier
 
-    model = GradientBoostingClassifier(
-        n_estimators=n_trees, init="zero", random_state=seed, **BOOSTING
-    ).fit(part, targets, weights)
+    weights = np.minimum(weights / weights[-1], MAX_WEIGHT)
+    # trees start from the log-odds of the classes as weighted; without that constant they say what
+    # classes of equal weight would
+    model = GradientBoostingClassifier(n_estimators=n_trees, random_state=seed, **BOOSTING)
+    model.fit(part, targets, weights)
     for (regressor,) in model.estimators_:
         yield regressor.tree_, model.learning_rate * regressor.tree_.value[:, 0, 0]

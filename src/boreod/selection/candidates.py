@@ -1,7 +1,8 @@
 """What a budget buys where there are tree heads: some columns, and trees of every bag for the rest.
 
-Neither can be judged without the other, so a few candidates are learned and compared by rows out
-of bag:
+Neither can be judged without the other, so a few candidates are learned and compared by how well
+they agree, out of bag, with the whole detector. Labels alone would be poor judges where there are
+few of them; the whole detector has learned from the same labels, and ranks all rows. Candidates:
 
 - the logistic head alone, with the columns that pursuit finds: all that a tiny budget buys;
 - raw columns, and all tree heads on them, or those of one kind;
@@ -31,6 +32,7 @@ from boreod.metrics import average_precision, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
+from boreod.validation import OUTLIER
 
 FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
@@ -95,17 +97,20 @@ class Learner:
         return learned
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return the average precision out of bag.
+        """Return how well rows out of bag agree with the ranking of the whole detector.
 
-        Where no label judges, it is the agreement with the ranking of the whole detector: the rank
+        With labels it is the average precision where the outliers are the highest rows of the whole
+        detector, as many as are known and were left out of the bags; without labels the rank
         correlation of both.
         """
-        outliers, scores = oob.judged()
-        if 0 < outliers.sum() < len(outliers):
-            return average_precision(outliers, scores)
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
-        return float(_rank_correlations(both)[0]) if len(both) else 0.0
+        if not self.training.taught:
+            return float(_rank_correlations(both)[0]) if len(both) else 0.0
+        highest = np.zeros(len(both), dtype=bool)
+        n_outliers = int((oob.codes == OUTLIER).sum()) + oob.left_out
+        highest[np.argsort(-both[:, 0], kind="stable")[:n_outliers]] = True
+        return average_precision(highest, both[:, 1]) if 0 < highest.sum() < len(both) else 0.0
 
     def split(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the raw columns and the scores among some columns, in the order of the table."""
@@ -278,12 +283,6 @@ def spend(learner: Learner, selection: Selection, kinds: tuple[str, ...]) -> Can
         dearest = max(of_head, key=lambda kind: of_head[kind])
         kinds = tuple(kind for kind in kinds if kind != dearest)
     return None
-
-
-def make_single(learner: Learner, selection: Selection) -> Candidate | None:
-    """Return a single column with the logistic head, or with trees where there is none."""
-    kinds = learner.recipe.kinds
-    return spend(learner, selection, (LOGISTIC,) if LOGISTIC in kinds else kinds)
 
 
 def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:

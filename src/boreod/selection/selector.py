@@ -27,7 +27,6 @@ from boreod.selection.candidates import (
     Offer,
     best_candidate,
     cost_of_fewest,
-    make_single,
     make_untaught,
 )
 from boreod.selection.costs import SECONDS, Costs
@@ -93,12 +92,10 @@ class Selector:
             best = None if method == "random" else self._best_single
             offer = Offer(self.learner, amount, prices, choose, best)
             choice, learned = best_candidate(self.learner, offer.candidates(), engine)
-        if fill and method != "random":
+        if fill and method != "random" and not self.prices.trees:
             alone = self._better_alone(choice, learned[1])
-            if alone is not None and not self.prices.trees:
+            if alone is not None:
                 choice, learned = alone, self.training.learn(alone.columns, engine)
-            elif alone is not None and (candidate := make_single(self.learner, alone)):
-                choice, learned = best_candidate(self.learner, [candidate], engine)
         return choice, *learned
 
     def cost_of_all_trees(self, costs: Costs) -> float:
