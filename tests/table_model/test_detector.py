@@ -244,6 +244,14 @@ def test_columns_that_nobody_asks_for_may_hold_anything(frame, model):
     twice = pd.concat([odd, frame[["fraud"]]], axis=1)
     for table in (odd, twice, pl.from_pandas(odd)):
         assert_array_equal(model.predict_proba(table), model.predict_proba(frame))
+    roles = {"label": "fraud", "ids": "id"}
+    for table in (odd, pl.from_pandas(odd), pa.Table.from_pandas(odd)):
+        again = Detector(**QUICK).fit(table, drop="parts", **roles)
+        assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+        kept = Detector(**QUICK).fit(table, keep=["amount"], **roles)
+        assert kept.inputs_ == ["amount"]
+    with pytest.raises(TableError, match="nested values"):
+        Detector(**QUICK).fit(odd, **roles)
 
 
 def test_labels_and_their_name_are_not_mixed_up(frame, codes):

@@ -26,9 +26,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from boreod.table_model.description import describe
     from boreod.table_model.explaining import ExplainedRow, explain_rows, explain_top
-    from boreod.table_model.files import load, save
+    from boreod.table_model.files import describe, load, save
     from boreod.table_model.fitting import fit_table
     from boreod.table_model.folders import score_folder
     from boreod.table_model.model import Detector
@@ -40,7 +39,7 @@ _HOMES = {
     "Detector": "model",
     "ExplainedRow": "explaining",
     "ScoreSummary": "writing",
-    "describe": "description",
+    "describe": "files",
     "explain_rows": "explaining",
     "explain_top": "explaining",
     "fit_table": "fitting",

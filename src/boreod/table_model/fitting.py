@@ -21,8 +21,10 @@ from boreod.parallel import Progress
 from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection
 from boreod.representation.memory import available_memory, check_reading
 from boreod.table_model.model import Detector
+from boreod.table_model.plain_columns import names_of, take_columns
 from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
 from boreod.tables.arrow import Names, pa, pc
+from boreod.tables.blocks import Options
 from boreod.tables.locations import is_address, show_place
 from boreod.tables.since import add_to_table
 from boreod.text import shorten, suggest
@@ -121,7 +123,6 @@ def read_training_rows(
     A file is opened once; twice if ``reference_size`` asks for a sample.
     """
     assume, outlier_label = detector.inliers == "assumed", detector.outlier_label
-    _check_source(source, y, label, detector)
     path = os.fspath(source) if isinstance(source, str | PathLike) else None
     options, verbose = reading or {}, detector.verbose
     again = path is not None and (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
@@ -141,10 +142,8 @@ def read_training_rows(
                 "another, and those of a Dask collection come in parts. Pass X.compute(), sorted "
                 "by time."
             )
-        table = source if is_collection(source) else add_to_table(_to_arrow(source), since)
-    names = list(table.columns) if is_collection(table) else table.column_names
-    if label is not None and label not in names:
-        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, names)}")
+        table = _choose_columns(source, label, options)
+        table = table if is_collection(table) else add_to_table(_to_arrow(table), since)
     sizes = count_rows(table) if is_collection(table) else [table.num_rows]
     if label is not None:
         cells = gather_rows(table[label]) if is_collection(table) else table[label]
@@ -160,6 +159,22 @@ def read_training_rows(
     elif rows is not None:
         table = table.take(pa.array(rows))
     return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
+
+
+def _choose_columns(frame: Any, label: str | None, options: dict[str, Any]) -> Any:
+    """Return the columns of a frame that are wanted, before anything is made of them."""
+    known = names_of(frame)
+    if label is not None and known and label not in known:
+        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, known)}")
+    if not known:  # an array, or no table
+        return frame
+    chosen = Options(columns=options.get("columns"), drop=options.get("drop", ()))
+    places = chosen.chosen(known, "the table")
+    return (
+        frame[[frame.columns[p] for p in places]]
+        if is_collection(frame)
+        else take_columns(frame, places)
+    )
 
 
 def read_only(
@@ -305,7 +320,7 @@ def _read_rows(
     return table if positions is None else table.combine_chunks()
 
 
-def _check_source(source: Any, y: Any, label: str | None, detector: OutlierDetector) -> None:
+def check_source(source: Any, y: Any, label: str | None, detector: OutlierDetector) -> None:
     """Refuse labels that come twice, or not at all where there must be some."""
     unlabelled, outlier_label = y is None and label is None, detector.outlier_label
     if isinstance(y, str) or not isinstance(label, str | None):

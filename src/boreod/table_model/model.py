@@ -15,7 +15,14 @@ from boreod.ensemble.fitted import Assessment
 from boreod.parallel import plain_interrupts
 from boreod.parallel.dask_tables import is_collection
 from boreod.selection.budgets import BudgetCurve
-from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, narrow, read_array
+from boreod.table_model.plain_columns import (
+    PlainColumns,
+    is_frame,
+    medians,
+    names_of,
+    read_array,
+    take_columns,
+)
 from boreod.text import shorten
 from boreod.validation import LARGEST, all_or_nothing, read_rows, same_filters
 
@@ -291,6 +298,7 @@ class Detector(NumericDetector):
     ) -> None:
         """Learn a preparation from the rows that are wanted, and then from what it makes."""
         from boreod.table_model.fitting import (
+            check_source,
             name_source,
             prepare_training,
             read_only,
@@ -298,11 +306,11 @@ class Detector(NumericDetector):
         )
 
         check_parameters(self)
+        check_source(source, y, label, self)
         seeds = draw_seeds(self.random_state)
         is_file = isinstance(source, str | PathLike)
-        if is_file:
-            reading = read_only(reading, label, *roles)
-            roles = (roles[0], (), roles[2])  # what is dropped was not read
+        reading = read_only(reading, label, *roles)
+        roles = (roles[0], (), roles[2])  # what is dropped is not read
         found = read_training_rows(source, self, y, label, seeds, reading)
         preparation, matrix = prepare_training(found, self, label, *roles, reading)
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
@@ -322,7 +330,7 @@ class Detector(NumericDetector):
 
         inputs = self.preparation_.inputs_
         if not _is_arrow(X):
-            X = as_arrow(narrow(X, inputs)) if is_frame(X) else self._name_array(X)
+            X = as_arrow(_narrow(X, inputs)) if is_frame(X) else self._name_array(X)
         known = X.schema.names
         numbered = {} if self.is_named else {_numbered(name): name for name in inputs}
         if numbered and set(numbered) <= set(known):
@@ -356,6 +364,14 @@ def _features(preparation: Any) -> list[str]:
     if isinstance(preparation, PlainColumns):
         return preparation.names_
     return [row.column for row in preparation.summary_ if row.done not in APART]
+
+
+def _narrow(frame: Any, inputs: list[str]) -> Any:
+    """Return a frame with the columns of a fit only, if all are there."""
+    wanted, known = set(inputs), names_of(frame)
+    if not wanted <= set(known):
+        return frame
+    return take_columns(frame, [place for place, name in enumerate(known) if name in wanted])
 
 
 def _is_arrow(table: Any) -> bool:

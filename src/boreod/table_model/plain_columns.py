@@ -67,17 +67,21 @@ def is_frame(table: Any) -> bool:
     )
 
 
-def narrow(frame: Any, names: list[str]) -> Any:
-    """Return a pandas or polars frame without the columns that nobody asks for, if all are there.
+def names_of(frame: Any) -> list[str]:
+    """Return the names of the columns of a frame; none of one that has no rows yet."""
+    if hasattr(frame, "column_names"):  # Arrow
+        return list(frame.column_names)
+    is_lazy = hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow")
+    return [] if is_lazy else [str(name) for name in getattr(frame, "columns", ())]
 
-    These may hold what no table can.
-    """
-    wanted, is_lazy = set(names), hasattr(frame, "collect")
-    if is_lazy or not wanted <= {str(name) for name in getattr(frame, "columns", ())}:
-        return frame
-    if hasattr(frame, "loc"):
-        return frame.loc[:, [str(name) in wanted for name in frame.columns]]
-    return frame.select([name for name in frame.columns if name in wanted])
+
+def take_columns(frame: Any, places: list[int]) -> Any:
+    """Return some columns of a frame: the others may hold what no table can."""
+    if hasattr(frame, "column_names"):
+        return frame.select(places)
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, places]
+    return frame.select([frame.columns[place] for place in places])
 
 
 def read_array(table: Any) -> NDArray | None:
