@@ -31,7 +31,9 @@ class Output(NamedTuple):
     """What a raw column of a detector is: a ``kind`` of output of a column of the table.
 
     ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
-    are ones where the column of the table holds this level, a rare one, or nothing.
+    are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
+    is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
+    one of how much more often these are outliers.
     """
 
     column: str
@@ -140,14 +142,29 @@ class ReasonWriter:
             return f"{topic.name} is missing, {self._share(missing, True)}"
         if "value" in by_kind:
             return self._tell_number(topic.name, by_kind["value"], float(values[by_kind["value"]]))
-        if "flag" in by_kind:
-            is_true = bool(values[by_kind["flag"]])
-            share = self._share(by_kind["flag"], is_true)
-            return f"{topic.name} is {'yes' if is_true else 'no'}, {share}"
-        if set(by_kind) == {"missing"}:
-            return f"{topic.name} is there, {self._share(by_kind['missing'], False)}"
+        for kind, yes, no in (("flag", "yes", "no"), ("missing", "missing", "there")):
+            if kind in by_kind and (kind == "flag" or len(by_kind) == 1):
+                is_one = bool(values[by_kind[kind]])
+                share = self._share(by_kind[kind], is_one)
+                return f"{topic.name} is {yes if is_one else no}, {share}"
         word = None if cells is None or topic.name not in cells else cells[topic.name][row]
+        if "frequency" in by_kind or "odds" in by_kind:
+            return self._tell_id(topic, by_kind, values, word)
         return self._tell_level(topic, values, word)
+
+    def _tell_id(
+        self, topic: _Topic, by_kind: dict[str, int], values: NDArray, word: str | None
+    ) -> str:
+        """Return how frequent one of many words is, and how often it came with outliers."""
+        told = [topic.name if word is None else f"{topic.name} {_cut(word)}"]
+        if "frequency" in by_kind:
+            share = 10.0 ** min(float(values[by_kind["frequency"]]), 0.0)
+            told.append(f"is in 1 of {1.0 / max(share, 1e-15):,.0f} rows")
+        if "odds" in by_kind:
+            times = float(np.exp(np.clip(values[by_kind["odds"]], -30.0, 30.0)))
+            told += ["and"] * (len(told) > 1)
+            told.append(f"has {show_number(times)} times the usual odds of outliers")
+        return " ".join(told)
 
     def _tell_number(self, name: str, place: int, value: float) -> str:
         """Return a value beside those of normal rows."""

@@ -35,6 +35,8 @@ class ExplainedRow:
         Whether it is an alert: above the model's threshold, or novel.
     reasons
         Names of columns or families of scores, and what they added to the log-odds.
+    words
+        The same for people: values beside those of normal rows, neighborhoods, known outliers.
     novelty
         Share of training rows that are less isolated; None if that is not known.
     novel
@@ -48,6 +50,7 @@ class ExplainedRow:
     probability: float
     outlier: bool
     reasons: list[tuple[str, float]]
+    words: list[str]
     novelty: float | None = None
     novel: str | None = None
     outside: str | None = None
@@ -169,7 +172,9 @@ def _explain(
     reasons: int,
     novelty: bool,
 ) -> list[ExplainedRow]:
-    found = model.assess(batch, True, novelty, int(numbers[0]))
+    rows = model.prepare(batch, int(numbers[0]))
+    found = model.assess_rows(rows, True, novelty)
+    written = model.reason_writer.write(rows, found, reasons, model.words_of(batch))
     assert found.explanation is not None
     ids = batch.select(list(names)).to_pylist() if names else [{}] * len(numbers)
     suspicion = suspicion_of(found.log_odds, found.novelty)
@@ -185,6 +190,7 @@ def _explain(
         expit(found.log_odds).tolist(),
         is_alert(suspicion, model.alert_threshold(novelty=novelty)).tolist(),
         top_reasons(found.explanation, reasons),
+        [[reason.shown for reason in row] for row in written],
         shares,
         words,
         outside,

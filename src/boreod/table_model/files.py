@@ -14,6 +14,7 @@ import numpy as np
 
 from boreod.detector import OutlierDetector
 from boreod.detector.words import list_heads, name_method, tell_assumptions
+from boreod.detector.profile import TrainingProfile
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.manifest import FORMAT, PRESETS
 from boreod.persistence.saving import package_versions
@@ -148,9 +149,11 @@ def describe(model: Detector) -> dict[str, Any]:
 def _section(model: Detector) -> dict[str, Any]:
     """Return what a model file is to hold beside the detector of numbers."""
     own = model.preparation_
+    profile = None if model.profile_ is None else model.profile_.to_dict()
     if isinstance(own, PlainColumns):
-        return {} if own.middle is None else {"middle": own.middle.tolist()}
+        return {} if own.middle is None else {"middle": own.middle.tolist(), "profile": profile}
     return {
+        "profile": profile,
         "preparation": own.to_dict(),
         "named": model.is_named,
         "budget_curve": _curve_to_dict(model.curve_),
@@ -166,8 +169,11 @@ def _read_section(model: Detector) -> None:
     names, named = list(model.fitted_.seen.columns), model.is_named
     if not isinstance(section, dict):
         raise ModelFileError("what it says of its table is none")
+    stored = section.pop("profile", None)
+    profile = None if stored is None else TrainingProfile.from_dict(stored, len(names))
     if "preparation" not in section:
-        model.adopt(PlainColumns(names, _read_middle(section, len(names))), named)
+        plain = PlainColumns(names, _read_middle(section, len(names)))
+        model.adopt(plain, named, profile=profile)
         return
     from boreod.tables import Preparation
 
@@ -180,7 +186,7 @@ def _read_section(model: Detector) -> None:
     if source is not None and not (isinstance(source, str) and source == Path(source).name):
         raise ModelFileError("the name of its training table is none")
     curve = _curve_from_dict(section.get("budget_curve"))
-    model.adopt(preparation, told, source, curve)
+    model.adopt(preparation, told, source, curve, profile=profile)
 
 
 def _are_numbered(names: list[str]) -> bool:

@@ -6,6 +6,7 @@ the rows that are wanted; then these. They are the same as if the table had been
 
 import os
 import warnings
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -231,6 +232,16 @@ def prepare_training(
     )
     _warn_of_copies(matrix)
     return preparation, matrix
+
+
+def name_rows(table: Any, ids: tuple[str, ...], rows: NDArray) -> Callable[[int], str]:
+    """Return a function that says what users call the training row at a place."""
+
+    def name(place: int) -> str:
+        cells = [str(table[column][place].as_py()) for column in ids]
+        return ", ".join(cells) if cells else f"row {int(rows[place]) + 1}"
+
+    return name
 
 
 def name_source(path: str) -> str:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from boreod.files import whole_file
 from boreod.parallel import Engine, Threads, current_engine, use_engine
+from boreod.table_model.checking import Tally
 from boreod.table_model.model import Detector
-from boreod.table_model.scoring import Scoring, ranked_schema
+from boreod.table_model.scoring import Cut, Scoring, ranked_schema
 from boreod.table_model.writing import (
     BATCH_ROWS,
     TEMPORARY,
@@ -64,6 +65,7 @@ def score_folder(
     top: int | None = None,
     threshold: float | str | None = None,
     novelty: bool = True,
+    numbers: bool = False,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ScoreSummary:
@@ -82,13 +84,14 @@ def score_folder(
     output
         A folder that is new or empty: a name that ends in a slash or has no suffix. A name with a
         suffix is a file, for all scores in one table. On a cluster all workers must see its disk.
-    model, carry, all_columns, reasons, top, threshold, novelty, reading, verbose
+    model, carry, all_columns, reasons, top, threshold, novelty, numbers, reading, verbose
         As in :func:`boreod.table_model.score_table`; ``top`` needs an output that is a file.
     """
     name, target = fspath(source), fspath(output)
     into_folder = is_folder_name(target)
     place = _check(name, target, into_folder, top, reading)
-    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
+    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty, numbers)
+    tally = Tally()
     engine = current_engine(model.n_jobs, verbose)
     if model.preparation_.since_:
         raise TableError(
@@ -101,14 +104,15 @@ def score_folder(
     chunks = [chunk for file in files for chunk in file.chunks]
     if into_folder:
         with _temporary_folder(target) as store:
-            suspicion = _score(chunks, schema, scoring, store, engine)
-            _write_files(files, ranked_schema(scoring.schema(schema)), store, target, engine)
-        return summarize(suspicion, scoring, len(suspicion), files=len(files))
+            suspicion, cut = _score(chunks, schema, scoring, store, engine, tally)
+            schema = ranked_schema(scoring.schema(schema))
+            _write_files(files, schema, store, target, engine, cut)
+        return summarize(suspicion, scoring, len(suspicion), tally, files=len(files))
     with TableWriter(target, inputs=[name]) as writer, _temporary_folder(target) as store:
-        suspicion = _score(chunks, schema, scoring, store, engine)
-        for batch in choose_rows(store.read_ranked(chunks), top):
+        suspicion, cut = _score(chunks, schema, scoring, store, engine, tally)
+        for batch in choose_rows(store.read_ranked(chunks, cut), top):
             writer.write(batch)
-    return summarize(suspicion, scoring, writer.rows)
+    return summarize(suspicion, scoring, writer.rows, tally)
 
 
 def is_folder_name(path: str) -> bool:
@@ -204,36 +208,44 @@ class ScoreStore:
             )
         return Path(self.folder, name)
 
-    def read_ranked(self, chunks: Iterable[_Chunk]) -> Iterator[Any]:
+    def read_ranked(self, chunks: Iterable[_Chunk], cut: Cut | None) -> Iterator[Any]:
         """Give the scored batches of some chunks, with their ranks."""
         ascending = np.load(self.path("sorted.npy"), mmap_mode="r")  # no worker has to hold it
         for chunk in chunks:
             with pa.OSFile(str(self.path(f"{chunk.number}.scores"))) as file:
-                yield from read_ranked(file, ascending)
+                yield from read_ranked(file, ascending, cut, chunk.first_row)
 
 
 def _score(
-    chunks: list[_Chunk], schema: Any, scoring: Scoring, store: ScoreStore, engine: Engine
-) -> NDArray:
-    """Put the scores of all rows into the store; return the suspicions of all rows, sorted."""
+    chunks: list[_Chunk],
+    schema: Any,
+    scoring: Scoring,
+    store: ScoreStore,
+    engine: Engine,
+    tally: Tally,
+) -> tuple[NDArray, Cut | None]:
+    """Put the scores of all rows into the store; return their suspicions, sorted, and the cut."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
     small = scoring.without_training(max(1, threads // len(chunks)))
     suspicion = np.empty(sum(chunk.stop - chunk.start for chunk in chunks))
 
-    def take(chunk: _Chunk, found: NDArray) -> None:
-        suspicion[chunk.first_row - 1 :][: len(found)] = found
+    def take(chunk: _Chunk, found: tuple[NDArray, Tally]) -> None:
+        suspicion[chunk.first_row - 1 :][: len(found[0])] = found[0]
+        tally.merge(found[1])
 
     engine.map_unordered(_score_chunk, chunks, take, "scoring", [small, schema, store, BATCH_ROWS])
+    cut = scoring.cut(suspicion)
     suspicion.sort()
     with writing(TEMPORARY):
         np.save(store.path("sorted.npy"), suspicion)
-    return suspicion
+    return suspicion, cut
 
 
 def _score_chunk(
     scoring: Scoring, schema: Any, store: ScoreStore, batch_rows: int, chunk: _Chunk
-) -> NDArray:
-    """Write the scores of a chunk, and return its suspicions; doing it again does no harm."""
+) -> tuple[NDArray, Tally]:
+    """Write the scores of a chunk, and return what is known of it; again does no harm."""
+    tally = Tally()
     batches = _read_chunk(store, schema, batch_rows, chunk)
     with (
         use_engine(Threads),  # chunks are what is spread over workers, not what is within them
@@ -241,7 +253,7 @@ def _score_chunk(
         whole_file(store.path(f"{chunk.number}.scores")) as unfinished,
         pa.OSFile(str(unfinished), "wb") as file,
     ):
-        return write_scored(file, scoring, schema, batches, chunk.first_row)
+        return write_scored(file, scoring, schema, batches, chunk.first_row, tally), tally
 
 
 def _read_chunk(store: ScoreStore, schema: Any, batch_rows: int, chunk: _Chunk) -> Iterator[Any]:
@@ -258,7 +270,12 @@ def _read_chunk(store: ScoreStore, schema: Any, batch_rows: int, chunk: _Chunk) 
 
 
 def _write_files(
-    files: list[_File], schema: Any, store: ScoreStore, target: str, engine: Engine
+    files: list[_File],
+    schema: Any,
+    store: ScoreStore,
+    target: str,
+    engine: Engine,
+    cut: Cut | None,
 ) -> None:
     whole = store.path("whole")
     with writing(target):  # now: after Ctrl-C no thread may make a folder again
@@ -271,12 +288,12 @@ def _write_files(
             name = file.name if is_parquet else f"{file.name}.parquet"
             os.replace(store.path(written), Path(whole, name))
 
-    engine.map_unordered(_write_file, files, take, "writing", [store, schema])
+    engine.map_unordered(_write_file, files, take, "writing", [store, schema, cut])
     with writing(target):
         whole.replace(os.path.realpath(target))
 
 
-def _write_file(store: ScoreStore, schema: Any, file: _File) -> str:
+def _write_file(store: ScoreStore, schema: Any, cut: Cut | None, file: _File) -> str:
     """Write the scores of a file, and return its name in the store; the caller moves it."""
     name = f"{file.number}.parquet"
     kept = [column for column in schema.names if column not in file.added]
@@ -285,7 +302,7 @@ def _write_file(store: ScoreStore, schema: Any, file: _File) -> str:
         whole_file(store.path(name)) as unfinished,
         parquet.ParquetWriter(unfinished, pa.schema(map(schema.field, kept))) as writer,
     ):
-        for batch in store.read_ranked(file.chunks):
+        for batch in store.read_ranked(file.chunks, cut):
             writer.write_batch(batch.select(kept))
     return name
 

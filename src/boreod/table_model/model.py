@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from boreod.detector import NumericDetector
 from boreod.detector.facade import draw_seeds
 from boreod.detector.parameters import check_parameters
+from boreod.detector.profile import TrainingProfile
+from boreod.detector.reasons import Cells, Output, Reason, ReasonWriter
 from boreod.ensemble.fitted import Assessment
 from boreod.parallel import plain_interrupts
 from boreod.parallel.dask_tables import is_collection
@@ -56,6 +58,9 @@ class Detector(NumericDetector):
         Name of the file of the training table, without its folder; None for others.
     curve_
         Out-of-bag quality over budgets, if `boreod fit --curve` traced it; None otherwise.
+    profile_
+        Quantiles of the training rows and a few known outliers with their ids, for reasons in
+        words and for checks of later tables; None in files of a BORE.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class Detector(NumericDetector):
     preparation_: Any
     source_: str | None
     curve_: BudgetCurve | None
+    profile_: TrainingProfile | None
     feature_names_in_: NDArray
     _table: Any  # the training rows, for a report; None in a loaded model
 
@@ -133,7 +139,8 @@ class Detector(NumericDetector):
                     )
             self._fit(X, y)
             plain = PlainColumns(list(self.fitted_.seen.columns), medians(self._table))
-            self.adopt(plain, self.is_named, table=self._table)
+            profile = TrainingProfile.learn(self._table, self.oob_.labels)
+        self.adopt(plain, self.is_named, table=self._table, profile=profile)
         return self
 
     def prepare(self, X: Any, first_row: int = 1) -> NDArray:
@@ -183,6 +190,45 @@ class Detector(NumericDetector):
         rows = self.prepare(X, first_row)
         with same_filters(self.estimator is not None):
             return self.fitted_.assess(rows, self._engine, explain, novelty)
+
+    def reason(
+        self, X: Any, number: int = 3, *, novelty: bool = True, first_row: int = 1
+    ) -> list[list[Reason]]:
+        """Return reasons of every row in words, what speaks most for an outlier first.
+
+        :meth:`explain` gives the numbers behind them.
+        """
+        if not _is_arrow(X) and not isinstance(self.preparation_, PlainColumns):
+            X = self._as_batch(X)
+        rows = self.prepare(X, first_row)
+        found = self.assess_rows(rows, True, novelty)
+        return self.reason_writer.write(rows, found, number, self.words_of(X))
+
+    @property
+    def outputs_(self) -> list[Output]:
+        """What the columns of ``preparation_.names_`` are made of."""
+        if isinstance(self.preparation_, PlainColumns):
+            return [Output(name) for name in self.preparation_.names_]
+        return [Output(s.name, *of) for s in self.preparation_.steps_ for of in s.outputs]
+
+    @property
+    def reason_writer(self) -> ReasonWriter:
+        """What writes reasons in words."""
+        check_is_fitted(self)
+        return ReasonWriter(self.fitted_, self.outputs_, self.profile_)
+
+    def words_of(self, batch: Any) -> Cells:
+        """Return the cells of those columns of an Arrow table whose words reasons name."""
+        from boreod.tables.arrow import column_of
+        from boreod.tables.cells import as_text
+
+        worded = [
+            o.column for o in self.outputs_ if o.kind in ("level", "other", "odds", "frequency")
+        ]
+        return {
+            name: as_text(column_of(batch, name), name).to_pylist()
+            for name in dict.fromkeys(worded)
+        }
 
     def alert_threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
@@ -261,7 +307,7 @@ class Detector(NumericDetector):
     def for_workers(self, n_jobs: int | None) -> "Detector":
         """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
         sent: Detector = super().for_workers(n_jobs)
-        sent.adopt(self.preparation_, self.is_named, self.source_)
+        sent.adopt(self.preparation_, self.is_named, self.source_, profile=self.profile_)
         return sent
 
     def adopt(
@@ -271,8 +317,10 @@ class Detector(NumericDetector):
         source: str | None = None,
         curve: BudgetCurve | None = None,
         table: Any = None,
+        profile: TrainingProfile | None = None,
     ) -> None:
         """Become the detector of the tables that a preparation takes."""
+        self.profile_ = profile
         self.preparation_, self.source_, self.curve_ = preparation, source, curve
         self._table = table
         features = _features(preparation)
@@ -299,6 +347,7 @@ class Detector(NumericDetector):
         """Learn a preparation from the rows that are wanted, and then from what it makes."""
         from boreod.table_model.fitting import (
             check_source,
+            name_rows,
             name_source,
             prepare_training,
             read_only,
@@ -318,7 +367,10 @@ class Detector(NumericDetector):
         n_rows = len(found.codes)
         self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
         name = name_source(fspath(source)) if is_file else None
-        self.adopt(preparation, not isinstance(source, np.ndarray), name, table=found.table)
+        called = name_rows(found.table, preparation.ids_, self.reference_rows_)
+        profile = TrainingProfile.learn(rows, found.codes, called)
+        named = not isinstance(source, np.ndarray)
+        self.adopt(preparation, named, name, table=found.table, profile=profile)
 
     def _learn(self, rows: NDArray, labels: Any, seeds: list[int]) -> None:
         super()._learn(rows, labels, seeds)

@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from boreod.ensemble.calibration import read_threshold
 from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.fitted import Assessment
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import plain_interrupts
+from boreod.table_model.checking import Tally
 from boreod.table_model.files import load
 from boreod.table_model.model import Detector
 from boreod.tables import TableError, as_arrow, like_input
@@ -38,6 +41,8 @@ class Scoring:
     reasons: int = 0
     threshold: float = 0.5
     novelty: bool = True
+    numbers: bool = False  # whether reasons are names and contributions, not words
+    alerts: int | None = None  # number of the rows of this table that are alerts
 
     @classmethod
     def plan(
@@ -48,10 +53,17 @@ class Scoring:
         reasons: int = 0,
         threshold: float | str | None = None,
         novelty: bool = True,
+        numbers: bool = False,
     ) -> "Scoring":
-        """Return what is wanted from what a user says."""
+        """Return what is wanted from what a user says.
+
+        ``"alerts:20"`` are twenty rows of the table that is scored: then the threshold is where
+        they end, which only all rows tell.
+        """
         carried = None if all_columns else model.ids_ if carry is None else tuple(carry)
-        return cls(model, carried, reasons, model.alert_threshold(threshold, novelty), novelty)
+        alerts = count_of_alerts(threshold)
+        found = 1.0 if alerts is not None else model.alert_threshold(threshold, novelty)
+        return cls(model, carried, reasons, found, novelty, numbers, alerts)
 
     @property
     def columns(self) -> list[str] | None:
@@ -94,6 +106,10 @@ class Scoring:
         """Return the same without what only a fit needs: little to pickle."""
         return replace(self, model=self.model.for_workers(n_jobs))
 
+    def cut(self, suspicion: NDArray) -> "Cut | None":
+        """Return where the alerts that were asked for end, given all rows in their order."""
+        return None if self.alerts is None else Cut.find(suspicion, self.alerts)
+
     def check(self, known: list[str]) -> None:
         """Refuse tables that lack a column, and columns whose names are those of results."""
         check_columns(self.columns, known, "The table")
@@ -106,10 +122,18 @@ class Scoring:
                 "them, or carry other columns (--id) or none (--no-ids)."
             )
 
-    def score(self, batch: Any, first_row: int = 1) -> tuple[Any, NDArray]:
-        """Return what is known of some rows without the others, and how suspicious they are."""
+    def score(
+        self, batch: Any, first_row: int = 1, tally: Tally | None = None
+    ) -> tuple[Any, NDArray]:
+        """Return what is known of some rows without the others, and how suspicious they are.
+
+        What a check of the table needs is counted in the ``tally``.
+        """
         with plain_interrupts():
-            found = self.model.assess(batch, self.reasons > 0, self.novelty, first_row)
+            rows = self.model.prepare(batch, first_row)
+            found = self.model.assess_rows(rows, self.reasons > 0, self.novelty)
+        if tally is not None:
+            tally.add(self.model, batch, rows, first_row)
         suspicion = suspicion_of(found.log_odds, found.novelty)
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
@@ -122,17 +146,36 @@ class Scoring:
                 columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
             columns["outside"] = pa.array(found.novelty.outside(), pa.string())
         if found.explanation is not None:
-            columns |= _reason_columns(found.explanation, self.reasons, found.novelty)
+            columns |= self._reason_columns(batch, rows, found)
         return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion
 
+    def _reason_columns(self, batch: Any, rows: NDArray, found: Assessment) -> dict[str, Any]:
+        """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more."""
+        assert found.explanation is not None
+        if self.numbers:
+            pairs = top_reasons(found.explanation, self.reasons)
+            texts = [[write_reason(*pair) for pair in row] for row in pairs]
+            for row, words in enumerate([] if found.novelty is None else found.novelty.words()):
+                texts[row] = texts[row] if words is None else [words, *texts[row]]
+        else:
+            cells = self.model.words_of(batch)
+            written = self.model.reason_writer.write(rows, found, self.reasons, cells)
+            texts = [[reason.shown for reason in row] for row in written]
+        return {
+            f"reason_{place + 1}": pa.array(
+                [row[place] if place < len(row) else None for row in texts], pa.string()
+            )
+            for place in range(self.reasons)
+        }
+
     def score_all(
-        self, batches: Iterable[Any], first_row: int = 1
+        self, batches: Iterable[Any], first_row: int = 1, tally: Tally | None = None
     ) -> Iterator[tuple[Any, NDArray]]:
         """Give scores and suspicions of batches that follow one another; memory stays constant."""
         for batch in batches:
             self.check(batch.schema.names)
             if batch.num_rows:
-                yield self.score(batch, first_row)
+                yield self.score(batch, first_row, tally)
             first_row += batch.num_rows
 
 
@@ -143,6 +186,7 @@ def score_frame(
     reasons: int = 0,
     threshold: float | str | None = None,
     novelty: bool = True,
+    numbers: bool = False,
 ) -> Any:
     """Return ids, probability, rank, decision, novelty and reasons as the same kind of frame.
 
@@ -152,17 +196,20 @@ def score_frame(
         Scores the rows.
     frame
         A pandas or polars frame, or an Arrow table or record batch.
-    reasons, threshold, novelty
+    reasons, threshold, novelty, numbers
         As in :func:`boreod.table_model.score_table`.
     """
     table = as_arrow(frame)
     ids = [name for name in model.ids_ if name in table.column_names]
-    scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty)
+    scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty, numbers)
     scoring.check(table.column_names)
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
     scored, suspicion = scoring.score(batches[0])
+    cut = scoring.cut(suspicion)
+    if cut is not None:
+        scored = with_alerts(scored, cut.tells(suspicion, 1))
     result = with_ranks(scored, rank(suspicion, np.sort(suspicion)))
     return like_input(pa.Table.from_batches([result]), frame)
 
@@ -174,6 +221,7 @@ def map_in_arrow(
     reasons: int = 0,
     threshold: float | str | None = None,
     novelty: bool = True,
+    numbers: bool = False,
 ) -> "ArrowMap":
     """Return a function for ``DataFrame.mapInArrow`` of Spark, which also tells its schema.
 
@@ -183,8 +231,9 @@ def map_in_arrow(
         A model, or the name of its file; it travels with the function.
     carry
         Columns to carry through; none for the model's ids, or all columns if it has no ids.
-    reasons, threshold, novelty
-        As in :func:`boreod.table_model.score_table`; there are no ranks.
+    reasons, threshold, novelty, numbers
+        As in :func:`boreod.table_model.score_table`; there are no ranks, and alerts are a rate,
+        ``"alerts:20/5000"``.
 
     Examples
     --------
@@ -206,7 +255,12 @@ def map_in_arrow(
     """
     loaded = model if isinstance(model, Detector) else load(model)
     wanted = carry or loaded.ids_
-    scoring = Scoring.plan(loaded, wanted, not wanted, reasons, threshold, novelty)
+    if count_of_alerts(threshold) is not None:
+        raise TableError(
+            f"{threshold!r} is a number of rows of one table, and here they come in parts. Say in "
+            f"how many rows there are to be so many alerts: '{threshold}/5000'."
+        )
+    scoring = Scoring.plan(loaded, wanted, not wanted, reasons, threshold, novelty, numbers)
     return ArrowMap(scoring.without_training(1))
 
 
@@ -232,6 +286,50 @@ class ArrowMap:
         for name, kind in self.scoring.added:
             result.add(name, SPARK_TYPES[kind])
         return result
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where so many alerts of a table end: a suspicion, and the last row of those that have it."""
+
+    suspicion: float
+    last_row: int
+
+    @classmethod
+    def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
+        """Return the cut of rows in their order; of equal ones the first are alerts.
+
+        Examples
+        --------
+        >>> Cut.find(np.array([0.5, 3.0, 0.5, -1.0]), 2)
+        Cut(suspicion=0.5, last_row=1)
+        """
+        if alerts >= len(suspicion):
+            return cls(-np.inf, 0)
+        lowest = float(np.partition(suspicion, -alerts)[-alerts])
+        left = alerts - int(np.count_nonzero(suspicion > lowest))
+        return cls(lowest, int(np.flatnonzero(suspicion == lowest)[left - 1]) + 1)
+
+    def tells(self, suspicion: NDArray, first_row: int) -> NDArray:
+        """Tell which rows are alerts, given the number of the first of them."""
+        numbers = np.arange(first_row, first_row + len(suspicion))
+        return (suspicion > self.suspicion) | (
+            (suspicion == self.suspicion) & (numbers <= self.last_row)
+        )
+
+
+def count_of_alerts(threshold: Any) -> int | None:
+    """Return how many rows of a table are asked for by ``"alerts:20"``, None if none are.
+
+    Examples
+    --------
+    >>> count_of_alerts("alerts:20"), count_of_alerts("alerts:20/5000"), count_of_alerts(0.5)
+    (20, None, None)
+    """
+    if not isinstance(threshold, str):
+        return None
+    kind, number, rows = read_threshold(threshold)
+    return int(number) if kind == "alerts" and rows is None else None
 
 
 def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
@@ -262,6 +360,12 @@ def ranked_schema(schema: Any) -> Any:
     return schema.insert(schema.names.index("probability") + 1, pa.field("rank", pa.int64()))
 
 
+def with_alerts(batch: Any, alerts: NDArray) -> Any:
+    """Return a scored batch with other decisions."""
+    place = batch.schema.names.index("outlier")
+    return batch.set_column(place, batch.schema.field(place), pa.array(alerts))
+
+
 def with_ranks(batch: Any, ranks: NDArray) -> Any:
     """Return a scored batch with a column of ranks after that of probabilities."""
     schema = ranked_schema(batch.schema)
@@ -284,21 +388,3 @@ def write_reason(name: str, contribution: float) -> str:
     """
     short = abs(contribution) < MAX_DECIMAL
     return f"{name} {contribution:+.1f}" if short else f"{name} {contribution:+.3g}"
-
-
-def _reason_columns(
-    explanation: Explanation, number: int, novelty: Novelty | None
-) -> dict[str, Any]:
-    """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more.
-
-    The first reason of a novel row is that it is novel.
-    """
-    rows = [[write_reason(*pair) for pair in row] for row in top_reasons(explanation, number)]
-    for row, words in enumerate([] if novelty is None else novelty.words()):
-        rows[row] = rows[row] if words is None else [words, *rows[row]]
-    return {
-        f"reason_{place + 1}": pa.array(
-            [texts[place] if place < len(texts) else None for texts in rows], pa.string()
-        )
-        for place in range(number)
-    }

@@ -15,15 +15,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from boreod.parallel import Progress
+from boreod.table_model.checking import Limits, Tally, find_changes
 from boreod.table_model.model import Detector
 from boreod.table_model.scoring import (
     NOVEL,
+    Cut,
     Scoring,
     is_alert,
     rank,
     ranked_schema,
+    with_alerts,
     with_ranks,
 )
 from boreod.tables import TableWriter, open_table
@@ -62,6 +66,8 @@ class ScoreSummary:
         Remarks for the user.
     files
         Number of files in the output.
+    asked
+        Number of alerts that was asked for, None if the threshold made them.
     """
 
     rows: int
@@ -71,6 +77,7 @@ class ScoreSummary:
     written: int
     notes: tuple[str, ...] = ()
     files: int = 1
+    asked: int | None = None
 
 
 def score_table(
@@ -84,6 +91,7 @@ def score_table(
     top: int | None = None,
     threshold: float | str | None = None,
     novelty: bool = True,
+    numbers: bool = False,
     batch_rows: int = BATCH_ROWS,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
@@ -108,9 +116,12 @@ def score_table(
     top
         Write so many of the most suspicious rows, by rank; None for all rows as they come.
     threshold
-        Of the decision, None for that of the model.
+        Of the decision, None for that of the model. ``"alerts:20"`` are the twenty rows of this
+        table that rank first, novel ones before others; of equal ones those that come first.
     novelty
         Whether rows get columns about their novelty, and novel ones are alerts and rank first.
+    numbers
+        Whether reasons are names of columns and what they add to the log-odds, not words.
     batch_rows
         Rows that are scored at once.
     reading
@@ -119,7 +130,8 @@ def score_table(
         Show a progress bar if it takes long.
     """
     name = fspath(source)
-    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty)
+    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty, numbers)
+    tally = Tally()
     options = scoring.reading(reading)
     with (
         TableWriter(output, inputs=[name]) as writer,
@@ -130,48 +142,79 @@ def score_table(
         total = count_batches(name, options.get("format"), batch_rows)
         with Progress("scoring", total, verbose) as progress, writing(TEMPORARY):
             batches = counted(reader, progress)
-            suspicion = write_scored(file, scoring, reader.schema, batches)
+            suspicion = write_scored(file, scoring, reader.schema, batches, tally=tally)
             file.seek(0)
+        cut = scoring.cut(suspicion)
         suspicion.sort()
         total = -(-len(suspicion) // batch_rows)
         with Progress("writing", total, verbose) as progress:
-            for batch in counted(choose_rows(read_ranked(file, suspicion), top), progress):
+            for batch in counted(choose_rows(read_ranked(file, suspicion, cut), top), progress):
                 writer.write(batch)
         if not len(suspicion):
             writer.write(no_rows(ranked_schema(scoring.schema(reader.schema))))
-    return summarize(suspicion, scoring, writer.rows)
+    return summarize(suspicion, scoring, writer.rows, tally)
 
 
-def summarize(suspicion: NDArray, scoring: Scoring, written: int, files: int = 1) -> ScoreSummary:
+def summarize(
+    suspicion: NDArray, scoring: Scoring, written: int, tally: Tally, files: int = 1
+) -> ScoreSummary:
     """Return what was written."""
-    outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
     novel = int(np.count_nonzero(suspicion >= NOVEL)) if scoring.tells_novelty else None
-    notes = (NO_NOVELTY,) if scoring.novelty and novel is None else ()
-    return ScoreSummary(len(suspicion), outliers, novel, scoring.threshold, written, notes, files)
+    notes = [NO_NOVELTY] if scoring.novelty and novel is None else []
+    if scoring.alerts is None:
+        outliers = judged = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
+        threshold = scoring.threshold
+    else:  # as many as were asked for
+        outliers, judged = min(scoring.alerts, len(suspicion)), None
+        lowest = suspicion[-outliers] if outliers else 0.0
+        threshold = float(expit(min(lowest, NOVEL)))
+        tied = int(np.count_nonzero(suspicion == lowest)) - 1
+        if tied and outliers < len(suspicion) and suspicion[-outliers - 1] == lowest:
+            notes.append(
+                f"The last alerts are {tied + 1:,} rows with the same score; of these the first in "
+                "the table were taken."
+            )
+    found = find_changes(scoring.model, tally, judged, novel, Limits(), scoring.threshold)
+    notes += [finding.text for finding in found if finding.is_alarm]
+    return ScoreSummary(
+        len(suspicion), outliers, novel, threshold, written, tuple(notes), files, scoring.alerts
+    )
 
 
 def write_scored(
-    file: Any, scoring: Scoring, schema: Any, batches: Iterable[Any], first_row: int = 1
+    file: Any,
+    scoring: Scoring,
+    schema: Any,
+    batches: Iterable[Any],
+    first_row: int = 1,
+    tally: Tally | None = None,
 ) -> NDArray:
     """Write the scores of batches to an open file, and return how suspicious their rows are."""
     suspicion = array("d")
     schema = scoring.schema(schema).append(pa.field(SUSPICION, pa.float64()))
     with pa.ipc.new_stream(file, schema) as sink:
-        for scored, part in scoring.score_all(batches, first_row):
+        for scored, part in scoring.score_all(batches, first_row, tally):
             sink.write_batch(scored.append_column(SUSPICION, pa.array(part)))
             suspicion.frombytes(np.ascontiguousarray(part, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64)
 
 
-def read_ranked(file: Any, ascending: NDArray) -> Iterator[Any]:
-    """Give the batches that ``write_scored`` wrote, with ranks among the sorted suspicions."""
+def read_ranked(
+    file: Any, ascending: NDArray, cut: Cut | None = None, first_row: int = 1
+) -> Iterator[Any]:
+    """Give the batches that ``write_scored`` wrote, with ranks among the sorted suspicions.
+
+    With a ``cut`` it decides what is an alert; ``first_row`` is the number of the first row.
+    """
     for batch in pa.ipc.open_stream(file):
         last = batch.num_columns - 1  # by place: a table may have a column of the same name
         suspicion = batch.column(last).to_numpy()
         order = np.argsort(suspicion)  # in this order the search stays within few pages of memory
         ranks = np.empty(len(order), np.int64)
         ranks[order] = rank(suspicion[order], ascending)
-        yield with_ranks(batch.select(list(range(last))), ranks)
+        found = with_ranks(batch.select(list(range(last))), ranks)
+        yield found if cut is None else with_alerts(found, cut.tells(suspicion, first_row))
+        first_row += batch.num_rows
 
 
 def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:

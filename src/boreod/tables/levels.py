@@ -50,6 +50,14 @@ class LevelStep(Step):
         return names + ([f"{self.name} is missing"] if self.marked else [])
 
     @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are."""
+        told = [("frequency", "")] * (self.middle is not None) + [("odds", "")] * bool(
+            self.total_known
+        )
+        return told + [("missing", "")] * self.marked
+
+    @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
         size, told = len(self.levels), self.total_known > 0

@@ -227,6 +227,11 @@ class Preparation:
         return list(dict.fromkeys([*names, *(n for s in made.values() for n in (s.id, s.time))]))
 
     @property
+    def steps_(self) -> list[Step]:
+        """What is done to each column that is used."""
+        return list(self._steps)
+
+    @property
     def types_(self) -> dict[str, str]:
         """How to read the columns from text; ids as they are."""
         kinds = {since.id: "text" for since in self.since_}

@@ -45,6 +45,12 @@ class Step:
         """Whether a training column can have led to it; what is stored may be anything."""
         raise NotImplementedError
 
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are: a kind and a level, see ``boreod.detector.reasons``."""
+        missing = f"{self.name} is missing"
+        return [("missing" if name == missing else "value", "") for name in self.names]
+
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
         raise NotImplementedError
@@ -77,6 +83,12 @@ class NumberStep(Step):
             return self.kind == "text" and self.format.is_possible and bool(self.names)
         return self.kind in ("number", "boolean") and bool(self.names)
 
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are; a truth value is a flag."""
+        value = ("flag" if self.kind == "boolean" else "value", "")
+        return [value] * (self.middle is not None) + [("missing", "")] * self.marked
+
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
         kind = "number" if self.format else self.kind
@@ -108,6 +120,12 @@ class CategoryStep(Step):
         """Whether a training column can have led to it."""
         fits = self.kind == "text" and (bool(self.levels) or not self.pooled)
         return fits and len(set(self.levels)) == len(self.levels) and bool(self.names)
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are."""
+        rest = [("other", "")] * self.pooled + [("missing", "")] * self.marked
+        return [("level", level) for level in self.levels] + rest
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""

@@ -1,0 +1,388 @@
+"""Whether a later table is like the training table: levels, missing values, ranges, units, alerts.
+
+A *tally* counts while a table is scored, batch by batch, in memory that does not grow with it; the
+tallies of parts add up. What it holds is compared with the profile of the training rows. A finding
+must be larger than a limit and larger than chance.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.detector.profile import TrainingProfile
+from boreod.table_model.model import Detector
+from boreod.table_model.plain_columns import PlainColumns
+from boreod.tables.arrow import column_of, pc
+from boreod.tables.cells import as_text
+from boreod.tables.dates import DateStep
+from boreod.tables.levels import LevelStep
+from boreod.tables.steps import CategoryStep, find_levels
+from boreod.text import close_names, listed, show_number, show_percent
+
+CHANCE = 1e-3  # of a count this far from what was expected, below which it is a finding
+KS_CHANCE = 2.23  # times 1 / sqrt(rows): a distance that chance exceeds once in 10,000 columns
+SAMPLE, SAMPLE_NUMBERS = 5000, 2_000_000  # rows, and numbers in all of them
+EXAMPLES = 3
+ENOUGH_ROWS = 30  # to compare shares of levels
+UNIT, SPREAD = 0.6, 0.35  # powers of ten: values this far off, by nearly the same factor
+UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a table may differ from the training table: shares of its rows.
+
+    Attributes
+    ----------
+    missing
+        More missing values in a column than in training.
+    unseen
+        More values in a column that training never had.
+    outside
+        Rows with a value outside the training range of a column.
+    shift
+        Distance of two distributions: the largest difference of shares of rows below some value.
+    alerts
+        Times as many, or as few, alerts as among training rows.
+    novel
+        Rows unlike all training rows.
+    """
+
+    missing: float = 0.05
+    unseen: float = 0.01
+    outside: float = 0.02
+    shift: float = 0.25
+    alerts: float = 3.0
+    novel: float = 0.01
+
+
+class Finding(NamedTuple):
+    """What is different: the kind of it, its column if it has one, and a sentence.
+
+    A finding that changes no score is no alarm.
+    """
+
+    kind: str
+    column: str | None
+    text: str
+    is_alarm: bool = True
+
+
+@dataclass
+class Tally:
+    """What was seen of a table so far."""
+
+    rows: int = 0
+    missing: dict[str, int] = field(default_factory=dict)
+    unseen: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    sums: NDArray | None = None  # of every column of numbers
+    outside: NDArray | None = None  # rows outside its training range
+    keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
+    sample: NDArray | None = None  # rows with the lowest keys
+
+    def add(self, model: Detector, batch: Any, rows: NDArray, first_row: int) -> None:
+        """Count the rows of a batch, given as Arrow and as numbers."""
+        seen = model.fitted_.seen
+        part = Tally(len(rows), sums=rows.sum(axis=0))
+        part.outside = ((rows < seen.low) | (rows > seen.high)).sum(axis=0)
+        part.keys = _keys(first_row, len(rows))
+        kept = part.keys.argsort()[: _sample_size(rows.shape[1])]
+        part.keys, part.sample = part.keys[kept], rows[kept]
+        steps = [] if isinstance(model.preparation_, PlainColumns) else model.preparation_.steps_
+        for name in model.preparation_.inputs_ if not steps else ():
+            part.missing[name] = _count_missing(_column(model, batch, name))
+        for step in steps:
+            column = _column(model, batch, step.name)
+            part.missing[step.name] = _count_missing(column)
+            if isinstance(step, CategoryStep | LevelStep) and step.levels:
+                words = as_text(column, step.name)
+                new = words.is_valid().to_numpy(zero_copy_only=False)
+                new &= find_levels(words, step.levels) < 0
+                part.unseen[step.name] = int(new.sum())
+                some = words.take(np.flatnonzero(new)[:100]).unique().to_pylist()
+                part.examples[step.name] = some[:EXAMPLES]
+        self.merge(part)
+
+    def merge(self, other: "Tally") -> None:
+        """Add what was seen of other rows."""
+        self.rows += other.rows
+        for mine, theirs in ((self.missing, other.missing), (self.unseen, other.unseen)):
+            for name, count in theirs.items():
+                mine[name] = mine.get(name, 0) + count
+        for name, words in other.examples.items():
+            both = [*self.examples.get(name, []), *words]
+            self.examples[name] = list(dict.fromkeys(both))[:EXAMPLES]
+        if other.sums is None or other.outside is None or other.sample is None:
+            return
+        if self.sums is None or self.outside is None or self.sample is None:
+            self.sums, self.outside = other.sums, other.outside
+            self.keys, self.sample = other.keys, other.sample
+            return
+        self.sums, self.outside = self.sums + other.sums, self.outside + other.outside
+        keys = np.concatenate([self.keys, other.keys])
+        kept = keys.argsort()[: _sample_size(len(self.sums))]
+        self.keys, self.sample = keys[kept], np.concatenate([self.sample, other.sample])[kept]
+
+
+def check_columns_of(model: Detector, names: list[str]) -> list[Finding]:
+    """Return columns that are gone, new, or in another order."""
+    trained = [row.column for row in model.preparation_.summary_]
+    if not model.is_named:
+        trained = [f"c{name[1:]}" if f"c{name[1:]}" in names else name for name in trained]
+    needed = model.preparation_.inputs_
+    if not model.is_named:
+        needed = [f"c{name[1:]}" if f"c{name[1:]}" in names else name for name in needed]
+    gone = [name for name in needed if name not in names]
+    new = [name for name in names if name not in trained]
+    findings = []
+    for name in gone:
+        alike = [*close_names(name, new), *(n for n in new if n.lower() == name.lower())]
+        renamed = f"; {alike[0]!r} is new: renamed?" if alike else ""
+        text = f"{name}: the column is gone, and rows cannot be scored without it{renamed}"
+        findings.append(Finding("column", name, text))
+    if new and not gone:
+        text = f"columns that training had not, and that are not used: {listed(new, 5)}"
+        findings.append(Finding("new columns", None, text, False))
+    common = [name for name in names if name in trained]
+    if model.is_named and common != [name for name in trained if name in names]:
+        text = "columns come in another order; they are found by name, so nothing changes"
+        findings.append(Finding("order", None, text, False))
+    return findings
+
+
+def find_changes(
+    model: Detector,
+    tally: Tally,
+    alerts: int | None,
+    novel: int | None,
+    limits: Limits,
+    threshold: float | None = None,
+) -> list[Finding]:
+    """Return what is different in a table that was tallied.
+
+    ``alerts`` and ``novel`` are numbers of rows, None for what is not to be judged; ``threshold``
+    is that of the alerts, None for the model's.
+    """
+    profile = model.profile_
+    if not tally.rows or tally.sums is None:
+        return []
+    findings: list[Finding] = []
+    if profile is not None:
+        expected = _expected(model, profile)
+        findings += _check_missing(tally, expected[0], limits.missing)
+        findings += _check_unseen(tally, expected[1], limits.unseen)
+        findings += _check_values(model, tally, profile, limits)
+    return findings + _check_alerts(model, tally.rows, alerts, novel, limits, threshold)
+
+
+def _check_missing(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
+    found = []
+    for name, count in tally.missing.items():
+        share, usual = count / tally.rows, expected.get(name, 0.0)
+        if share > usual + limit and _is_more(count, tally.rows, usual):
+            text = f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training"
+            found.append(Finding("missing", name, text))
+    return found
+
+
+def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
+    found = []
+    for name, count in tally.unseen.items():
+        share, usual = count / tally.rows, expected.get(name, 0.0)
+        if share > usual + limit and _is_more(count, tally.rows, usual):
+            some = listed(tally.examples[name], EXAMPLES)
+            was = f", was {show_percent(usual)}" if usual else ""
+            text = (
+                f"{name}: {show_percent(share)} of the rows have values that are new or were rare "
+                f"in training{was}, such as {some}"
+            )
+            found.append(Finding("unseen", name, text))
+    return found
+
+
+def _check_values(
+    model: Detector, tally: Tally, profile: TrainingProfile, limits: Limits
+) -> list[Finding]:
+    """Compare the distribution of numbers, and the shares of levels."""
+    assert tally.sums is not None
+    assert tally.sample is not None
+    found = []
+    names, dates = model.preparation_.names_, _date_columns(model)
+    for place, (name, output) in enumerate(zip(names, model.outputs_, strict=True)):
+        if output.column in dates:  # a day has one date
+            continue
+        if output.kind in ("level", "flag"):
+            share, usual = float(tally.sums[place]) / tally.rows, profile.means[place]
+            if abs(share - usual) > limits.shift and tally.rows >= ENOUGH_ROWS:
+                what = f"{output.column}: {output.level or 'yes'}"
+                text = f"{what} in {show_percent(share)} of the rows, was {show_percent(usual)}"
+                found.append(Finding("share", output.column, text))
+        elif output.kind == "value" and profile.quantiles[place]:
+            values = np.sort(tally.sample[:, place])
+            for kind, told in (
+                ("unit", _tell_unit(profile, place, values)),
+                ("shift", _tell_shift(profile, place, values, limits.shift)),
+                ("range", _tell_range(model, tally, place, profile.rows, limits.outside)),
+            ):
+                if told is not None:
+                    found.append(Finding(kind, output.column, f"{name}: {told}"))
+                    break
+    return found
+
+
+def _tell_range(
+    model: Detector, tally: Tally, place: int, trained: int, limit: float
+) -> str | None:
+    """Say if many rows are outside the range of the training rows."""
+    assert tally.outside is not None
+    count, seen = int(tally.outside[place]), model.fitted_.seen
+    if count <= limit * tally.rows or not _is_more(count, tally.rows, 1.0 / trained):
+        return None
+    low, high = (show_number(float(end[place])) for end in (seen.low, seen.high))
+    share = show_percent(count / tally.rows)
+    return f"{share} of the rows are outside the training range ({low} to {high})"
+
+
+def _tell_unit(profile: TrainingProfile, place: int, values: NDArray) -> str | None:
+    """Say if all quantiles are off by about the same large factor."""
+    shares = profile.shares
+    if len(values) < 20 or not set(UNIT_SHARES) <= set(shares):
+        return None
+    then = np.array([profile.quantiles[place][shares.index(share)] for share in UNIT_SHARES])
+    now = np.quantile(values, UNIT_SHARES, method="inverted_cdf")
+    with np.errstate(all="ignore"):
+        powers = np.log10(now / then)
+    powers = powers[np.isfinite(powers)]
+    if len(powers) < 3 or np.ptp(powers) > SPREAD or abs(np.median(powers)) < UNIT:
+        return None
+    factor = 10.0 ** float(np.median(powers))
+    times = f"{show_number(factor)} times" if factor > 1.0 else f"1 / {show_number(1 / factor)} of"
+    return (
+        f"values are about {times} those of training (median {show_number(float(now[2]))}, was "
+        f"{show_number(float(then[2]))}): another unit?"
+    )
+
+
+def _tell_shift(profile: TrainingProfile, place: int, values: NDArray, limit: float) -> str | None:
+    """Say if a distribution has moved."""
+    known, shares = np.array(profile.quantiles[place]), np.array(profile.shares)
+    last = np.append(known[1:] != known[:-1], True)  # of equal quantiles
+    below = np.searchsorted(values, known[last], side="right") / len(values)
+    distance = float(np.abs(below - shares[last]).max())
+    chance = KS_CHANCE * np.sqrt(1.0 / len(values) + 1.0 / profile.rows)
+    if distance <= max(limit, chance):
+        return None
+    ends = [show_number(float(end)) for end in np.quantile(values, [0.05, 0.5, 0.95])]
+    typical = profile.typical(place)
+    assert typical is not None
+    was = [show_number(typical[0]), show_number(typical[1])]
+    middle = show_number(float(known[list(profile.shares).index(0.5)]))
+    return (
+        f"values have moved: median {ends[1]}, was {middle}; nine of ten from {ends[0]} to "
+        f"{ends[2]}, was {was[0]} to {was[1]}"
+    )
+
+
+def _check_alerts(
+    model: Detector,
+    rows: int,
+    alerts: int | None,
+    novel: int | None,
+    limits: Limits,
+    threshold: float | None,
+) -> list[Finding]:
+    found = []
+    usual_novel = float(model.fitted_.seen.novel_training_rows().mean())
+    if (
+        novel is not None
+        and novel / rows > usual_novel + limits.novel
+        and _is_more(novel, rows, usual_novel)
+    ):
+        text = (
+            f"novel rows: {show_percent(novel / rows)} of the rows ({novel:,}) are unlike all "
+            f"training rows, was {show_percent(usual_novel)}"
+        )
+        found.append(Finding("novel", None, text))
+    if alerts is None:
+        return found
+    usual = _usual_alerts(model, novel is not None, threshold)
+    share = alerts / rows
+    more = share > limits.alerts * usual and _is_more(alerts, rows, usual)
+    fewer = share * limits.alerts < usual and _is_more(rows - alerts, rows, 1.0 - usual)
+    if more or fewer:
+        text = (
+            f"alerts: {show_percent(share)} of the rows ({alerts:,}), was {show_percent(usual)} of "
+            "the training rows"
+        )
+        found.append(Finding("alerts", None, text))
+    return found
+
+
+def _usual_alerts(model: Detector, novelty: bool, threshold: float | None) -> float:
+    """Return the share of alerts among the rows that the training rows stand for."""
+    limit = model.alert_threshold(novelty=novelty) if threshold is None else threshold
+    chances, weights = model.oob_.probabilities, model.oob_.shares.weigh(model.oob_.labels)
+    weights = np.ones(len(chances)) if weights is None else weights
+    there = np.isfinite(chances)
+    above = chances > limit
+    if novelty:
+        above |= model.fitted_.seen.novel_training_rows()
+    total = float(weights[there].sum())
+    return float(weights[there & above].sum()) / total if total else 0.0
+
+
+def _expected(
+    model: Detector, profile: TrainingProfile
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return by column the shares of training rows with nothing, and with words that are rare."""
+    missing: dict[str, float] = {}
+    rare: dict[str, float] = {}
+    for mean, output in zip(profile.means, model.outputs_, strict=True):
+        if output.kind == "missing":
+            missing[output.column] = mean
+        if output.kind == "other":
+            rare[output.column] = mean
+    if not isinstance(model.preparation_, PlainColumns):
+        for step in model.preparation_.steps_:
+            if isinstance(step, LevelStep) and step.rows:
+                rare[step.name] = 1.0 - sum(step.counts) / step.rows
+    return missing, rare
+
+
+def _date_columns(model: Detector) -> set[str]:
+    if isinstance(model.preparation_, PlainColumns):
+        return set()
+    return {step.name for step in model.preparation_.steps_ if isinstance(step, DateStep)}
+
+
+def _is_more(count: int, rows: int, share: float) -> bool:
+    """Whether a count is larger than chance makes it if each row has this share."""
+    from scipy.stats import binom
+
+    return bool(binom.sf(count - 1, rows, min(max(share, 1e-9), 1.0)) < CHANCE)
+
+
+def _column(model: Detector, batch: Any, name: str) -> Any:
+    numbered = "c" + name[1:]
+    known = batch.schema.names
+    return column_of(batch, numbered if not model.is_named and numbered in known else name)
+
+
+def _count_missing(column: Any) -> int:
+    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
+
+
+def _sample_size(n_columns: int) -> int:
+    return min(SAMPLE, max(100, SAMPLE_NUMBERS // n_columns))
+
+
+def _keys(first_row: int, count: int) -> NDArray:
+    """Return a random number for every row that depends on nothing but its number (splitmix64)."""
+    numbers = np.arange(first_row, first_row + count, dtype=np.uint64)
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
