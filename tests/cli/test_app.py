@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -98,6 +99,10 @@ def test_examples_of_help_texts_run(name, tmp_path, monkeypatch):
     write(make_frauds(40, seed=1), tmp_path / "new.csv")
     if name != "fit":
         small_model().save(tmp_path / "fraud.boreod")
+    if name == "compare":
+        for file in ("old.boreod", "new.boreod"):
+            shutil.copy("fraud.boreod", file)
+        shutil.copy("new.csv", "labelled.csv")
     assert run(*shlex.split(example)).stdout
     assert (tmp_path / "fraud.boreod").exists()
     assert (tmp_path / "scored.csv").exists() == (name == "score")

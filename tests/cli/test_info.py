@@ -1,6 +1,7 @@
 """`boreod info` and `boreod explain` as a user types them."""
 
 import json
+import re
 
 import pyarrow as pa
 from payments import make_frauds, write
@@ -23,6 +24,8 @@ def test_info(fitted, folder):
 def test_explain(folder):
     model, table = folder / "small.boreod", folder / "new.csv"
     result = run("explain", model, table, "--top", 4)
+    assert re.search(r"amount [\d,]+ is higher than [\d.]+ % of normal\s+rows", result.stdout)
+    result = run("explain", model, table, "--top", 4, "--numbers")
     assert len(result.stdout.splitlines()) == 5
     assert "amount +" in result.stdout
     rows = json.loads(run("explain", model, table, "--top", 4, "--json").stdout)

@@ -47,6 +47,7 @@ def test_plain_data(model, new):
         "probability",
         "outlier",
         "reasons",
+        "words",
         "novelty",
         "novel",
         "outside",

@@ -217,7 +217,7 @@ def test_what_goes_wrong_leaves_nothing(
     output, place, failure, model, source, tmp_path, monkeypatch
 ):
     owner, method = {
-        "score": (Detector, "assess"),
+        "score": (Detector, "assess_rows"),
         "write": (folders.ScoreStore, "read_ranked"),
     }[place]
     original, calls = getattr(owner, method), []

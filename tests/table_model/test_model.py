@@ -67,6 +67,7 @@ def test_the_detector_alone(fitted, saved, new):
     assert_array_equal(detector.decision_function(named), fitted.decision_function(new))
     assert set(detector.stored_.extra["boreod"]) == {
         "preparation",
+        "profile",
         "named",
         "budget_curve",
         "source",

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from payments import SUFFIXES, write
 from scipy.stats import rankdata
 
-from boreod.table_model import Detector, map_in_arrow, score_table
+from boreod.table_model import Detector, map_in_arrow, score_frame, score_table
 from boreod.table_model import scoring as scoring_module
 from boreod.table_model import writing as writing_module
 from boreod.table_model.writing import count_batches
@@ -122,8 +122,29 @@ def test_thresholds(model, path, tmp_path):
     for threshold in (0.0, 0.2, 1.0):
         summary, table = scored(model, path, tmp_path, threshold=threshold)
         assert summary.outliers == (table["probability"].to_numpy() > threshold).sum()
-    summary, _ = scored(model, path, tmp_path, threshold="alerts:20")
-    assert summary.threshold == model.choose_threshold("alerts:20")
+    summary, _ = scored(model, path, tmp_path, threshold="alerts:20/300")
+    assert summary.threshold == model.choose_threshold("alerts:20/300", novelty=True)
+
+
+@pytest.mark.parametrize("number", [1, 20, 209, 210, 1000])
+def test_alerts_are_so_many_rows_of_this_table(number, model, path, tmp_path):
+    summary, table = scored(model, path, tmp_path, threshold=f"alerts:{number}")
+    alerts = table["outlier"].to_numpy()
+    assert summary.outliers == alerts.sum() == min(number, 210)
+    assert summary.asked == number
+    assert table["rank"].to_numpy()[alerts].max() <= number
+
+
+def test_of_equal_rows_the_first_are_alerts(model, new, tmp_path):
+    path = write(pa.concat_tables([new.slice(0, 1)] * 7), tmp_path / "same.parquet")
+    summary = score_table(model, path, tmp_path / "a.parquet", threshold="alerts:3", batch_rows=2)
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table["outlier"].to_pylist() == [True] * 3 + [False] * 4
+    assert any("7 rows with the same score" in note for note in summary.notes)
+    frame = score_frame(model, pq.read_table(path), threshold="alerts:3")
+    assert frame["outlier"].to_pylist() == table["outlier"].to_pylist()
+    with pytest.raises(TableError, match="'alerts:3/5000'"):
+        map_in_arrow(model, threshold="alerts:3")
 
 
 REFUSED = {
@@ -171,12 +192,12 @@ def test_what_goes_wrong_leaves_nothing(place, failure, model, path, tmp_path, m
             return fail_later(self, content)
 
     original = {
-        "score": Detector.assess,
+        "score": Detector.assess_rows,
         "temporary file": io.BytesIO.write,
         "write": scoring_module.ranked_schema,
     }[place]
     owner, method, changed = {
-        "score": (Detector, "assess", fail_later),
+        "score": (Detector, "assess_rows", fail_later),
         "temporary file": (writing_module.tempfile, "TemporaryFile", lambda **_: Failing()),
         "write": (scoring_module, "ranked_schema", fail_later),
     }[place]
@@ -212,7 +233,7 @@ def test_batches_for_python(model, new, path):
 
 
 def test_reasons_add_up(model, new, path, tmp_path):
-    table = scored(model, path, tmp_path, reasons=30)[1]
+    table = scored(model, path, tmp_path, reasons=30, numbers=True)[1]
     explanation = model.assess(new, explain=True).explanation
     first = [table[f"reason_{number}"][0].as_py() for number in range(1, 31)]
     texts = [text for text in first if text is not None]

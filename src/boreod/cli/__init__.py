@@ -2,6 +2,8 @@
 
 from boreod.cli.app import app, main
 from boreod.cli.catalogues import datasets, scorers
+from boreod.cli.check import check
+from boreod.cli.compare import compare
 from boreod.cli.evaluate import evaluate
 from boreod.cli.explain import explain
 from boreod.cli.fit import fit
@@ -10,7 +12,9 @@ from boreod.cli.report import report
 from boreod.cli.reproduce import reproduce
 from boreod.cli.score import score
 
-for command in (fit, score, explain, info, report, scorers, datasets, evaluate, reproduce):
+WORK = (fit, score, explain, check, compare, info, report)
+COMMANDS = (*WORK, scorers, datasets, evaluate, reproduce)
+for command in COMMANDS:
     app.command()(command)
 
 __all__ = ["app", "main"]

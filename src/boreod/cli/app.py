@@ -1,6 +1,7 @@
 """The application, and what all commands share: errors, exit codes, what is printed.
 
-Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command.
+Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command; 3 is
+what `boreod check` found.
 """
 
 import functools

@@ -25,6 +25,7 @@ def explain(
         list[str] | None, typer.Option(help="A row by its name, the value of an id column.")
     ] = None,
     reasons: Annotated[int, typer.Option(min=1, max=100, help="Number of reasons a row.")] = 5,
+    numbers: options.Numbers = False,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
     separator: options.Separator = None,
@@ -40,8 +41,9 @@ def explain(
 ) -> None:
     """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
 
-    A reason is what a column, or all scores of one family, adds to the log-odds of a row, compared
-    with the mean inlier. Rows unlike all training rows are novel and come first.
+    A reason is a value beside those of normal rows, what scores see in a row's neighborhood, or a
+    known outlier that is near. With --numbers it is what a column, or all scores of one family,
+    adds to the log-odds. Rows unlike all training rows are novel and come first.
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
@@ -65,29 +67,33 @@ def explain(
     if json:
         print_json([item.to_dict() for item in found])
         return
-    _print(found, names)
+    _print(found, names, numbers)
     if not quiet:
-        typer.echo(
-            "A reason is what it adds to the log-odds, against the mean of the inliers.", err=True
+        told = (
+            "A reason is what it adds to the log-odds, against the mean of the inliers."
+            if numbers
+            else "Normal rows are training rows that are not labelled outlier; --numbers tells "
+            "what each column adds to the log-odds."
         )
+        typer.echo(told, err=True)
 
 
-def _print(found: list[Any], ids: tuple[str, ...]) -> None:
+def _print(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
     from boreod.table_model.scoring import write_reason
 
-    lines = [
-        [
-            str(item.row),
-            *(cell(item.ids[name]) for name in ids),
-            f"{item.probability:.4f}",
-            "yes" if item.outlier else "no",
-            ", ".join(
-                [
-                    *(cell(words) for words in (item.novel, item.outside) if words is not None),
-                    *(cell(write_reason(*reason)) for reason in item.reasons),
-                ]
-            ),
-        ]
-        for item in found
-    ]
+    lines = []
+    for item in found:
+        told = [item.outside, *item.words]
+        if numbers:
+            told = [item.novel, item.outside, *(write_reason(*pair) for pair in item.reasons)]
+        reasons = ("; " if not numbers else ", ").join(cell(text) for text in told if text)
+        lines.append(
+            [
+                str(item.row),
+                *(cell(item.ids[name]) for name in ids),
+                f"{item.probability:.4f}",
+                "yes" if item.outlier else "no",
+                reasons,
+            ]
+        )
     print_table(["row", *(cell(name) for name in ids), "probability", "outlier", "reasons"], lines)

@@ -57,9 +57,14 @@ def fit(
     threshold: Annotated[
         str | None,
         typer.Option(
-            help="A probability, or fpr:0.01, alerts:20, precision:0.8; 0.5 if not given, and "
-            "without labels one alert in a hundred rows."
+            help="A probability, or fpr:0.01, precision:0.8, alerts:20 (in a table like this one, "
+            "or in the rows of --rows-per-day); 0.5 if not given, and without labels one alert in "
+            "a hundred rows."
         ),
+    ] = None,
+    rows_per_day: Annotated[
+        float | None,
+        typer.Option(help="With --threshold alerts:20: so many alerts in so many rows, a rate."),
     ] = None,
     prior: Annotated[
         float | None,
@@ -123,7 +128,7 @@ def fit(
         reference_size=reference_size,
         budget=read_amount(budget),
         costs=_read_costs(costs),
-        threshold=read_amount(threshold),
+        threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
         random_state=seed,
         n_jobs=jobs,
@@ -135,6 +140,17 @@ def fit(
         print_json(facts)
     else:
         _print_fit(facts, table, quiet)
+
+
+def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
+    """Return a threshold as detectors take it; alerts of a day are a rate."""
+    if rows_per_day is None:
+        return read_amount(text)
+    if text is None or not text.startswith("alerts:") or "/" in text:
+        raise typer.BadParameter(
+            "--rows-per-day belongs to a number of alerts a day: --threshold alerts:20"
+        )
+    return f"{text}/{rows_per_day:g}"
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:

@@ -131,6 +131,10 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
     rule = facts["threshold_rule"]
     origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
+    if isinstance(rule, str) and rule.startswith("alerts:"):
+        number, _, rows = rule.removeprefix("alerts:").partition("/")
+        where = f"in {rows} rows" if rows else "in a table like that of the training"
+        origin = f" ({cell(rule)}: {cell(number)} alerts {cell(where)})"
     if rule is None and not facts["training"]["outliers"]:
         origin = " (one alert in a hundred rows)"
     typer.echo(

@@ -81,6 +81,10 @@ NoNovelty = Annotated[
     bool,
     typer.Option("--no-novelty", help="Alerts by probability alone; no novelty, no ranges."),
 ]
+Numbers = Annotated[
+    bool,
+    typer.Option("--numbers", help="Reasons as names and what they add to the log-odds."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")]
 

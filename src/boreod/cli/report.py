@@ -26,6 +26,22 @@ def report(
     rows_per_day: Annotated[
         float | None, typer.Option(help="To tell alerts a day, not per 1000 rows.")
     ] = None,
+    alerts: Annotated[
+        float | None,
+        typer.Option(help="Alerts looked at in a day (--rows-per-day), or in a table like this."),
+    ] = None,
+    cost_miss: Annotated[
+        float | None, typer.Option(help="What an outlier costs that nobody looks at, in money.")
+    ] = None,
+    cost_alert: Annotated[
+        float | None, typer.Option(help="What it costs to look at a row, in money.")
+    ] = None,
+    previous: Annotated[
+        Path | None, typer.Option(help="An older model file to put beside this one.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of dates; the first one if not given.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and maps.")] = 0,
     jobs: options.Jobs = None,
@@ -40,7 +56,7 @@ def report(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page about a model: quality, alerts, suspects, columns; it needs no network.
+    """Write a page about a model, one file: a verdict, quality, alerts, suspects, columns, prices.
 
     Give the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
     are judged by the model's predictions, and the page says so.
@@ -60,6 +76,11 @@ def report(
         outlier_label=outlier_label,
         title=title or f"{model.stem}: report on {name_source(table)}",
         rows_per_day=rows_per_day,
+        alerts=alerts,
+        cost_miss=cost_miss,
+        cost_alert=cost_alert,
+        previous=previous,
+        time=time,
         seed=seed,
         reading=reading_options(
             separator,

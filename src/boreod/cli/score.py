@@ -31,8 +31,13 @@ def score(
     top: Annotated[
         int | None, typer.Option(min=1, help="Only so many of the most suspicious rows, by rank.")
     ] = None,
+    numbers: options.Numbers = False,
     threshold: Annotated[
         str | None, typer.Option(help="As in `boreod fit`; that of the model if not given.")
+    ] = None,
+    alerts: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many rows of this table are alerts, those of rank 1 on."),
     ] = None,
     ids: Annotated[
         list[str] | None,
@@ -74,13 +79,17 @@ def score(
     The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
     suspicious row, novel rows before others), `outlier` (above the threshold, or novel), `novelty`
     (share of the training rows that are less isolated), `outside` (columns outside the range of
-    the training rows), and `reason_1` and so on: what moved the log-odds most. A folder of Parquet
-    files can be scored into a folder with the same files: -o scores/
+    the training rows), and `reason_1` and so on: what speaks most for an outlier. With --alerts 20
+    exactly twenty rows of this table are alerts, novel ones first; of equal ones those that come
+    first. What `boreod check` would find is noted. A folder of Parquet files can be scored into a
+    folder with the same files: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
     if sum([bool(ids), no_ids, all_columns]) > 1:
         raise typer.BadParameter("--id, --no-ids and --all-columns exclude each other.")
+    if alerts is not None and threshold is not None:
+        raise typer.BadParameter("--alerts and --threshold exclude each other.")
     _check_engine(engine, workers, scheduler, jobs)
     from boreod.parallel import dask
     from boreod.table_model import load, score_folder, score_table
@@ -98,7 +107,8 @@ def score(
             all_columns=all_columns,
             reasons=reasons,
             top=top,
-            threshold=read_amount(threshold),
+            threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
+            numbers=numbers,
             novelty=not no_novelty,
             reading=reading_options(
                 separator,
@@ -125,12 +135,14 @@ def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> 
     if quiet:
         return
     share = f"{found.outliers / max(1, found.rows):.2%}"
-    novel = "" if found.novel is None else f", or novel ({found.novel})"
-    typer.echo(
-        f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
-        f"probability above {found.threshold:.4g}{novel}.",
-        err=to_screen,
-    )
+    counted = f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
+    if found.asked is None:
+        novel = "" if found.novel is None else f", or novel ({found.novel})"
+        told = f"probability above {found.threshold:.4g}{novel}."
+    else:
+        novel = f"novel rows first ({found.novel}), " if found.novel else ""
+        told = f"as many rows of this table as you asked for, {novel}the most suspicious ones."
+    typer.echo(counted + told, err=to_screen)
     if not to_screen:
         files = f" in {found.files} files" if found.files > 1 else ""
         typer.echo(f"Scores: {output} ({found.written} rows{files})")

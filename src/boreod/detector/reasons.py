@@ -179,7 +179,7 @@ class ReasonWriter:
             if share >= 1.0:
                 return f"{shown} is {word} than all normal rows {usual}"
             if share >= EXTREME:
-                return f"{shown} is {word} than {show_percent(share)} of normal rows {usual}"
+                return f"{shown} is {word} than {_most(share)} normal rows {usual}"
         if typical[0] <= value <= typical[1]:
             return f"{shown} is usual by itself {usual}"
         return f"{shown} {usual}"
@@ -253,13 +253,25 @@ def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> s
     novelty = found.novelty
     share = 0.0 if novelty is None or novelty.p_values is None else 1.0 - novelty.p_values[row]
     if share >= EXTREME:
-        return f"farther from its nearest rows than {show_percent(share)} of normal rows{by}"
+        return f"farther from its nearest rows than {_most(share)} normal rows{by}"
     return f"its nearest rows are {'unlike' if change > 0.0 else 'like'} those of normal rows{by}"
 
 
 def _score_of(family: str) -> str:
     """Return the score of a family; one that is called like a raw column has a longer name."""
     return family.removesuffix(" scores")
+
+
+def _most(share: float) -> str:
+    """Return a share below 1 before a noun.
+
+    Examples
+    --------
+    >>> _most(0.9966), _most(0.9999)
+    ('99.7 % of', 'nearly all')
+    """
+    shown = show_percent(share)
+    return "nearly all" if shown == "100 %" else f"{shown} of"
 
 
 def _cut(word: str) -> str:

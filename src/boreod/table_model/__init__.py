@@ -9,9 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "CheckedTable",
+    "Comparison",
     "Detector",
     "ExplainedRow",
+    "Limits",
     "ScoreSummary",
+    "check_table",
+    "compare_models",
     "describe",
     "explain_rows",
     "explain_top",
@@ -26,6 +31,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from boreod.table_model.checking import Limits
+    from boreod.table_model.comparing import Comparison, compare_models
     from boreod.table_model.explaining import ExplainedRow, explain_rows, explain_top
     from boreod.table_model.files import describe, load, save
     from boreod.table_model.fitting import fit_table
@@ -33,9 +40,14 @@ if TYPE_CHECKING:
     from boreod.table_model.model import Detector
     from boreod.table_model.reporting import write_report
     from boreod.table_model.scoring import map_in_arrow, score_frame
-    from boreod.table_model.writing import ScoreSummary, score_table
+    from boreod.table_model.writing import CheckedTable, ScoreSummary, check_table, score_table
 
 _HOMES = {
+    "CheckedTable": "writing",
+    "Comparison": "comparing",
+    "Limits": "checking",
+    "check_table": "writing",
+    "compare_models": "comparing",
     "Detector": "model",
     "ExplainedRow": "explaining",
     "ScoreSummary": "writing",

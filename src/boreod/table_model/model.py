@@ -187,7 +187,10 @@ class Detector(NumericDetector):
         """
         if is_collection(X):
             return super().assess(X)  # says that it cannot
-        rows = self.prepare(X, first_row)
+        return self.assess_rows(self.prepare(X, first_row), explain, novelty)
+
+    def assess_rows(self, rows: NDArray, explain: bool = False, novelty: bool = True) -> Assessment:
+        """Return what :meth:`assess` does, of rows that :meth:`prepare` returned."""
         with same_filters(self.estimator is not None):
             return self.fitted_.assess(rows, self._engine, explain, novelty)
 

@@ -9,9 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector.words import ranks_only
 from boreod.files import write_text
-from boreod.report import Workload, make_report
+from boreod.report import Previous, Times, Workload, gather, make_report
 from boreod.table_model.model import Detector
-from boreod.table_model.plain_columns import is_frame
+from boreod.table_model.plain_columns import PlainColumns, is_frame
+from boreod.text import shorten, suggest
 from boreod.validation import UNLABELLED, read_labels
 
 
@@ -25,6 +26,11 @@ def write_report(
     outlier_label: Any = None,
     title: str | None = None,
     rows_per_day: float | None = None,
+    alerts: float | None = None,
+    cost_miss: float | None = None,
+    cost_alert: float | None = None,
+    previous: str | PathLike[str] | Detector | None = None,
+    time: str | None = None,
     seed: int = 0,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
@@ -46,6 +52,15 @@ def write_report(
         Of the page.
     rows_per_day
         How many rows come in a day, to tell alerts a day; None to tell alerts per 1000 rows.
+    alerts
+        How many alerts are looked at in a day, or in a table like this one; None for those above
+        the model's threshold.
+    cost_miss, cost_alert
+        What an outlier costs that nobody looks at, and what it costs to look at a row.
+    previous
+        An older model, or its file, to put beside this one.
+    time
+        Column of dates for a picture over time; None for the first one that there is.
     seed
         Of intervals, samples and maps.
     reading
@@ -54,6 +69,7 @@ def write_report(
         Show a progress bar if it takes long.
     """
     check_is_fitted(model)
+    workload = Workload(rows_per_day, alerts, cost_miss, cost_alert)
     shown = model.source_ or "its table"
     own = table is None
     if own:
@@ -69,15 +85,22 @@ def write_report(
         from boreod.tables import as_arrow
 
         table = as_arrow(table)
+    codes = model.oob_.labels if own else _codes(model, table, y, label, outlier_label, shown)
+    is_table = hasattr(table, "column_names")
     page = make_report(
         model,
         table,
-        model.oob_.labels if own else _codes(model, table, y, label, outlier_label, shown),
+        codes,
         title=title or f"Report on {shown}",
         ids=_ids(table, model.ids_),
         prepared=model.preparation_.summary_,
+        outputs=model.outputs_,
+        profile=model.profile_,
+        cells=(lambda places: model.words_of(table.take(places))) if is_table else None,
         budget_curve=model.curve_,
-        workload=Workload(rows_per_day),
+        workload=workload,
+        times=_find_times(model, table, time) if is_table else None,
+        previous=None if previous is None else _judge_previous(previous, table, codes),
         seed=seed,
         verbose=verbose,
     )
@@ -119,6 +142,43 @@ def _codes(
     from boreod.tables import read_label_column
 
     return read_label_column(table[label], outlier_label, name=label, assume=assume)
+
+
+def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
+    """Return an older model, judged on the same rows."""
+    name = "the previous model"
+    if isinstance(previous, str | PathLike):
+        from boreod.table_model.files import load
+
+        name, previous = Path(previous).stem, load(previous)
+    return Previous(name, gather(previous, table, codes))
+
+
+def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
+    """Return when rows happened: by the column that is asked for, or the first one of dates."""
+    from boreod.tables import TableError
+    from boreod.tables.arrow import column_of
+    from boreod.tables.dates import TIME, DateStep, read_moments
+    from boreod.tables.decisions import Question, decide
+
+    if asked is not None and asked not in table.column_names:
+        raise TableError(
+            f"There is no column {shorten(asked)} of dates (--time). "
+            f"{suggest(asked, table.column_names)}"
+        )
+    steps = {} if isinstance(model.preparation_, PlainColumns) else model.preparation_.steps_
+    known = {step.name: step for step in steps if isinstance(step, DateStep)}
+    for name in known if asked is None else [asked]:
+        column = column_of(table, name)
+        step = known.get(name) or decide(column, Question(name, 20, None, None, True)).step
+        if not isinstance(step, DateStep) or step.form == TIME:
+            continue
+        moments = read_moments(column, name, step.form, step.zone).clock
+        seconds = np.nan_to_num(moments).astype(np.int64).astype("datetime64[s]")
+        return Times(name, np.where(np.isnan(moments), np.datetime64("NaT"), seconds))
+    if asked is not None:
+        raise TableError(f"Column {shorten(asked)} (--time) holds no dates. Name another one.")
+    return None
 
 
 def _ids(table: Any, names: tuple[str, ...]) -> list[str] | None:

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.parallel import Progress
-from boreod.table_model.checking import Limits, Tally, find_changes
+from boreod.table_model.checking import (
+    Finding,
+    Limits,
+    Tally,
+    check_columns_of,
+    find_changes,
+)
 from boreod.table_model.model import Detector
 from boreod.table_model.scoring import (
     NOVEL,
@@ -153,6 +159,58 @@ def score_table(
         if not len(suspicion):
             writer.write(no_rows(ranked_schema(scoring.schema(reader.schema))))
     return summarize(suspicion, scoring, writer.rows, tally)
+
+
+@dataclass(frozen=True)
+class CheckedTable:
+    """How a table differs from the training table: its number of rows, and findings."""
+
+    rows: int
+    findings: list[Finding]
+
+
+def check_table(
+    model: Detector,
+    source: str | PathLike[str],
+    *,
+    limits: Limits | None = None,
+    threshold: float | str | None = None,
+    novelty: bool = True,
+    reading: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> CheckedTable:
+    """Return how a file differs from the training table; memory does not depend on its length.
+
+    Parameters
+    ----------
+    limits
+        What is allowed; None for the usual limits.
+    model, source, threshold, novelty, reading, verbose
+        As in :func:`score_table`; a number of alerts is not judged.
+    """
+    name, tally = fspath(source), Tally()
+    scoring = Scoring.plan(model, (), False, 0, threshold, novelty)
+    findings = []
+    if name != STANDARD:  # a pipe is read once
+        with open_table(name, **{**(reading or {}), "types": model.types_}) as reader:
+            findings = check_columns_of(model, reader.schema.names)
+        if any(finding.is_alarm for finding in findings):
+            return CheckedTable(0, findings)
+    suspicion = array("d")
+    options = scoring.reading(reading)
+    with (
+        open_table(name, batch_rows=BATCH_ROWS, **options) as reader,
+        Progress("scoring", None, verbose) as progress,
+    ):
+        for _, part in scoring.score_all(counted(reader, progress), tally=tally):
+            suspicion.extend(part)
+    found = np.frombuffer(suspicion) if len(suspicion) else np.empty(0)
+    alerts = None
+    if scoring.alerts is None:
+        alerts = int(np.count_nonzero(is_alert(found, scoring.threshold)))
+    novel = int(np.count_nonzero(found >= NOVEL)) if scoring.tells_novelty else None
+    findings += find_changes(model, tally, alerts, novel, limits or Limits(), scoring.threshold)
+    return CheckedTable(tally.rows, findings)
 
 
 def summarize(

@@ -1,0 +1,261 @@
+"""Two models on one labelled table: which ranks better, and the rows that they decide otherwise."""
+
+from array import array
+from dataclasses import asdict, dataclass
+from os import fspath
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from boreod.ensemble.calibration import count_as_inliers
+from boreod.metrics import Compared, compare_rankings
+from boreod.parallel import Progress, plain_interrupts
+from boreod.table_model.fitting import name_source
+from boreod.table_model.model import Detector
+from boreod.table_model.scoring import Cut, Scoring, is_alert, suspicion_of
+from boreod.table_model.writing import BATCH_ROWS
+from boreod.tables import TableError, open_table, read_label_column
+from boreod.tables.arrow import pa
+from boreod.tables.locations import STANDARD
+from boreod.text import shorten, suggest
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}
+
+
+class Change(NamedTuple):
+    """A row that is an alert of one model only."""
+
+    row: int  # from 1
+    ids: dict[str, Any]
+    label: str | None
+    old: float  # probabilities
+    new: float
+    is_alert: bool  # of the new model
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two models say about the same rows.
+
+    Attributes
+    ----------
+    rows, outliers, inliers
+        Numbers of rows, and of those that judge the models.
+    assumed
+        Whether unlabelled rows count as inliers.
+    measures
+        AUC and average precision of the new and the old model with an interval of the difference;
+        empty if the labelled rows are of one class.
+    alerts, caught
+        Numbers of alerts, and of known outliers among them, of the old and the new model.
+    changed
+        Number of rows that are alerts of one model only.
+    changes
+        Some of these, those first whose probability differs most.
+    notes
+        Remarks for the user.
+    """
+
+    rows: int
+    outliers: int
+    inliers: int
+    assumed: bool
+    measures: dict[str, Compared]
+    alerts: tuple[int, int]
+    caught: tuple[int, int]
+    changed: int
+    changes: list[Change]
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        measures = {name: of._asdict() for name, of in self.measures.items()}
+        changes = [change._asdict() for change in self.changes]
+        return {**asdict(self), "measures": measures, "changes": changes}
+
+
+class _Scored(NamedTuple):
+    chances: NDArray
+    alerts: NDArray
+    codes: NDArray | None
+
+
+def compare_models(
+    old: Detector,
+    new: Detector,
+    source: Any,
+    *,
+    label: str | None = None,
+    outlier_label: Any = None,
+    alerts: int | None = None,
+    most: int = 20,
+    novelty: bool = True,
+    seed: int = 0,
+    reading: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> Comparison:
+    """Compare two models on a file, each with its own preparation of columns.
+
+    The file is read twice; memory is 40 bytes a row.
+
+    Parameters
+    ----------
+    old, new
+        Two models, perhaps of different columns.
+    source
+        A table with the columns of both.
+    label, outlier_label
+        The column of labels and the label of outliers; None for those of the new model.
+    alerts
+        Both models raise so many; None for their thresholds.
+    most
+        Number of rows with another decision that are listed.
+    novelty
+        Whether novel rows are alerts and rank first.
+    seed
+        Of the bootstrap.
+    reading
+        Options of ``boreod.tables.open_table``.
+    verbose
+        Show a progress bar if it takes long.
+    """
+    path = fspath(source)
+    if path == STANDARD:
+        raise TableError("Two models read the table one after the other. Name a file, not a pipe.")
+    label = label or new.preparation_.label_
+    asked = (path, alerts, novelty, reading, verbose)
+    after = _score(new, *asked, label=label, outlier_label=outlier_label)
+    before = _score(old, *asked)
+    if len(before.chances) != len(after.chances):
+        raise TableError(f"{path} has changed while it was being read. Start again.")
+    codes = np.full(len(after.chances), UNLABELLED) if after.codes is None else after.codes
+    notes = _note_training(old, new, path)
+    assumed = bool((codes == OUTLIER).any() and not (codes == INLIER).any())
+    counted = count_as_inliers(codes) if assumed else codes
+    judged = counted != UNLABELLED
+    outliers = counted[judged] == OUTLIER
+    measures = {}
+    if 0 < outliers.sum() < len(outliers):
+        scores = after.chances[judged], before.chances[judged]
+        measures = compare_rankings(outliers, *scores, random_state=seed)
+    else:
+        notes.append("Labelled rows of both classes are needed to tell which model is better.")
+    if assumed:
+        notes.append("No row is labelled an inlier: unlabelled rows count as inliers.")
+    changed = np.flatnonzero(before.alerts != after.alerts)
+    far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
+    shown = np.sort(changed[far[:most]])
+    ids = _read_ids(new, path, shown, reading)
+    return Comparison(
+        len(codes),
+        int(outliers.sum()),
+        int((~outliers).sum()),
+        assumed,
+        measures,
+        (int(before.alerts.sum()), int(after.alerts.sum())),
+        (
+            int((before.alerts & (codes == OUTLIER)).sum()),
+            int((after.alerts & (codes == OUTLIER)).sum()),
+        ),
+        len(changed),
+        [
+            Change(
+                int(place) + 1,
+                ids[number],
+                LABELS[int(codes[place])],
+                float(before.chances[place]),
+                float(after.chances[place]),
+                bool(after.alerts[place]),
+            )
+            for number, place in enumerate(shown)
+        ],
+        notes,
+    )
+
+
+def _score(
+    model: Detector,
+    path: str,
+    alerts: int | None,
+    novelty: bool,
+    reading: dict[str, Any] | None,
+    verbose: bool,
+    label: str | None = None,
+    outlier_label: Any = None,
+) -> _Scored:
+    """Return probabilities and decisions of all rows, and their labels."""
+    scoring = Scoring(model, ())
+    options = scoring.reading(reading)
+    if label is not None:
+        options["types"] = {label: "text", **options["types"]}
+        if options["columns"] is not None:
+            options["columns"] = list(dict.fromkeys([*options["columns"], label]))
+    odds, suspicion, cells, seen = array("d"), array("d"), [], 0
+    with (
+        open_table(path, batch_rows=BATCH_ROWS, **options) as reader,
+        Progress("scoring", None, verbose) as progress,
+        plain_interrupts(),
+    ):
+        if label is not None and label not in reader.schema.names:
+            known = suggest(label, reader.schema.names)
+            raise TableError(f"{path} has no column {shorten(label)} of labels (--label). {known}")
+        for batch in reader:
+            if batch.num_rows:
+                found = model.assess(batch, False, novelty, seen + 1)
+                odds.extend(found.log_odds)
+                suspicion.extend(suspicion_of(found.log_odds, found.novelty))
+                cells += [] if label is None else [batch.column(label)]
+                seen += batch.num_rows
+            progress.advance()
+    if not seen:
+        raise TableError(f"{path} has no rows to compare models on.")
+    suspicions = np.frombuffer(suspicion)
+    if alerts is None:
+        above = is_alert(suspicions, model.alert_threshold(novelty=novelty))
+    else:
+        above = Cut.find(suspicions, alerts).tells(suspicions, 1)
+    codes = None
+    if label is not None:
+        value = model.outlier_label if outlier_label is None else outlier_label
+        assume = model.inliers == "assumed"
+        codes = read_label_column(pa.chunked_array(cells), value, name=label, assume=assume)
+    return _Scored(np.asarray(expit(np.frombuffer(odds))), above, codes)
+
+
+def _read_ids(
+    model: Detector, path: str, places: NDArray, reading: dict[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Return the cells of the id columns at some places; empty if the table has none."""
+    if not model.ids_ or not len(places):
+        return [{} for _ in places]
+    found, seen = [], 0
+    given = {**(reading or {}), "types": dict.fromkeys(model.ids_, "text")}
+    with open_table(path, **given) as reader:
+        if not set(model.ids_) <= set(reader.schema.names):
+            return [{} for _ in places]
+        for batch in reader:
+            first, last = np.searchsorted(places, [seen, seen + batch.num_rows])
+            some = batch.select(list(model.ids_)).take(pa.array(places[first:last] - seen))
+            found += some.to_pylist()
+            seen += batch.num_rows
+    return found
+
+
+def _note_training(old: Detector, new: Detector, path: str) -> list[str]:
+    """Warn if one of the models was fitted to a table of this name."""
+    names = [
+        which
+        for which, model in (("old", old), ("new", new))
+        if model.source_ is not None and model.source_ == name_source(path)
+    ]
+    if not names:
+        return []
+    who = " and ".join(f"the {name}" for name in names)
+    return [
+        f"{who[0].upper()}{who[1:]} model {'was' if len(names) == 1 else 'were'} fitted to a table "
+        f"called {name_source(path)}: rows that a model was fitted to flatter it. Compare on "
+        "rows that neither has seen."
+    ]
