@@ -43,9 +43,11 @@ def check(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -67,7 +69,9 @@ def check(
         limits=limits,
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
-        reading=reading_options(separator, no_header, encoding, decimal, format, text),
+        reading=reading_options(
+            separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+        ),
         verbose=not quiet,
     )
     alarms = sum(finding.is_alarm for finding in found.findings)

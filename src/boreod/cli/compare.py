@@ -34,9 +34,11 @@ def compare(
     separator: options.Separator = None,
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
-    decimal: options.Decimal = ".",
+    decimal: options.Decimal = None,
     format: options.Format = None,  # noqa: A002
     text: options.Text = None,
+    bad_cells: options.BadCells = "missing",
+    query: options.Query = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -60,7 +62,9 @@ def compare(
         most=changes,
         novelty=not no_novelty,
         seed=seed,
-        reading=reading_options(separator, no_header, encoding, decimal, format, text),
+        reading=reading_options(
+            separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+        ),
         verbose=not quiet,
     )
     if json:
