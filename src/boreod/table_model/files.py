@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from boreod.detector import OutlierDetector
-from boreod.detector.words import list_heads, name_method, tell_assumptions
 from boreod.detector.profile import TrainingProfile
+from boreod.detector.words import list_heads, name_method, tell_assumptions
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.manifest import FORMAT, PRESETS
 from boreod.persistence.saving import package_versions
