@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from boreod.tables import Preparation
+from boreod.tables import Preparation, TableError, read_table
 
 WHEN = [dt.datetime(2024, 1, 31, 5, 30), dt.datetime(2024, 2, 3, 23, 0), None]  # a Wednesday
 ROWS = [[5.5, 3.0, 31.0, 3.0 + 17.5 / 24.0], [23.0, 6.0, 3.0, 0.0]]
@@ -131,3 +131,19 @@ def test_cells_without_a_date_are_missing_and_told():
 def test_durations_are_seconds():
     prepared, rows = prepare(pa.array([5000, 6000], pa.duration("ms")))
     assert (prepared.names_, rows.tolist()) == (["d"], [[5.0], [6.0]])
+
+
+@pytest.mark.parametrize("policy", ["missing", "error", "drop"])
+def test_bad_dates_in_files(tmp_path, policy):
+    lines = [f"{number % 9},2024-01-{number:02d}" for number in range(1, 31)]
+    (tmp_path / "t.csv").write_text("\n".join(["n,d", *lines, "5,soon", "6,NA"]))
+    prepared = Preparation().fit(pa.table({"d": [line[2:] for line in lines]}))
+    options = {"bad_cells": policy, "types": prepared.types_}
+    if policy == "error":
+        with pytest.raises(TableError, match="ine 32, column 'd': 'soon' is no date"):
+            read_table(tmp_path / "t.csv", **options)
+        return
+    with pytest.warns(UserWarning, match="1 bad cell .*'soon'"):
+        table = read_table(tmp_path / "t.csv", **options)
+    assert table["d"].to_pylist()[30:] == ([None, "NA"] if policy == "missing" else ["NA"])
+    assert prepared.transform(table).shape == (len(table), 3)

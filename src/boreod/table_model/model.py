@@ -284,7 +284,7 @@ class Detector(NumericDetector):
         return list(self.preparation_.inputs_) if self.is_named else None
 
     @property
-    def types_(self) -> dict[str, str]:
+    def types_(self) -> dict[str, Any]:
         """How to read the columns from text: pass it to ``boreod.tables.open_table``."""
         types = dict(self.preparation_.types_)
         return types if self.is_named else types | {_numbered(n): k for n, k in types.items()}

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, option, pa, pc
-from boreod.tables.number_formats import NumberFormat, find_bad
+from boreod.tables.date_forms import DateForm
+from boreod.tables.number_formats import NumberFormat
 from boreod.text import count_of, shorten
 
 POLICIES = ("missing", "error", "drop")
@@ -103,7 +104,10 @@ def check_share(
 
 
 def clean(
-    batch: Any, rules: Mapping[str, NumberFormat], where: Callable[[int], str], found: BadCells
+    batch: Any,
+    rules: Mapping[str, NumberFormat | DateForm],
+    where: Callable[[int], str],
+    found: BadCells,
 ) -> tuple[Any, NDArray]:
     """Return a batch with nulls for bad cells, and the rows that hold one.
 
@@ -111,14 +115,14 @@ def clean(
     """
     rows = np.zeros(batch.num_rows, bool)
     for place, field in enumerate(batch.schema):
-        column, bad = batch.column(place), None
+        column, bad, what = batch.column(place), None, "number"
         if field.name in rules and pa.types.is_string(field.type):
-            bad = find_bad(column, rules[field.name])
+            bad, what = rules[field.name].find_bad(column), rules[field.name].what
         elif pa.types.is_floating(field.type):
             bad = pc.fill_null(pc.is_inf(column), False).to_numpy(zero_copy_only=False)
         if bad is None or not bad.any():
             continue
-        found.add(column, bad, field.name, where)
+        found.add(column, bad, field.name, where, what)
         empty = pc.replace_with_mask(column, pa.array(bad), pa.scalar(None, field.type))
         batch = batch.set_column(place, field, empty)
         rows |= bad

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from boreod.tables.arrow import TableError, as_names, check_names, pa, pc
 from boreod.tables.bad_cells import ROW, BadCells, clean
 from boreod.tables.cells import TYPES, Kind, to_kind
+from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import CODE, NumberFormat, find_format
 from boreod.text import shorten, suggest
 
@@ -26,7 +27,7 @@ class Options:
     header: bool | None = None
     encoding: str | None = None
     decimal: str | None = None
-    types: Mapping[str, str | NumberFormat] = field(default_factory=dict)
+    types: Mapping[str, str | NumberFormat | DateForm] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     query: str | None = None
@@ -34,7 +35,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, kind in self.types.items():
-            if kind not in TYPES and not isinstance(kind, NumberFormat):
+            if kind not in TYPES and not isinstance(kind, NumberFormat | DateForm):
                 raise TableError(
                     f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
                     f"{shorten(name)}."
@@ -91,7 +92,7 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
     """Return a table that knows its types, without bad cells."""
 
     def clean_all() -> Iterator[tuple[Any, NDArray]]:
-        rules: dict[str, NumberFormat] | None = None
+        rules: dict[str, NumberFormat | DateForm] | None = None
         start = 1
         for batch in batches:
             if rules is None:
@@ -106,16 +107,18 @@ def _name_row(start: int, row: int) -> str:
     return f"Row {start + row}"
 
 
-def _find_rules(batch: Any, options: Options) -> dict[str, NumberFormat]:
-    """Return the rules of columns of text that hold numbers."""
-    rules = {}
+def _find_rules(batch: Any, options: Options) -> dict[str, NumberFormat | DateForm]:
+    """Return the rules of columns of text that hold numbers or dates."""
+    rules: dict[str, NumberFormat | DateForm] = {}
     for field_ in batch.schema:
         if pa.types.is_string(field_.type):
             declared = options.types.get(field_.name)
             rule: Any = NumberFormat() if declared == "number" else declared
             if declared is None:
-                rule = find_format(batch.column(field_.name), options.decimal)
-            if isinstance(rule, NumberFormat):
+                form, doubtful = find_form(batch.column(field_.name))
+                rule = DateForm(form) if form and not doubtful else None
+                rule = rule or find_format(batch.column(field_.name), options.decimal)
+            if isinstance(rule, NumberFormat | DateForm):
                 rules[field_.name] = rule
     return rules
 
@@ -148,7 +151,8 @@ def _convert(block: Block, name: str, kind: Kind, options: Options, wrong: NDArr
             bad = mask if bad is None else bad | mask
             found = pc.replace_with_mask(found, pa.array(mask), pa.scalar(None, found.type))
     if bad is not None and bad.any():
-        what = "truth value" if kind.type == "boolean" else "number"
+        what = "number" if kind.rule is None else kind.rule.what
+        what = "truth value" if kind.type == "boolean" else what
         options.bad_cells.add(column, bad, name, block.where, what)
         wrong |= bad
     return found

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
 from boreod.tables.bad_cells import BadCells
+from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import (
     CODE,
     MISSING,
     NumberFormat,
-    find_bad,
     find_format,
     parse,
 )
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     """
 
     type: str  # one of TYPES
-    rule: NumberFormat | None = None
+    rule: NumberFormat | DateForm | None = None
 
 
 class Cell(NamedTuple):
@@ -70,6 +70,9 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
 
 
 def _find_written(column: Any, decimal: str | None) -> Kind:
+    form, doubtful = find_form(column)
+    if form:
+        return Kind("text", None if doubtful else DateForm(form))
     rule = find_format(column, decimal)
     if not isinstance(rule, NumberFormat):
         return Kind("text")
@@ -77,10 +80,10 @@ def _find_written(column: Any, decimal: str | None) -> Kind:
 
 
 def declared_kind(
-    declared: str | NumberFormat, column: Any = None, decimal: str | None = None
+    declared: str | NumberFormat | DateForm, column: Any = None, decimal: str | None = None
 ) -> Kind:
     """Return how to read a column whose type is known; numbers as cells of the file write them."""
-    if isinstance(declared, NumberFormat):
+    if isinstance(declared, NumberFormat | DateForm):
         return Kind("text", declared)
     if declared != "number" or decimal != "," or column is None:
         return Kind(declared)
@@ -91,13 +94,14 @@ def declared_kind(
 def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
     """Return a column of text as its kind says, and which cells do not fit (None if all do)."""
     if kind.type == "text":
-        bad = None if kind.rule is None else find_bad(column, kind.rule)
+        bad = None if kind.rule is None else kind.rule.find_bad(column)
         empty = pc.fill_null(pc.equal(pc.ascii_trim_whitespace(column), ""), False)
         if bad is not None and bad.any():
             empty = pc.or_(empty, pa.array(bad))
         return _emptied(column, empty), bad
     cells = _present(column)
     if kind.type == "number":
+        assert not isinstance(kind.rule, DateForm)
         return _to_numbers(column, cells, kind.rule)
     words = pc.utf8_lower(cells)
     fits = pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")

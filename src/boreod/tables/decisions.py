@@ -8,20 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import kind_of, option, pa, pc
-from boreod.tables.cells import WHOLE, as_text, first_match
+from boreod.tables.cells import WHOLE, as_text
+from boreod.tables.date_forms import TIME, Moments, find_form
 from boreod.tables.dates import (
     DIGITS,
-    FORMS,
     NUMBERS,
     PARTS,
-    TIME,
     DateStep,
-    Moments,
     find_newest,
     from_digits,
     part_of,
     read_moments,
-    read_written,
 )
 from boreod.tables.levels import LevelStep, learn_levels
 from boreod.tables.number_formats import Ambiguous, find_format
@@ -50,8 +47,6 @@ COVERED = 0.5  # share of rows that levels with columns of their own must have
 REPEATED = 0.7  # more distinct words a row tell rows apart
 MANY = 20  # fewer distinct values are nobody's ids
 FEW_SHAPES = 5  # what differs in digits only is numbered, not written
-SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
-NEARLY_ALL = 0.95  # share of cells of one form
 EPOCH = (946_684_800.0, 2_208_988_800.0)  # seconds since 1970 of the years 2000 and 2040
 DAYS = (1.9e7, 2.1e7)  # yyyymmdd
 CODES = {"id", "uuid", "guid", "code", "key", "hash", "zip", "zipcode", "postcode", "plz", "mcc"}
@@ -176,8 +171,15 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     present, name = words.drop_null(), asked.name
     if not len(present):
         return _leave_out(name, "all values are missing")
-    form, doubt = _find_form(present, name)
+    form, doubtful = find_form(words)
     if form:
+        doubt = None
+        if doubtful:
+            doubt = (
+                f"Column {shorten(name)} may have days or months first, as in "
+                f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
+                "as 2024-01-31."
+            )
         found = _decide_date(words, DateStep(name, "text", form=form), f"written {form}")
         return Decision(found.step, found.done, doubt or found.note)
     rule = find_format(words, asked.decimal)
@@ -268,32 +270,6 @@ def _decide_date(column: Any, step: DateStep, told: str) -> Decision:
     shown = [f"{part} before {day}" if part == PARTS[3] else part for part in parts]
     done = ", ".join(shown) + (f" ({told})" if told else "")
     return Decision(learned, done + (f"; {missing} missing marked" if missing else ""))
-
-
-def _find_form(present: Any, name: str) -> tuple[str, str | None]:
-    """Return the form of dates and what is doubtful about it; empty for text that holds none."""
-    sample = present.slice(0, SAMPLE)
-    shares = {form: _share(sample, form) for form in (*FORMS, TIME)}
-    if max(shares.values()) < NEARLY_ALL:
-        return "", None
-    first, second = "day.month.year", "month/day/year"
-    if max(shares, key=lambda form: shares[form]) not in (first, second):
-        return max(shares, key=lambda form: shares[form]), None
-    whole = {form: _share(present, form) for form in (first, second)}
-    if whole[first] != whole[second]:
-        return max(whole, key=lambda form: whole[form]), None
-    if first_match(present, r"^\d{1,2}\.") is not None:  # nobody writes months first with points
-        return first, None
-    return first, (
-        f"Column {shorten(name)} may have days or months first, as in "
-        f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates as "
-        "2024-01-31."
-    )
-
-
-def _share(words: Any, form: str) -> float:
-    """Return the share of words that are dates of some form."""
-    return float(np.mean(~np.isnan(read_written(words, form).clock)))
 
 
 def _is_row_id(present: NDArray) -> bool:

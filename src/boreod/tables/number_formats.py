@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,7 @@ class NumberFormat:
     unit: str = ""
     thousands: str = ""
     before: bool = False
+    what: ClassVar[str] = "number"
 
     @property
     def is_possible(self) -> bool:
@@ -81,6 +82,10 @@ class NumberFormat:
             and self.thousands != self.decimal
             and (not self.unit or _is_unit(self.unit, self.before))
         )
+
+    def find_bad(self, column: Any) -> NDArray:
+        """Tell which cells are filled and hold no number that is written so."""
+        return find_bad(column, self)
 
     @property
     def is_plain(self) -> bool:

@@ -232,11 +232,11 @@ class Preparation:
         return list(self._steps)
 
     @property
-    def types_(self) -> dict[str, str]:
+    def types_(self) -> dict[str, Any]:
         """How to read the columns from text; ids as they are."""
-        kinds = {since.id: "text" for since in self.since_}
+        kinds: dict[str, Any] = {since.id: "text" for since in self.since_}
         kinds |= {since.time: since.kind for since in self.since_}
-        kinds |= {step.name: step.kind for step in self._steps}
+        kinds |= {step.name: step.reading for step in self._steps}
         return kinds | dict.fromkeys(self.ids_, "text")
 
     def describe(self) -> str:

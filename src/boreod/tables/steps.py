@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa, pc
 from boreod.tables.cells import as_numbers, as_text
+from boreod.tables.date_forms import SECONDS
 from boreod.tables.number_formats import NumberFormat
 
-SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 TEXT_PARTS = ("length", "words", "digits")
 
 
@@ -39,6 +39,11 @@ class Step:
     def names(self) -> list[str]:
         """Names of the output columns."""
         raise NotImplementedError
+
+    @property
+    def reading(self) -> Any:
+        """How to read the column from text: its kind, or the rule that its cells follow."""
+        return self.kind
 
     @property
     def is_possible(self) -> bool:
@@ -70,6 +75,11 @@ class NumberStep(Step):
     middle: float | None = None  # median of the training rows, for missing numbers; None: unused
     marked: bool = False  # whether missing values have a column
     format: NumberFormat | None = None  # how text is written; None for plain numbers
+
+    @property
+    def reading(self) -> Any:
+        """How to read the column from text."""
+        return self.format or self.kind
 
     @property
     def names(self) -> list[str]:

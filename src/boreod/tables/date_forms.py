@@ -1,0 +1,161 @@
+"""How dates and times are written: forms of text, and the moments that cells of them mean."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.tables.arrow import pa, pc
+from boreod.tables.number_formats import MISSING, PLACEHOLDERS
+
+DAY = 86_400.0  # seconds
+SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
+SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
+NEARLY_ALL = 0.9  # share of cells of one form
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?"
+HOURS, HALF = r"(?P<H>\d{1,2})", r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
+CLOCK = f"{HOURS}(?:{MINUTES})?{HALF}" + r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+YEAR = r"(?P<y>\d{4}|\d{2})"
+FORMS = {
+    "year-month-day": r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
+    "day.month.year": r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.]" + YEAR,
+    "month/day/year": r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.]" + YEAR,
+    "day month year": r"(?:[A-Za-z]{3},? )?(?P<d>\d{1,2})[-/ .]{1,2}"
+    r"(?P<m>[A-Za-z]{3,9})\.?[-/ ,]{1,2}" + YEAR,
+    "month day, year": r"(?P<m>[A-Za-z]{3,9})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
+}
+TIME = "hour:minute"
+
+
+class Moments(NamedTuple):
+    """Seconds since 1970 by the clock that wrote them, and by that of Greenwich; NaN if missing."""
+
+    clock: NDArray
+    instant: NDArray
+
+
+@dataclass(frozen=True)
+class DateForm:
+    """What cells of a column of dates must look like: one of FORMS, or TIME."""
+
+    form: str
+    what: ClassVar[str] = "date"
+
+    def find_bad(self, column: Any) -> NDArray:
+        """Tell which cells are filled and hold no date of this form."""
+        return is_filled(column) & np.isnan(read_written(column, self.form).clock)
+
+
+def is_filled(column: Any) -> NDArray:
+    """Tell which cells of text are neither null nor words for a missing value."""
+    cells = pc.utf8_trim_whitespace(column)
+    missing = pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING)))
+    return pc.invert(missing).to_numpy(zero_copy_only=False)
+
+
+def find_form(column: Any) -> tuple[str, bool]:
+    """Return the form of the dates of a column of text, and whether days may be months.
+
+    The form is empty if it does not hold dates; a few cells may be something else.
+    """
+    present = _informative(column.slice(0, SAMPLE))
+    if not len(present):
+        return "", False
+    shares = {form: _share(present, form) for form in (*FORMS, TIME)}
+    best = max(shares, key=lambda form: shares[form])
+    first, second = "day.month.year", "month/day/year"
+    if shares[best] < NEARLY_ALL or best not in (first, second):
+        return (best if shares[best] >= NEARLY_ALL else ""), False
+    whole = _informative(column)
+    days, months = _share(whole, first), _share(whole, second)
+    if days != months:
+        return (first if days > months else second), False
+    # nobody writes months first with points
+    return first, not pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
+
+
+def _informative(column: Any) -> Any:
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(column.drop_null()))
+    none = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
+    return column.drop_null().filter(pc.invert(pc.is_in(words, value_set=none)))
+
+
+def _share(words: Any, form: str) -> float:
+    return float(np.mean(~np.isnan(read_written(words, form).clock)))
+
+
+def read_written(words: Any, form: str) -> Moments:
+    """Return the moments of text of some form, NaN where a cell has another one."""
+    words = pc.utf8_trim_whitespace(words)
+    if form == "year-month-day":  # as nearly everybody writes them, which Arrow reads quickly
+        try:
+            seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
+            return Moments(seconds, seconds)
+        except pa.ArrowException:
+            pass  # there is a zone, or something else
+    day = "" if form == TIME else FORMS[form]
+    rest = f"{HOURS}{MINUTES}{HALF}" if form == TIME else f"(?:(?:,? |T){CLOCK})?"
+    groups = pc.extract_regex(words, f"^{day}{rest}$")
+    part = {field.name: groups.field(field.name) for field in groups.type}
+    matched = groups.is_valid().to_numpy(zero_copy_only=False)
+    start = np.where(matched, 0.0, np.nan)
+    if day:
+        years, days = _whole(part["y"]), _whole(part["d"])
+        short = pc.fill_null(pc.equal(pc.utf8_length(part["y"]), 2), False)
+        century = np.where(years < 69, 2000, 1900)
+        years = years + np.where(short.to_numpy(zero_copy_only=False), century, 0)
+        named = form in ("day month year", "month day, year")
+        months = _month_numbers(part["m"]) if named else _whole(part["m"])
+        start = np.where(matched, day_seconds(years, months, days), np.nan)
+    hours, minutes, seconds = (_whole(part[name]) for name in "HMS")
+    half = pc.fill_null(pc.utf8_lower(pc.utf8_slice_codeunits(part["half"], 0, 1)), "")
+    is_half = pc.not_equal(half, "").to_numpy(zero_copy_only=False)
+    wrong = (hours > np.where(is_half, 12, 23)) | (minutes > 59) | (seconds > 60)
+    later = pc.equal(half, "p").to_numpy(zero_copy_only=False)
+    hours = np.where(is_half, hours % 12 + 12 * later, hours)
+    clock = np.where(wrong, np.nan, start + 3600.0 * hours + 60.0 * minutes + seconds)
+    ahead = _offsets(part["zone"]) if "zone" in part else 0.0
+    return Moments(clock, clock - ahead)
+
+
+def _whole(cells: Any) -> NDArray:
+    """Return digits as whole numbers, 0 for what is missing or empty."""
+    filled = pc.fill_null(cells, "")
+    filled = pc.replace_with_mask(filled, pc.equal(filled, ""), pa.scalar("0"))
+    return pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _month_numbers(cells: Any) -> NDArray:
+    """Return the number of months by the first letters of their English names, 0 for others."""
+    short = pc.utf8_slice_codeunits(pc.utf8_lower(cells), 0, 3)
+    place = pc.index_in(short, value_set=pa.array(MONTHS))
+    return pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+
+
+def _offsets(cells: Any) -> NDArray:
+    """Return how many seconds the clocks of zones such as +02:00 are ahead; few are distinct."""
+    encoded = pc.dictionary_encode(pc.fill_null(cells, ""))
+    seconds = []
+    for text in encoded.dictionary.to_pylist():
+        digits = text[1:].replace(":", "") if text[:1] in ("+", "-") else ""
+        ahead = 3600 * int(digits[:2] or 0) + 60 * int(digits[2:] or 0)
+        seconds.append(-ahead if text.startswith("-") else ahead)
+    return np.array([*seconds, 0.0])[encoded.indices.to_numpy()]
+
+
+def day_seconds(years: NDArray, months: NDArray, days: NDArray) -> NDArray:
+    """Return seconds since 1970 at the beginning of days, NaN where there is no such day."""
+    right = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12) & (days >= 1)
+    month = np.where(right, (years - 1970) * 12 + months - 1, 0).astype("datetime64[M]")
+    start = month.astype("datetime64[D]")
+    length = ((month + 1).astype("datetime64[D]") - start).astype(np.int64)
+    seconds = (start.astype(np.int64) + days - 1) * DAY
+    return np.where(right & (days <= length), seconds, np.nan)
+
+
+def to_seconds(column: Any, unit: str) -> NDArray:
+    """Return a column of times as seconds, NaN for nulls."""
+    whole = pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
+    return whole / SECONDS[unit]
