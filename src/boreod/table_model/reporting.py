@@ -158,7 +158,8 @@ def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
     """Return when rows happened: by the column that is asked for, or the first one of dates."""
     from boreod.tables import TableError
     from boreod.tables.arrow import column_of
-    from boreod.tables.dates import TIME, DateStep, read_moments
+    from boreod.tables.date_forms import TIME
+    from boreod.tables.dates import DateStep, read_moments
     from boreod.tables.decisions import Question, decide
 
     if asked is not None and asked not in table.column_names:
