@@ -43,7 +43,7 @@ def test_addresses(folder):
         ("file:///no such place", "cannot be reached .*%20"),
         ("file:///no/such/place", "There is no file file:///no/such/place"),
         ("s3://key:secret@bucket/a?nothing=1", r"^s3://bucket/a cannot be reached"),
-        ("s3://bucket/a.csv", "From addresses and folders, only Parquet"),
+        ("s3://bucket/a.csv", "From addresses, only Parquet"),
     ],
 )
 def test_addresses_that_lead_nowhere(name, words):

@@ -239,7 +239,7 @@ def test_missing_file(tmp_path, name):
 
 def test_folder_without_tables(tmp_path):
     write(tmp_path, "_part.parquet", PARQUET)
-    write(tmp_path, "table.csv", b"a\n1\n")
+    write(tmp_path, "table.txt.bak", b"a\n1\n")
     with pytest.raises(TableError, match="holds no Parquet files"):
         open_table(tmp_path)
     with pytest.raises(TableError, match="only Parquet files"):

@@ -78,6 +78,8 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
             with _warnings_as_notes(quiet=bool(options.get("quiet"))):
+                if isinstance(options.get("table"), list):
+                    options["table"] = "\n".join(options["table"])  # as `several` does
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise

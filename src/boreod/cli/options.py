@@ -1,17 +1,22 @@
 """Options that several commands have, and what they mean together."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-Table = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, Parquet, Arrow or JSON lines, a folder of Parquet files, or an address "
-        "(s3://...) of Parquet; - for standard input."
-    ),
-]
+if TYPE_CHECKING:
+    Table = str  # `plain_errors` makes one name of all
+else:
+    Table = Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, JSON (also packed), Parquet, Arrow, Excel, SQLite or DuckDB; several files "
+            "of the same columns, a folder of Parquet or CSV, or an address (s3://...) of Parquet; "
+            "- for standard input.",
+            metavar="TABLE...",
+        ),
+    ]
 ModelFile = Annotated[Path, typer.Argument(help="What `boreod fit` wrote.", metavar="MODEL")]
 Label = Annotated[
     str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
@@ -68,7 +73,10 @@ Query = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="csv, tsv, jsonl, parquet or arrow; by the name if not given."),
+    typer.Option(
+        "--format",
+        help="csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by the name if not given.",
+    ),
 ]
 Text = Annotated[list[str] | None, typer.Option(help="Columns to read as text, not as numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]

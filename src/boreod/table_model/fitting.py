@@ -26,7 +26,7 @@ from boreod.table_model.plain_columns import names_of, take_columns
 from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
 from boreod.tables.arrow import Names, pa, pc
 from boreod.tables.blocks import Options
-from boreod.tables.locations import is_address, show_place
+from boreod.tables.locations import BETWEEN, STANDARD, can_read_again, show_place
 from boreod.tables.since import add_to_table
 from boreod.text import shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
@@ -126,7 +126,7 @@ def read_training_rows(
     assume, outlier_label = detector.inliers == "assumed", detector.outlier_label
     path = os.fspath(source) if isinstance(source, str | PathLike) else None
     options, verbose = reading or {}, detector.verbose
-    again = path is not None and (is_address(path) or os.path.isfile(path) or os.path.isdir(path))
+    again = path is not None and can_read_again(path)
     classes = np.array([INLIER, OUTLIER])
     if path is not None and again and detector.reference_size is not None:
         codes = _read_codes(path, label, outlier_label, assume, options, verbose)
@@ -252,7 +252,11 @@ def name_source(path: str) -> str:
     >>> name_source("s3://key:secret@bucket/payments?region=eu"), name_source("-")
     ('payments', 'standard input')
     """
-    return "standard input" if path == "-" else Path(show_place(path)).name
+    if path == STANDARD:
+        return "standard input"
+    first, *more = path.split(BETWEEN)
+    name = Path(show_place(first)).name
+    return f"{name} and {len(more)} more" if more else name
 
 
 def _read_codes(

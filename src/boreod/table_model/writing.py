@@ -38,7 +38,7 @@ from boreod.table_model.scoring import (
 )
 from boreod.tables import TableWriter, open_table
 from boreod.tables.arrow import no_rows, pa, parquet
-from boreod.tables.locations import STANDARD, find_format, is_gzipped
+from boreod.tables.locations import PACKED, STANDARD, TEXT_FORMATS, find_format
 from boreod.tables.writer import writing
 
 BATCH_ROWS = 20_000
@@ -300,8 +300,9 @@ def counted(batches: Iterable[Any], progress: Progress) -> Iterator[Any]:
 
 def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
     """Return about how many batches a table has; None if only reading it would tell."""
-    kind = find_format(path, asked)
-    if not os.path.isfile(path) or kind == "arrow" or is_gzipped(path):
+    kind = find_format(path, asked, to_read=True)
+    is_packed = path.lower().endswith(PACKED)
+    if not os.path.isfile(path) or kind not in (*TEXT_FORMATS, "parquet") or is_packed:
         return None
     try:
         if kind == "parquet":

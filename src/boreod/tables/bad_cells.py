@@ -47,6 +47,8 @@ class BadCells:
         self.policy = policy
         self.counts: dict[str, int] = {}
         self.rows = 0  # that hold some
+        self.seen = 0  # rows of all files
+        self.file: str | None = None  # that is being read, if there are several
         self._places: list[str] = []
 
     def add(
@@ -71,7 +73,7 @@ class BadCells:
         self.counts[name] = self.counts.get(name, 0) + len(places)
         for place in places[: FIRST - len(self._places)]:
             cell = shorten(column[int(place)].as_py())
-            at = where(int(place))
+            at = where(int(place)) + ("" if self.file is None else f" of {self.file}")
             self._places.append(f"{at[:1].lower()}{at[1:]}: {cell}")
 
     def note(self) -> str | None:

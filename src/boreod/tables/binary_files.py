@@ -17,7 +17,14 @@ from urllib.parse import unquote
 from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
 from boreod.tables.blocks import Options, Typed, cleaned
 from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
-from boreod.tables.locations import SUFFIXES, Place, find_place, reading
+from boreod.tables.locations import (
+    SUFFIXES,
+    TEXT_FORMATS,
+    Place,
+    find_format,
+    find_place,
+    reading,
+)
 from boreod.text import listed, shorten
 
 ARROW = "an Arrow or Feather file"
@@ -43,12 +50,13 @@ class Footer:
     added: tuple[str, ...]  # columns that only the names of its folders have
 
 
-def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
-    """Open an Arrow file (also called Feather), of the file or of the stream kind."""
+def open_arrow(path: str, options: Options, stack: ExitStack, stream: Any = None) -> Typed:
+    """Open an Arrow file (also called Feather), of the file or of the stream kind, or a stream."""
     with reading(path, ARROW):
-        file = stack.enter_context(pa.OSFile(path))
-        is_stream = file.read(6) != b"ARROW1"
-        file.seek(0)
+        file = stack.enter_context(pa.OSFile(path)) if stream is None else stream
+        is_stream = stream is not None or file.read(6) != b"ARROW1"
+        if stream is None:
+            file.seek(0)
         opened = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
         schema = _chosen_schema(opened.schema, options, path)
 
@@ -87,8 +95,8 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
     found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
     if not found:
         raise TableError(
-            f"The folder {place.shown} holds no Parquet files (.parquet, .pq). Pass the name of a "
-            "file, or a folder that holds them."
+            f"The folder {place.shown} holds no Parquet files (.parquet, .pq) and no text. Pass "
+            "the name of a file, or a folder that holds them."
         )
     values = _read_values([_keys(name) for name in found], types)
     path, shown = place.path.rstrip("/"), place.shown.rstrip("/")
@@ -96,6 +104,19 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
         Member(Place(place.filesystem, f"{path}/{name}", f"{shown}/{name}"), str(name), own)
         for name, own in zip(found, values, strict=True)
     ]
+
+
+def find_text_files(folder: str, asked: str | None) -> list[str]:
+    """Return the text files of a folder in the order of their names; none if it holds Parquet."""
+    with reading(folder):
+        names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
+    hidden = [name for name in names if any(part[0] in "._" for part in name.parts)]
+    names = [name for name in names if name not in hidden]
+    if asked in (None, "parquet") and any(map(_is_wanted, names)):
+        return []
+    wanted = TEXT_FORMATS if asked is None else (asked,)
+    found = [name for name in names if find_format(str(name), None, to_read=True) in wanted]
+    return [os.path.join(folder, str(name)) for name in found]
 
 
 def read_footer(options: Options, member: Member) -> Footer:

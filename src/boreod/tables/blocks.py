@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, as_names, check_names, pa, pc
 from boreod.tables.bad_cells import ROW, BadCells, clean
-from boreod.tables.cells import TYPES, Kind, to_kind
+from boreod.tables.cells import TYPES, Kind, declared_kind, find_kind, to_kind
 from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import CODE, NumberFormat, find_format
 from boreod.text import shorten, suggest
@@ -76,6 +76,16 @@ class Block:
     where: Callable[[int], str]
 
 
+def kind_of_values(column: Any, name: str, options: Options, *, numbers: bool, words: bool) -> Kind:
+    """Return what cells hold that came as numbers, words or both; words stay text."""
+    if name in options.types:
+        return declared_kind(options.types[name])
+    kind = find_kind(column, options.decimal if words else None)  # long numbers are codes
+    if numbers or not words:
+        return kind
+    return Kind("text", NumberFormat() if kind == ("number", None) else kind.rule)
+
+
 def typed(first: Block, rest: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
     """Return the table of some blocks, given what the columns of the first one are."""
     schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
@@ -96,7 +106,7 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
         start = 1
         for batch in batches:
             if rules is None:
-                rules = _find_rules(batch, options)
+                rules = find_rules(batch, options)
             yield clean(batch, rules, partial(_name_row, start), options.bad_cells)
             start += batch.num_rows
 
@@ -107,7 +117,7 @@ def _name_row(start: int, row: int) -> str:
     return f"Row {start + row}"
 
 
-def _find_rules(batch: Any, options: Options) -> dict[str, NumberFormat | DateForm]:
+def find_rules(batch: Any, options: Options) -> dict[str, NumberFormat | DateForm]:
     """Return the rules of columns of text that hold numbers or dates."""
     rules: dict[str, NumberFormat | DateForm] = {}
     for field_ in batch.schema:
@@ -129,10 +139,9 @@ def without_bad_rows(schema: Any, batches: Iterable[tuple[Any, NDArray]], found:
         return schema, (batch for batch, _ in batches)
 
     def kept() -> Iterator[Any]:
-        seen = 0
         for batch, bad in batches:
-            numbers = np.arange(seen + 1, seen + 1 + batch.num_rows)
-            seen += batch.num_rows
+            numbers = np.arange(found.seen + 1, found.seen + 1 + batch.num_rows)
+            found.seen += batch.num_rows
             found.rows += int(bad.sum())
             whole = batch.append_column(ROW, pa.array(numbers))
             yield whole.filter(pa.array(~bad)) if bad.any() else whole

@@ -20,6 +20,7 @@ from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import (
     CODE,
     MISSING,
+    PERCENT,
     NumberFormat,
     find_format,
     parse,
@@ -85,10 +86,14 @@ def declared_kind(
     """Return how to read a column whose type is known; numbers as cells of the file write them."""
     if isinstance(declared, NumberFormat | DateForm):
         return Kind("text", declared)
-    if declared != "number" or decimal != "," or column is None:
+    if declared != "number" or column is None:
         return Kind(declared)
+    if decimal != "," and _to_numbers(column, _present(column), None)[1] is None:
+        return Kind("number")
     found = find_format(column, decimal)
-    return Kind("number", found if isinstance(found, NumberFormat) else NumberFormat(","))
+    if isinstance(found, NumberFormat) and found.unit not in PERCENT:  # else 100 times as much
+        return Kind("number", None if found.is_plain else found)
+    return Kind("number", NumberFormat(",") if decimal == "," else None)
 
 
 def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:

@@ -1,8 +1,9 @@
 """Where tables are, on a disk or at an address such as ``s3://bucket/folder``; their formats."""
 
+import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,23 @@ SUFFIXES = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
+READ_SUFFIXES = {
+    **SUFFIXES,
+    ".json": "jsonl",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xls": "xlsx",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
+    ".duckdb": "duckdb",
+}
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
+READ_FORMATS = (*FORMATS, "xlsx", "sqlite", "duckdb")
 STANDARD = "-"
+BETWEEN = "\n"  # the names of several files, where one name is expected
 TIMEOUT = 30  # seconds; Google's own default is a quarter of an hour
 
 
@@ -96,17 +111,44 @@ def refuse_address(path: str) -> None:
         )
 
 
-def find_format(path: str, asked: str | None) -> str | None:
+def several(paths: Iterable[str | os.PathLike[str]]) -> str:
+    """Return one name for several files, as ``open_table`` takes it."""
+    return BETWEEN.join(os.fspath(path) for path in paths)
+
+
+def expand(path: str) -> list[str]:
+    """Return the files that a name stands for: several, or those that a pattern matches."""
+    names = path.split(BETWEEN)
+    found: list[str] = []
+    for name in names:
+        is_pattern = not is_address(name) and not os.path.exists(name) and glob.has_magic(name)
+        matching = sorted(glob.glob(name, recursive=True)) if is_pattern else [name]
+        if not matching:
+            raise TableError(f"No file matches {name}. Check the pattern and the folder.")
+        found += matching
+    if len(found) > 1 and STANDARD in found:
+        raise TableError("Standard input (-) cannot be one of several files. Name files only.")
+    return found
+
+
+def can_read_again(path: str) -> bool:
+    """Tell whether a table can be read twice, which a pipe cannot."""
+    return all(is_address(p) or os.path.isfile(p) or os.path.isdir(p) for p in expand(path))
+
+
+def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
     """Return the format that is asked for, or else the one that the name tells; None if neither."""
+    formats, suffixes = (READ_FORMATS, READ_SUFFIXES) if to_read else (FORMATS, SUFFIXES)
     if asked is not None:
-        if asked not in FORMATS:
+        if asked not in formats:
             raise TableError(
-                f"`format` (--format) must be one of {', '.join(FORMATS)}; got {asked!r}."
+                f"`format` (--format) must be one of {', '.join(formats)}; got {asked!r}."
             )
         return asked
-    gzipped = is_gzipped(path)
-    found = SUFFIXES.get(Path(path[:-3] if gzipped else path).suffix.lower())
-    return None if gzipped and found not in TEXT_FORMATS else found
+    packed = PACKED if to_read else PACKED[:1]
+    suffix = next((suffix for suffix in packed if path.lower().endswith(suffix)), "")
+    found = suffixes.get(Path(path[: len(path) - len(suffix)]).suffix.lower())
+    return None if suffix and found not in TEXT_FORMATS else found
 
 
 def is_gzipped(path: str) -> bool:
@@ -118,7 +160,8 @@ def refuse_name(path: str) -> TableError:
     """Return the error for a name that does not tell its format."""
     return TableError(
         f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
-        f"with .gz), or pass `format` (--format): {', '.join(FORMATS)}."
+        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(list(READ_SUFFIXES)[10:])})"
+        f", or pass `format` (--format): {', '.join(FORMATS)}."
     )
 
 

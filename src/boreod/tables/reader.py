@@ -4,7 +4,6 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -12,22 +11,11 @@ import numpy as np
 
 from boreod.tables.arrow import Column, Names, TableError, kind_of, pa, rebatch
 from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
-from boreod.tables.binary_files import open_arrow, open_parquet
 from boreod.tables.blocks import Options, Typed
-from boreod.tables.json_lines import open_json_lines
-from boreod.tables.locations import (
-    STANDARD,
-    TEXT_FORMATS,
-    find_format,
-    is_address,
-    reading,
-    refuse_name,
-    show_place,
-)
+from boreod.tables.locations import several, show_place
 from boreod.tables.number_formats import NumberFormat
-from boreod.tables.separated import open_separated
+from boreod.tables.opening import open_source
 from boreod.tables.since import Asked, add_to_batches, as_list
-from boreod.tables.sources import TextSource
 
 BATCH_ROWS = 50_000
 FilePath = str | os.PathLike[str]
@@ -100,7 +88,7 @@ def _with_row_numbers(batch: Any) -> Any:
 
 
 def open_table(
-    path: FilePath,
+    path: FilePath | list[str] | tuple[str, ...],
     *,
     format: str | None = None,  # noqa: A002
     separator: str | None = None,
@@ -120,11 +108,14 @@ def open_table(
     Parameters
     ----------
     path
-        A file, a folder of Parquet files, also in folders of its own, or ``-`` for standard input
-        (text only). Text may be packed with gzip. Parquet files and folders may have an address
-        such as ``s3://bucket/folder``.
+        A file, several files of the same columns as a list or a pattern (``day*.csv``), a folder of
+        Parquet or of text files, also in folders of its own, or ``-`` for standard input (text, or
+        an Arrow stream). Text may be packed (gzip, zstd, bzip2, xz, or a zip archive of one file);
+        Parquet files and folders may have an address such as ``s3://bucket/folder``. Excel
+        workbooks need ``pip install boreod[excel]``, DuckDB databases ``boreod[duckdb]``.
     format
-        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name.
+        ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
+        ``sqlite`` or ``duckdb``; None to go by the name.
     separator
         One character between the cells of a line; None to find out.
     header
@@ -188,10 +179,10 @@ def open_table(
         query,
         found,
     )
-    name = os.fspath(path)
+    name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
-        opened = _open(name, format, options, batch_rows, stack)
+        opened = open_source(name, format, options, batch_rows, stack)
         # of some columns only, they are made if these are what they are made of
         if since and (wanted is None or not isinstance(as_list(since)[0], str)):
             opened = add_to_batches(*opened, since)
@@ -201,46 +192,7 @@ def open_table(
         raise
 
 
-def read_table(path: FilePath, **options: Any) -> Any:
+def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> Any:
     """Read a whole table into a ``pyarrow.Table``; path and options are those of ``open_table``."""
     with open_table(path, **options) as reader:
         return reader.read_all()
-
-
-def _open(
-    path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
-) -> Typed:
-    found = find_format(path, asked)
-    if is_address(path) or os.path.isdir(path):
-        if found not in (None, "parquet"):
-            raise TableError(
-                f"From addresses and folders, only Parquet files can be read; {show_place(path)} "
-                f"is {found}. Pass the name of a file on a disk."
-            )
-        return open_parquet(path, options, batch_rows)
-    if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
-        if found not in (None, *TEXT_FORMATS):
-            raise TableError(
-                f"Standard input and pipes cannot be {found}. Pass the name of a file."
-            )
-        return _open_text(path, found, options, stack)
-    if found == "parquet":
-        return open_parquet(path, options, batch_rows)
-    if found == "arrow":
-        return open_arrow(path, options, stack)
-    if found is None:
-        with reading(path):
-            os.stat(path)
-        raise refuse_name(path)
-    return _open_text(path, found, options, stack)
-
-
-def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
-    source = stack.enter_context(TextSource(path, options.encoding))
-    if found is None:
-        found = "jsonl" if source.head().lstrip().startswith(b"{") else "csv"
-    if found == "jsonl":
-        return open_json_lines(source, options)
-    if found == "tsv" and options.separator is None:
-        options = replace(options, separator="\t")
-    return open_separated(source, options)

@@ -1,7 +1,6 @@
 """Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block."""
 
 import csv
-import gzip
 import io
 import os
 import re
@@ -16,7 +15,7 @@ from boreod.tables.arrow import TableError, arrow_csv, pa
 from boreod.tables.blocks import Block, Options, Typed, typed
 from boreod.tables.cells import Kind, declared_kind, find_kind
 from boreod.tables.locations import STANDARD
-from boreod.tables.sources import GZIP, TextSource
+from boreod.tables.sources import TextSource, unpacked
 from boreod.text import count_of, listed
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -191,8 +190,9 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
     if source.path == STANDARD or not os.path.isfile(source.path):  # a pipe is gone
         return f"Row {row + 1}"
     with open(source.path, "rb") as raw:
-        file: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
-        lines = io.TextIOWrapper(file, encoding=source.encoding, errors="replace", newline="")
+        lines = io.TextIOWrapper(
+            unpacked(raw, source.path), encoding=source.encoding, errors="replace", newline=""
+        )
         for _ in range(layout.lines):
             next(lines)
         records = csv.reader(lines, delimiter=layout.separator)

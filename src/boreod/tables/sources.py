@@ -1,15 +1,19 @@
 """Text that comes in as bytes: unpacked, and checked for its encoding."""
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
 import sys
 import threading
+import zipfile
 import zlib
 from typing import Any
 
-from boreod.tables.arrow import TableError
+from boreod.tables.arrow import TableError, pa
 from boreod.tables.locations import STANDARD, reading
+from boreod.text import listed
 
 CHUNK = 1 << 20
 TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
@@ -17,8 +21,10 @@ GZIP = b"\x1f\x8b"
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
     b"ARROW1": "an Arrow file. Pass format='arrow' (--format arrow)",
-    b"PK\x03\x04": "a zip archive or an Excel workbook. Unpack it, or save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook. Save the sheet as CSV",
+    b"PK\x03\x04": "a zip archive or an Excel workbook. Call it .zip (with one CSV) or .xlsx",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook. Call it .xls",
+    b"SQLite format": "an SQLite database. Pass format='sqlite' (--format sqlite)",
+    b"\xff\xff\xff\xff": "an Arrow stream. Pass format='arrow' (--format arrow)",
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
 }
@@ -50,8 +56,9 @@ class TextSource(io.RawIOBase):
         with reading(self.shown, "a readable file"):
             self._raw = _open(path)
             first = self._raw.peek(8)[:8]
-        is_packed = first.startswith(GZIP)
-        self._stream: Any = gzip.GzipFile(fileobj=self._raw) if is_packed else self._raw
+            self._stream: Any = unpacked(self._raw, path)
+        if self._stream is not self._raw:
+            return
         for magic, what in OTHER_FORMATS.items():
             if encoding is None and first.startswith(magic):
                 self.close()
@@ -125,12 +132,15 @@ class TextSource(io.RawIOBase):
     def _unpack(self) -> bytes:
         try:
             return bytes(self._stream.read(CHUNK))
-        except (EOFError, gzip.BadGzipFile, zlib.error):
+        except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
             raise TableError(
                 f"{self.shown} cannot be unpacked: it is cut short or damaged. Copy it again."
             ) from None
-        except OSError as error:
-            raise TableError(f"{self.shown} cannot be read: {error.strerror}.") from None
+        except RuntimeError:
+            raise TableError(f"{self.shown} is locked by a password. Unpack it first.") from None
+        except (OSError, pa.ArrowException) as error:
+            reason = getattr(error, "strerror", None) or "it is cut short or damaged. Copy it again"
+            raise TableError(f"{self.shown} cannot be read: {reason}.") from None
 
     def _wrong_letter(self, error: UnicodeDecodeError, before: int) -> TableError:
         line = self._lines + error.object[: error.start].count(b"\n") + 1
@@ -141,6 +151,39 @@ class TextSource(io.RawIOBase):
             f"0x{error.object[error.start]:02x} (byte {place} of the file). Save it as UTF-8, or "
             "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
         )
+
+
+def unpacked(raw: Any, path: str) -> Any:
+    """Return the stream of what is packed in another one, or that one."""
+    first = raw.peek(6)[:6]
+    if first.startswith(GZIP):
+        return gzip.GzipFile(fileobj=raw)
+    if first.startswith(b"\x28\xb5\x2f\xfd"):
+        return pa.CompressedInputStream(pa.PythonFile(raw), "zstd")
+    if first.startswith(b"BZh"):
+        return bz2.BZ2File(raw)
+    if first.startswith(b"\xfd7zXZ"):
+        return lzma.LZMAFile(raw)
+    if first.startswith(b"PK\x03\x04") and path.lower().endswith(".zip"):
+        return zipfile.ZipFile(raw).open(zip_member(path))
+    return raw
+
+
+def zip_member(path: str) -> str:
+    """Return the name of the only file in a zip archive."""
+    with reading(path, "a zip archive"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        except zipfile.BadZipFile as error:
+            raise OSError(str(error)) from None
+    names = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise TableError(
+            f"{path} holds {len(names)} files ({listed(names, 5)}), of which one could be a table. "
+            "Unpack it, and name the files."
+        )
+    return names[0]
 
 
 def _open(path: str) -> Any:

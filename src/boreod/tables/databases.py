@@ -1,0 +1,187 @@
+"""Tables within other files: SQLite and DuckDB, by a query, and sheets of Excel workbooks.
+
+Databases are read row by row, and never written. Where there is only one table or sheet, it need
+not be named.
+"""
+
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import quote
+
+from boreod.tables.arrow import TableError, pa, plain_batch, plain_schema
+from boreod.tables.blocks import Block, Options, Typed, cleaned, kind_of_values, typed
+from boreod.tables.locations import reading
+from boreod.text import listed, shorten
+
+BLOCK_ROWS = 10_000
+NUMBERS = (int, float)
+
+
+def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
+    """Open a table or query of an SQLite database."""
+    with reading(path, "an SQLite database"):
+        os.stat(path)
+    with _asking(path, "an SQLite database", sqlite3.Error):
+        address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        stack.callback(connection.close)
+        names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+        tables = [name for (name,) in connection.execute(names) if not name.startswith("sqlite_")]
+        cursor = connection.execute(_sql(path, options.query, tables))
+    known = [column[0] for column in cursor.description or ()]
+    places = options.chosen(known, path)
+
+    def blocks() -> Iterator[tuple[Block, list[set[type]]]]:
+        start = 0
+        while True:
+            with _asking(path, "an SQLite database", sqlite3.Error):
+                rows = cursor.fetchmany(BLOCK_ROWS)
+            yield _text_block(rows, known, places, start)
+            start += len(rows)
+            if not rows:
+                return
+
+    found = blocks()
+    first, types = next(found)
+    kinds = {
+        known[place]: kind_of_values(
+            first.table.column(known[place]),
+            known[place],
+            options,
+            numbers=bool(own & set(NUMBERS)),
+            words=str in own,
+        )
+        for place, own in zip(places, types, strict=True)
+    }
+    return typed(first, (block for block, _ in found), kinds, options)
+
+
+def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) -> Typed:
+    """Open a table or query of a DuckDB database."""
+    try:
+        import duckdb
+    except ImportError:
+        raise TableError(
+            f"{path} needs DuckDB, which is not installed: pip install boreod[duckdb]"
+        ) from None
+    with reading(path, "a DuckDB database"):
+        os.stat(path)
+    with _asking(path, "a DuckDB database", duckdb.Error):
+        safe = {"enable_external_access": "false"}
+        connection = duckdb.connect(path, read_only=True, config=safe)
+        stack.callback(connection.close)
+        names = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+        tables = [name for (name,) in connection.execute(names).fetchall()]
+        relation = connection.sql(_sql(path, options.query, tables))
+        if relation is None:
+            raise TableError(f"The query for {path} gives no rows. Pass a SELECT (--query).")
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+        batches = read(batch_rows)
+    schema = _chosen(batches.schema, options, path)
+
+    def converted() -> Iterator[Any]:
+        with _asking(path, "a DuckDB database", duckdb.Error):
+            for batch in batches:
+                yield plain_batch(batch, schema)
+
+    return cleaned(schema, converted(), options)
+
+
+def open_workbook(path: str, options: Options) -> Typed:
+    """Open a sheet of an Excel workbook; its first row has the column names."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise TableError(
+            f"{path} needs fastexcel, which is not installed: pip install boreod[excel]"
+        ) from None
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it tells of empty columns
+    with reading(path, "an Excel workbook"):
+        os.stat(path)
+    with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
+        book = fastexcel.read_excel(path)
+        filled = [
+            name
+            for name in book.sheet_names
+            if book.load_sheet(name, header_row=None, n_rows=1).height
+        ]
+        sheet = _find_table(path, options.query, filled, "sheet")
+        head = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_arrow()
+        known = [
+            str(column[0].as_py() or "").strip() or f"c{place}"
+            for place, column in enumerate(head.columns)
+        ]
+        places = options.chosen(known, path)
+        body = book.load_sheet(
+            sheet,
+            header_row=None,
+            skip_rows=1,
+            schema_sample_rows=None,  # else what a later row holds may be lost
+            use_columns=sorted(places),
+        ).to_arrow()
+    names = [known[place] for place in sorted(places)]
+    batch = body.rename_columns(names).select([known[place] for place in places])
+    schema = plain_schema(batch.schema, path)
+    return cleaned(schema, iter([plain_batch(batch, schema)]), options)
+
+
+def _text_block(
+    rows: list[tuple[Any, ...]], known: list[str], places: list[int], start: int
+) -> tuple[Block, list[set[type]]]:
+    """Return cells as text, and the types that were there a column."""
+    columns, types = [], []
+    for place in places:
+        values = [row[place] for row in rows]
+        own = set(map(type, values)) - {type(None)}
+        if bytes in own:
+            raise TableError(
+                f"Cells must hold one number or word each; column {shorten(known[place])} holds "
+                f"bytes. Leave it out (--drop)."
+            )
+        columns.append(
+            pa.array([None if v is None else v if type(v) is str else repr(v) for v in values],
+                     pa.string())
+        )  # fmt: skip
+        types.append(own)
+    names = [known[place] for place in places]
+    table = pa.RecordBatch.from_arrays(columns, names)
+    return Block(table, lambda row: f"Row {start + row + 1}"), types
+
+
+def _chosen(schema: Any, options: Options, shown: str) -> Any:
+    places = options.chosen(schema.names, shown)
+    return plain_schema(pa.schema([schema.field(place) for place in places]), shown)
+
+
+def _sql(path: str, query: str | None, tables: list[str]) -> str:
+    """Return a query: one that was asked for, or all of a table."""
+    if query is not None and query not in tables and " " in query.strip():
+        return query
+    name = _find_table(path, query, tables, "table").replace('"', '""')
+    return f'SELECT * FROM "{name}"'
+
+
+def _find_table(path: str, query: str | None, tables: list[str], what: str) -> str:
+    if query is None and len(tables) == 1:
+        return tables[0]
+    if query is not None and query in tables:
+        return query
+    if not tables:
+        raise TableError(f"{path} holds no {what}s. A table needs columns and rows.")
+    asked = f"no {what} {shorten(query)}" if query is not None else f"several {what}s"
+    raise TableError(f"{path} has {asked}: name one of {listed(tables)} (`query`, --query).")
+
+
+@contextmanager
+def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except kinds as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")[:200]
+        raise TableError(
+            f"{path} cannot be read as {what} ({reason}). Check the file and the query (--query)."
+        ) from None

@@ -1,0 +1,158 @@
+"""Which format a table has, and several files as one table."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from boreod.tables.arrow import TableError, kind_of, pa, pc
+from boreod.tables.bad_cells import ROW
+from boreod.tables.binary_files import find_text_files, open_arrow, open_parquet
+from boreod.tables.blocks import Options, Typed, find_rules
+from boreod.tables.databases import open_duckdb, open_sqlite, open_workbook
+from boreod.tables.json_lines import open_json_lines
+from boreod.tables.locations import (
+    STANDARD,
+    TEXT_FORMATS,
+    expand,
+    find_format,
+    is_address,
+    reading,
+    refuse_name,
+    show_place,
+)
+from boreod.tables.separated import open_separated
+from boreod.tables.sources import TextSource, zip_member
+from boreod.text import listed
+
+
+def open_source(
+    path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
+) -> Typed:
+    """Open a file, a folder, standard input, or several of these as one table."""
+    paths = expand(path)
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        texts = find_text_files(paths[0], asked)
+        paths = texts or paths
+    if len(paths) == 1:
+        return _open(paths[0], asked, options, batch_rows, stack)
+    return _open_several(paths, asked, options, batch_rows, stack)
+
+
+def _open_several(
+    paths: list[str], asked: str | None, options: Options, batch_rows: int, stack: ExitStack
+) -> Typed:
+    """Open files that have the same columns; the first one tells their types."""
+    options.bad_cells.file = PurePath(paths[0]).name
+    schema, batches = _open(paths[0], asked, options, batch_rows, stack)
+    first = next(batches, None)
+    rules = {} if first is None else find_rules(first, options)
+    names = [name for name in schema.names if name != ROW]
+    kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
+    types = {name: kind for name, kind in kinds.items() if kind != "date or time"}
+    same = replace(options, types={**types, **options.types})
+
+    def all_batches() -> Iterator[Any]:
+        if first is not None:
+            yield first
+        yield from batches
+        for path in paths[1:]:
+            options.bad_cells.file = PurePath(path).name
+            with ExitStack() as own:
+                found, others = _open(path, asked, same, batch_rows, own)
+                _check_same(names, found, paths[0], path)
+                for batch in others:
+                    yield _cast(batch, schema, path)
+
+    return schema, all_batches()
+
+
+def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
+    different = sorted(set(names) ^ {name for name in found.names if name != ROW})
+    if different:
+        raise TableError(
+            f"Files that are one table must have the same columns; {path} differs from {first} in "
+            f"{listed(different, 5)}. Leave it out, or read only the columns of both (--keep)."
+        )
+
+
+def _cast(batch: Any, schema: Any, path: str) -> Any:
+    """Return a batch with the columns of a schema, in its order."""
+    try:
+        columns = [pc.cast(batch.column(field.name), field.type) for field in schema]
+    except pa.ArrowException as error:
+        raise TableError(
+            f"Files that are one table must have columns of the same types, unlike {path}: "
+            f"{str(error).splitlines()[0]}."
+        ) from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _open(
+    path: str, asked: str | None, options: Options, batch_rows: int, stack: ExitStack
+) -> Typed:
+    found = find_format(path, asked, to_read=True)
+    if is_address(path) or os.path.isdir(path):
+        if found not in (None, "parquet"):
+            raise TableError(
+                f"From addresses, only Parquet files can be read; {show_place(path)} is {found}. "
+                "Pass the name of a file on a disk."
+            )
+        return open_parquet(path, options, batch_rows)
+    if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        return _open_pipe(path, found, options, stack)
+    if found is None and path.lower().endswith(".zip"):
+        found = find_format(zip_member(path), None, to_read=True)
+        if found not in TEXT_FORMATS:
+            raise TableError(f"{path} holds no text (CSV, TSV, JSON). Unpack it first.")
+    if found in TEXT_FORMATS:
+        return _open_text(path, found, options, stack)
+    if found is None:
+        with reading(path):
+            os.stat(path)
+        raise refuse_name(path)
+    return _open_binary(path, found, options, batch_rows, stack)
+
+
+def _open_binary(
+    path: str, found: str, options: Options, batch_rows: int, stack: ExitStack
+) -> Typed:
+    if found == "parquet":
+        return open_parquet(path, options, batch_rows)
+    if found == "arrow":
+        return open_arrow(path, options, stack)
+    if found == "xlsx":
+        return open_workbook(path, options)
+    if found == "duckdb":
+        return open_duckdb(path, options, batch_rows, stack)
+    return open_sqlite(path, options, stack)
+
+
+def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+    if options.query is not None:
+        raise TableError(
+            f"`query` (--query) is for databases and workbooks; {path} is text. Leave it out."
+        )
+    source = stack.enter_context(TextSource(path, options.encoding))
+    if found is None:
+        found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
+    if found == "jsonl":
+        return open_json_lines(source, options)
+    if found == "tsv" and options.separator is None:
+        options = replace(options, separator="\t")
+    return open_separated(source, options)
+
+
+def _open_pipe(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+    """Open text or an Arrow stream that comes through a pipe."""
+    if found in (None, *TEXT_FORMATS):
+        return _open_text(path, found, options, stack)
+    if found != "arrow":
+        raise TableError(f"Standard input and pipes cannot be {found}. Pass the name of a file.")
+    is_standard = path == STANDARD
+    raw = sys.stdin.buffer if is_standard else stack.enter_context(open(path, "rb"))  # noqa: SIM115
+    shown = "standard input" if is_standard else path
+    return open_arrow(shown, options, stack, pa.PythonFile(raw, mode="r"))
