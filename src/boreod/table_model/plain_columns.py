@@ -4,12 +4,21 @@ Nothing here imports pyarrow at its top: detectors of plain numbers do without i
 """
 
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.text import shorten
+
+
+class PlainColumn(NamedTuple):
+    """What ``boreod.tables.ColumnSummary`` tells of a column, for those who have no pyarrow."""
+
+    column: str
+    holds: str
+    done: str
+    outputs: int
 
 
 class PlainColumns:
@@ -30,11 +39,9 @@ class PlainColumns:
         self.middle = middle
 
     @property
-    def summary_(self) -> list[Any]:
+    def summary_(self) -> list["PlainColumn"]:
         """What was done to each column: nothing."""
-        from boreod.tables import ColumnSummary
-
-        return [ColumnSummary(name, "number", "as it is", 1) for name in self.names_]
+        return [PlainColumn(name, "number", "as it is", 1) for name in self.names_]
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
         """Return rows as float64, as :class:`boreod.tables.Preparation` does."""
