@@ -49,9 +49,16 @@ def write(table, path):
     return path
 
 
-def small_model(**options):
+def small_model(table=None, **options):
     """Return a model of payments that is fitted in no time."""
     given = {"label": "fraud", "ids": ["id"], "name": "payments.parquet", "random_state": 0}
     fitted = {"method": "bore", "representation": FEW, "n_estimators": 20}
     fitted["costs"] = "complexity:shared"
-    return fit_table(make_frauds(), **{**given, **fitted, **options})
+    return fit_table(make_frauds() if table is None else table, **{**given, **fitted, **options})
+
+
+def worse_model(**options):
+    """Return a model whose training rows had the amounts of others."""
+    table = make_frauds()
+    mixed = np.random.default_rng(0).permutation(table["amount"].to_numpy())
+    return small_model(table.set_column(1, "amount", pa.array(mixed)), **options)

@@ -83,6 +83,7 @@ def check(
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
         if not alarms and not quiet:
-            typer.echo(f"{found.rows} rows are like the training rows.")
+            like = f"{found.rows} rows are like the training rows."
+            typer.echo(like if found.rows else "The table has no rows to compare with training.")
     if alarms:
         raise typer.Exit(FOUND)

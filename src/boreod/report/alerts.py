@@ -13,7 +13,7 @@ from boreod.validation import is_number
 INTERVAL = 0.95
 ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)  # of rows with an alert
 TRIED = 200  # thresholds, to find the cheapest
-LOOK_AT = 20  # rows that one who has no labels should look at first
+LOOK_AT = 15  # rows that one who has no labels should look at first
 
 
 class Workload:
@@ -64,7 +64,8 @@ class Workload:
 
     def say(self, share: float) -> str:
         """Return how many alerts a share of the rows is."""
-        number = show_number(share * self.rows)
+        amount = share * self.rows
+        number = f"{amount:.2g}" if amount < 10.0 else f"{amount:,.0f}"
         return f"{number} alerts a day" if self.is_day else f"{number} alerts in 1,000 rows"
 
 
@@ -125,7 +126,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
     wrong = "; rows that nobody labelled count as wrong" if evidence.assumes else ""
     right = (
         f"{words} {_of_ten(point.right)} alerts are right, where rows drawn at random would be "
-        f"right {_of_ten(base)} times{wrong}."
+        f"right in {_of_ten(base)} cases{wrong}."
     )
     blocks: list[Block] = [Lead(f"{lead}{caught} {right} {_last_word(evidence, workload, point)}")]
     if workload.cost_miss is not None:

@@ -76,6 +76,8 @@ def _tell(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool
     busy = counts["rows"] > 0
     shares = counts["alerts"][busy] / counts["rows"][busy]
     most = int(np.argmax(np.where(busy, counts["alerts"], -1)))
+    if not counts["alerts"].any():
+        return f"No row of the {count_of(len(starts), name)} is above the threshold."
     text = (
         f"{count_of(int(counts['alerts'].sum()), 'alert')} in {count_of(len(starts), name)} from "
         f"{starts[0]} on: {show_number(float(np.median(counts['alerts'][busy])))} in the median, "

@@ -123,6 +123,9 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip
     better = found["average precision"]
     told = "both cannot be told apart by average precision"
+    area = found["AUC"]
+    if area.low > 0.0 or area.high < 0.0:
+        told += f", and by AUC {'this' if area.low > 0.0 else 'the previous'} model is better"
     if better.low > 0.0:
         told = "this model is the better one by average precision, by more than chance"
     elif better.high < 0.0:

@@ -194,11 +194,9 @@ def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> lis
         share, usual = count / tally.rows, expected.get(name, 0.0)
         if share > usual + limit and _is_more(count, tally.rows, usual):
             some = listed(tally.examples[name], EXAMPLES)
-            was = f", was {show_percent(usual)}" if usual else ""
-            text = (
-                f"{name}: {show_percent(share)} of the rows have values that are new or were rare "
-                f"in training{was}, such as {some}"
-            )
+            known = f"are new or were rare in training, was {show_percent(usual)}"
+            known = known if usual else "training never had"
+            text = f"{name}: {show_percent(share)} of the rows have values that {known}: {some}"
             found.append(Finding("unseen", name, text))
     return found
 

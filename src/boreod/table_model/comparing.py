@@ -190,6 +190,13 @@ def _score(
     scoring = Scoring(model, ())
     options = scoring.reading(reading)
     if label is not None:
+        with open_table(path, **(reading or {})) as reader:
+            known = reader.schema.names
+        if label not in known:
+            raise TableError(
+                f"{path} has no column {shorten(label)} of labels. Name it: --label (`label`). "
+                f"{suggest(label, known)}"
+            )
         options["types"] = {label: "text", **options["types"]}
         if options["columns"] is not None:
             options["columns"] = list(dict.fromkeys([*options["columns"], label]))
@@ -199,9 +206,6 @@ def _score(
         Progress("scoring", None, verbose) as progress,
         plain_interrupts(),
     ):
-        if label is not None and label not in reader.schema.names:
-            known = suggest(label, reader.schema.names)
-            raise TableError(f"{path} has no column {shorten(label)} of labels (--label). {known}")
         for batch in reader:
             if batch.num_rows:
                 found = model.assess(batch, False, novelty, seen + 1)

@@ -1,0 +1,120 @@
+"""Whether a later table is like that of the training: every kind of difference, and chance."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from payments import FEW, make_frauds, write
+
+from boreod.table_model import (
+    CheckedTable,
+    Detector,
+    Limits,
+    check_table,
+    load,
+    score_folder,
+    score_table,
+)
+from boreod.table_model.checking import Tally, _keys
+
+from .payment_folders import make_folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model with a threshold that gives alerts, through a file."""
+    path = tmp_path_factory.mktemp("checked") / "a.boreod"
+    options = {"n_estimators": 20, "heads": ["logistic"], "threshold": "alerts:20"}
+    model = Detector(FEW, random_state=0, **options).fit(make_frauds(), label="fraud", ids="id")
+    model.save(path)
+    return load(path)
+
+
+def change(table, name, values):
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+def find(trained, table, tmp_path, suffix="parquet", **options):
+    path = write(table, tmp_path / f"new.{suffix}")
+    return {finding.kind: finding for finding in check_table(trained, path, **options).findings}
+
+
+def test_rows_like_those_of_the_training(trained, new, tmp_path):
+    for suffix in ("parquet", "csv"):
+        assert find(trained, new, tmp_path, suffix) == {}
+    (tmp_path / "a.csv").write_text(",".join(new.column_names) + "\n")
+    assert check_table(trained, tmp_path / "a.csv") == CheckedTable(0, [])
+
+
+def test_units(trained, new, tmp_path):
+    amounts = new["amount"].to_numpy()
+    found = find(trained, change(new, "amount", 100 * amounts), tmp_path)
+    assert found["unit"].column == "amount"
+    assert "times those of training" in found["unit"].text
+    assert "range" not in found
+    assert found["alerts"].is_alarm
+    found = find(trained, change(new, "amount", amounts / 1000), tmp_path)
+    assert " of those of training" in found["unit"].text
+
+
+def test_missing_values_and_words(trained, new, tmp_path):
+    hours = [None if place % 3 else 5.0 for place in range(210)]
+    countries = ["XX" if place % 7 == 0 else "DE" for place in range(210)]
+    table = change(change(new, "hour", hours), "country", countries)
+    found = find(trained, table, tmp_path)
+    assert found["missing"].text.startswith("hour: 66.7 % missing, was ")
+    assert found["unseen"].text.endswith("values that training never had: 'XX'")
+    assert found["share"].text.startswith("country: DE in 85.7 % of the rows, was ")
+    limits = Limits(missing=0.9, unseen=0.5, shift=0.9)
+    assert set(find(trained, table, tmp_path, limits=limits)) <= {"alerts", "novel"}
+
+
+def test_what_is_within_chance_is_no_finding(trained, new, tmp_path):
+    countries = ["XX", *new["country"].to_pylist()[1:30]]
+    table = change(new.slice(0, 30), "country", countries)
+    assert "unseen" in find(trained, table, tmp_path)  # of 30 rows one is new, never seen before
+    hours = [None, *new["hour"].to_pylist()[1:30]]
+    assert "missing" not in find(trained, change(new.slice(0, 30), "hour", hours), tmp_path)
+
+
+def test_columns(trained, new, tmp_path):
+    found = find(trained, new.rename_columns([n.upper() if n == "amount" else n
+                                              for n in new.column_names]), tmp_path)  # fmt: skip
+    assert "amount: the column is gone" in found["column"].text
+    assert "'AMOUNT' is new: renamed?" in found["column"].text
+    turned = new.select(new.column_names[::-1]).append_column("more", pa.array([1] * 210))
+    found = find(trained, turned, tmp_path)
+    assert not found["order"].is_alarm
+    assert "'more'" in found["new columns"].text
+
+
+def test_scoring_notes_the_same_however_it_is_split(trained, new, tmp_path):
+    table = change(new, "amount", 100 * new["amount"].to_numpy())
+    path = write(table, tmp_path / "a.parquet")
+    expected = [finding.text for finding in check_table(trained, path).findings]
+    for rows in (7, 1000):
+        summary = score_table(trained, path, tmp_path / "s.csv", batch_rows=rows)
+        assert list(summary.notes) == expected
+    make_folder(table, tmp_path / "many")
+    assert list(score_folder(trained, tmp_path / "many", tmp_path / "out").notes) == expected
+
+
+def test_tallies_add_up(trained, new):
+    rows = trained.prepare(new)
+    whole, parts = Tally(), Tally()
+    whole.add(trained, new.to_batches()[0], rows, 1)
+    for start in range(0, 210, 40):
+        part = new.slice(start, 40).combine_chunks().to_batches()[0]
+        parts.add(trained, part, rows[start : start + 40], start + 1)
+    assert parts.rows == 210
+    assert parts.missing == whole.missing
+    np.testing.assert_allclose(parts.sums, whole.sums)
+    np.testing.assert_array_equal(parts.sample, whole.sample)
+    assert len(np.unique(_keys(1, 10_000))) == 10_000
+
+
+def test_a_model_of_plain_numbers(labelled, tmp_path):
+    X, y = labelled
+    model = Detector(FEW, random_state=0, n_estimators=20, heads=["logistic"]).fit(X, y)
+    table = pa.table({f"x{place}": X[:, place] * (50 if place == 2 else 1) for place in range(4)})
+    found = check_table(model, write(table, tmp_path / "a.parquet")).findings
+    assert {finding.column for finding in found} >= {"x2"}

@@ -1,0 +1,70 @@
+"""Two models on the same rows."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from payments import make_frauds, small_model, worse_model, write
+
+from boreod.metrics import compare_rankings
+from boreod.table_model import compare_models
+from boreod.tables import TableError, read_label_column
+
+
+@pytest.fixture(scope="module")
+def models():
+    return worse_model(), small_model()
+
+
+@pytest.fixture(scope="module")
+def labelled_file(tmp_path_factory):
+    return write(make_frauds(210, seed=1), tmp_path_factory.mktemp("compared") / "labelled.csv")
+
+
+def test_figures_are_those_of_the_metrics(models, new, labelled_file):
+    old, better = models
+    found = compare_models(old, better, labelled_file)
+    codes = read_label_column(new["fraud"])
+    judged = codes >= 0
+    scores = [model.predict_proba(new)[judged, 1] for model in (better, old)]
+    expected = compare_rankings(codes[judged] == 1, *scores)
+    for name, of in expected.items():
+        assert found.measures[name] == pytest.approx(of, abs=1e-9)
+    assert found.measures["average precision"].low > 0
+    assert (found.rows, found.outliers + found.inliers) == (210, judged.sum())
+    assert found.notes == []
+    alerts = found.alerts
+    assert found.changed >= abs(alerts[1] - alerts[0])
+    first = found.changes[0]
+    assert first.ids == {"id": new["id"][first.row - 1].as_py()}
+    assert first.new == pytest.approx(better.predict_proba(new)[first.row - 1, 1], abs=1e-9)
+    assert json.loads(json.dumps(found.to_dict()))["changes"][0]["row"] == first.row
+
+
+def test_as_many_alerts_of_each(models, labelled_file):
+    found = compare_models(*models, labelled_file, alerts=10, most=2)
+    assert found.alerts == (10, 10)
+    assert len(found.changes) == 2 < found.changed
+    same = compare_models(models[1], models[1], labelled_file)
+    assert (same.changed, same.changes) == (0, [])
+
+
+def test_without_inliers_unlabelled_rows_count_as_such(models, new, tmp_path):
+    codes = read_label_column(new["fraud"])
+    labels = pa.array(np.where(codes == 1, 1, 0), mask=codes != 1)
+    table = new.set_column(new.column_names.index("fraud"), "fraud", labels)
+    found = compare_models(*models, write(table, tmp_path / "few.csv"))
+    assert found.assumed
+    assert found.outliers + found.inliers == 210
+    own = write(make_frauds(), tmp_path / "payments.parquet")
+    notes = compare_models(*models, own).notes
+    assert "The old and the new model were fitted to a table called payments.parquet" in notes[0]
+
+
+def test_what_cannot_be_compared(models, new, tmp_path):
+    path = write(new.drop_columns(["fraud"]), tmp_path / "blind.csv")
+    with pytest.raises(TableError, match="no column 'fraud' of labels"):
+        compare_models(*models, path)
+    with pytest.raises(TableError, match="not a pipe"):
+        compare_models(*models, "-")
