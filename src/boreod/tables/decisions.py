@@ -43,7 +43,9 @@ STEPS: dict[str, type[Step]] = {
 }
 ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
 ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
-COVERED = 0.5  # share of rows that levels with columns of their own must have
+COVERED = (
+    0.9  # share of rows that levels with columns of their own must have; else all levels count
+)
 REPEATED = 0.7  # more distinct words a row tell rows apart
 MANY = 20  # fewer distinct values are nobody's ids
 FEW_SHAPES = 5  # what differs in digits only is numbered, not written
@@ -210,7 +212,8 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     if few or len(counts) > max(MANY, REPEATED * len(present)):
         return _decide_unique(words, present, len(counts), asked)
     told = f"; {missing} missing marked" if missing else ""
-    if frequent.sum() <= asked.max_levels and covered >= COVERED:
+    told_apart = covered >= COVERED or len(counts) <= asked.max_levels
+    if frequent.sum() <= asked.max_levels and told_apart:
         levels = sorted(counted.field("values").filter(pa.array(frequent)).to_pylist())
         pooled = len(counts) - len(levels)
         rare = f"; {pooled} rare ones pooled" if pooled else ""
