@@ -269,8 +269,10 @@ def read_labels(
             f"`y` must have one label per row of X; got {len(labels)} labels for {n_rows} rows."
         )
     if labels.dtype.kind == "f":
-        check_array(labels[np.newaxis], input_name="y")  # NaN and infinity
-        check_classification_targets(labels)
+        given = labels[~np.isnan(labels)]  # the others are unlabelled
+        if len(given):
+            check_array(given[np.newaxis], input_name="y")  # infinity
+            check_classification_targets(given)
     if labels.dtype.kind in "US":
         labels = labels.astype(object)
     if outlier_label is not None and not np.isscalar(outlier_label):

@@ -254,6 +254,19 @@ def test_columns_that_nobody_asks_for_may_hold_anything(frame, model):
         Detector(**QUICK).fit(odd, **roles)
 
 
+def test_missing_labels_are_unlabelled(frame, codes):
+    rows, known = frame[["amount", "country", "voucher"]], np.where(codes == -1, np.nan, codes)
+    expected = Detector(**QUICK).fit(rows, codes)
+    for y in (known, pd.Series(known), np.where(np.isnan(known), None, known)):
+        found = Detector(**QUICK).fit(rows, y)
+        assert_array_equal(found.oob_.labels, codes)
+        assert_array_equal(found.predict_proba(rows), expected.predict_proba(rows))
+    only = Detector(**QUICK).fit(rows, np.where(codes == 1, 1.0, np.nan))
+    assert_array_equal(only.oob_.labels, np.where(codes == 1, 1, -1))
+    with pytest.raises(ValueError, match="infinity"):
+        Detector(**QUICK).fit(rows, np.where(codes == 1, np.inf, 0.0))
+
+
 def test_labels_and_their_name_are_not_mixed_up(frame, codes):
     for given in ({"y": "fraud"}, {"label": codes}):
         with pytest.raises(TypeError, match="A name goes to `label`, labels to `y`"):

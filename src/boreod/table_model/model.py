@@ -102,7 +102,7 @@ class Detector(NumericDetector):
             A frame or an array, or the name of a file, which may be larger than memory if there is
             a ``reference_size``.
         y
-            1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
+            1 for outliers, 0 for inliers, -1, NaN or None for unlabelled rows; or any labels with
             ``outlier_label``. None if a column holds them, or nothing does.
         label
             In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
