@@ -8,7 +8,7 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json, print_notes, stop_with_journal
 from boreod.cli.info import print_preparation
-from boreod.cli.options import reading_options, split_names
+from boreod.cli.options import label_options, reading_options, split_names
 
 
 @plain_errors
@@ -16,6 +16,8 @@ def evaluate(
     table: options.Table,
     label: options.Label,
     outlier_label: options.OutlierLabel = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
     ids: options.Ids = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
@@ -83,6 +85,7 @@ def evaluate(
         query=query,
     )
     reading |= {"since": since or ()}
+    reading |= label_options(label, ids, labels, outlier_label, inlier_label)
     rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
     if label not in rows.column_names:
         close = suggest(label, rows.column_names)

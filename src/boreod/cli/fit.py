@@ -17,7 +17,7 @@ from boreod.cli.info import (
     print_preparation,
     print_training,
 )
-from boreod.cli.options import read_amount, reading_options
+from boreod.cli.options import label_options, read_amount, reading_options
 
 
 @plain_errors
@@ -29,6 +29,8 @@ def fit(
         typer.Option("--output", "-o", help="The model file; TABLE.boreod here if not given."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
     method: options.Method = "detector",
     ids: options.Ids = None,
     drop: options.Drop = None,
@@ -123,7 +125,8 @@ def fit(
             label,
             bad_cells=bad_cells,
             query=query,
-        ),
+        )
+        | label_options(label, ids, labels, outlier_label, inlier_label),
         neighbors=neighbors,
         reference_size=reference_size,
         budget=read_amount(budget),

@@ -36,6 +36,18 @@ OutlierLabel = Annotated[
     str | None,
     typer.Option("--outlier-label", help="The label of outliers, if not 1, true or yes."),
 ]
+InlierLabel = Annotated[
+    str | None,
+    typer.Option("--inlier-label", help="The label of inliers, if other words are no labels."),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="A second table of ids (--id) and labels (--label): its answers count, later ones "
+        "more than earlier ones.",
+    ),
+]
 Ids = Annotated[
     list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
 ]
@@ -121,6 +133,24 @@ def reading_options(
         "format": format,
         "types": dict.fromkeys(names, "text"),
     }
+
+
+def label_options(
+    label: str | None,
+    ids: list[str] | tuple[str, ...] | None,
+    labels: str | None,
+    outlier_label: str | None,
+    inlier_label: str | None,
+) -> dict[str, Any]:
+    """Return the option of ``boreod.tables.open_table`` for labels that are not plain."""
+    if labels is None and inlier_label is None:
+        return {}
+    if label is None:
+        raise typer.BadParameter("--labels and --inlier-label need the column of labels: --label.")
+    from boreod.tables.labels import LabelSource
+
+    names = tuple(split_names(list(ids)) or ()) if ids else ()
+    return {"labels": LabelSource(label, names, labels, outlier_label, inlier_label)}
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json
-from boreod.cli.options import reading_options
+from boreod.cli.options import label_options, reading_options
 
 
 @plain_errors
@@ -23,6 +23,8 @@ def report(
     outlier_label: Annotated[
         str | None, typer.Option(help="The label of outliers, if not that of the fit.")
     ] = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
     rows_per_day: Annotated[
         float | None, typer.Option(help="To tell alerts a day, not per 1000 rows.")
     ] = None,
@@ -69,7 +71,8 @@ def report(
     from boreod.text import show_bytes
 
     check_target(output, [model, table])
-    load(model, jobs).report(
+    loaded = load(model, jobs)
+    loaded.report(
         output,
         table,
         label=label,
@@ -92,6 +95,13 @@ def report(
             label,
             bad_cells=bad_cells,
             query=query,
+        )
+        | label_options(
+            label or loaded.preparation_.label_,
+            loaded.ids_,
+            labels,
+            outlier_label or loaded.outlier_label,
+            inlier_label,
         ),
         verbose=not quiet,
     )

@@ -32,6 +32,7 @@ class Options:
     drop: tuple[str, ...] = ()
     query: str | None = None
     bad_cells: BadCells = field(default_factory=BadCells)
+    optional: tuple[str, ...] = ()  # of the columns, those that need not be there
 
     def __post_init__(self) -> None:
         for name, kind in self.types.items():
@@ -49,6 +50,8 @@ class Options:
         Refuse names of columns that are not there, and columns to read with the same name.
         """
         wanted = None if self.columns is None else as_names(self.columns, known)
+        if wanted is not None:
+            wanted = tuple(n for n in wanted if n in known or n not in self.optional)
         dropped = as_names(self.drop, known)
         check_columns((*(wanted or ()), *dropped), known, shown)
         if wanted is None:

@@ -31,6 +31,8 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
+WORDS = {"yes": 1.0, "y": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "f": 0.0}  # of outliers, inliers
+OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
 CORRECT = "Correct it, or leave it empty."
 
 
@@ -202,8 +204,9 @@ def read_label_column(
         A column: a pyarrow array, or anything that makes one.
     outlier_label
         The value of outliers; other values are inliers then. None if the values are 0 and 1, true
-        and false or yes and no, also as text and in any case. A missing value is always unlabelled,
-        and so is -1 unless it is the outlier.
+        and false, yes and no or Y and N, also as text and in any case. A missing value is always
+        unlabelled, and so are -1 and words such as ``?`` and ``unknown`` unless they are the
+        outlier.
     name
         Name of the column, for errors.
     assume
@@ -241,28 +244,32 @@ def read_label_column(
 
 def _read_words(found: list[str], cells: Any, name: str, assume: bool) -> list[Any]:
     """Return 1, 0, -1 or None for the distinct values of a column that tells what they mean."""
-    words = {"yes": float(OUTLIER), "no": float(INLIER)}
-    meanings = [words.get(value.lower(), _meaning(value)) for value in found]
+    meanings = [WORDS.get(value.lower(), _meaning(value)) for value in found]
     known = set(meanings) - {None}
     told = assume or known != {OUTLIER, UNLABELLED}
     if known <= {OUTLIER, INLIER, UNLABELLED} and told:
         return meanings
     counts = [(pair["counts"], pair["values"]) for pair in pc.value_counts(cells).to_pylist()]
-    fewest = min(count for count, value in counts if value is not None)
-    rarest = max(value for count, value in counts if value is not None and count == fewest)
+    counts = [pair for pair in counts if pair[1] is not None and not _is_open(pair[1])]
+    rarest = max(value for count, value in counts if count == min(counts)[0])
     raise TableError(
         f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels (empty "
         f"or -1 for unlabelled rows{'' if assume else ', never 1 and -1 but no 0'}); it holds "
         f"{listed(found, 5)}. Say "
         f"which value marks an outlier: `outlier_label` (--outlier-label={shlex.quote(rarest)}, if "
-        "the rarest)."
+        "the rarest), and if others are no labels, which one marks an inlier (--inlier-label)."
     )
 
 
 def _meaning(value: str, outlier: Any = None) -> Any:
     """Return what ``label_code`` reads: None for a missing value, unless it marks outliers."""
     canonical = _canonical(value)
-    return None if value in MISSING and canonical != outlier else canonical
+    return None if (value in MISSING or _is_open(value)) and canonical != outlier else canonical
+
+
+def _is_open(value: str) -> bool:
+    """Tell words for "nobody knows yet"."""
+    return value.lower() in OPEN
 
 
 def _canonical(value: str) -> float | str:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from boreod.tables.arrow import Column, Names, TableError, kind_of, pa, rebatch
+from boreod.tables.arrow import Column, Names, TableError, as_names, kind_of, pa, rebatch
 from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
 from boreod.tables.blocks import Options, Typed
+from boreod.tables.labels import LabelSource
 from boreod.tables.locations import several, show_place
 from boreod.tables.number_formats import NumberFormat
 from boreod.tables.opening import open_source
@@ -77,6 +78,14 @@ class TableReader:
         self._stack.close()
 
 
+def _read_answers(labels: LabelSource) -> Any:
+    """Return the table of a second file of labels; None if there is none."""
+    if labels.answers is None:
+        return None
+    types = dict.fromkeys((*as_names(labels.ids, []), labels.label), "text")
+    return read_table(labels.answers, types=types, columns=list(types))
+
+
 def _with_row_numbers(batch: Any) -> Any:
     """Return a batch with the numbers of its rows as metadata, where rows were left out."""
     place = batch.schema.get_field_index(ROW)
@@ -101,6 +110,7 @@ def open_table(
     drop: Names = (),
     bad_cells: str = "missing",
     query: str | None = None,
+    labels: LabelSource | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> TableReader:
     r"""Open a table for reading in batches; memory does not depend on its length.
@@ -143,6 +153,8 @@ def open_table(
     query
         For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
         is only one.
+    labels
+        Labels that a second file holds, and which words are labels; None for the column alone.
     batch_rows
         Rows of a batch; the last may have fewer.
 
@@ -166,7 +178,9 @@ def open_table(
     """
     if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
         raise TableError(f"`batch_rows` must be a whole number from 1 on; got {batch_rows!r}.")
-    wanted = None if columns is None else tuple(columns)
+    asked = wanted = None if columns is None else tuple(columns)
+    if labels is not None:
+        wanted = labels.columns(asked)
     found = BadCells(bad_cells)
     options = Options(
         separator,
@@ -178,6 +192,7 @@ def open_table(
         (drop,) if isinstance(drop, str) else tuple(drop),
         query,
         found,
+        () if labels is None or labels.answers is None else (labels.label,),
     )
     name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
@@ -186,6 +201,8 @@ def open_table(
         # of some columns only, they are made if these are what they are made of
         if since and (wanted is None or not isinstance(as_list(since)[0], str)):
             opened = add_to_batches(*opened, since)
+        if labels is not None:
+            opened = labels.add_to(*opened, asked, _read_answers(labels))
         return TableReader(show_place(name), opened, batch_rows, stack, found)
     except BaseException:
         stack.close()
