@@ -45,6 +45,7 @@ def payments():
         names=preparation.names_,
         ids=table["id"].to_pylist(),
         prepared=preparation.summary_,
+        notes=["Column 'hour' is a copy of the label."],
         budget_curve=curve,
         workload=Workload(10_000, cost_miss=500, cost_alert=10),
         times=Times("day", days),

@@ -120,6 +120,7 @@ def test_missing_values_and_what_was_done(payments):
     rows = page.table(["column", "holds", "done"])
     assert [row[0] for row in rows] == ["id", "amount", "hour", "country", "fraud"]
     assert "Values were missing in hour, country when the model was fitted" in page.text
+    assert "Column 'hour' is a copy of the label." in page.text
 
 
 def test_figures_are_there(wdbc, payments):

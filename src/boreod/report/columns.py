@@ -34,8 +34,10 @@ MARKS: dict[str, dict[str, Any]] = {
 }
 
 
-def describe_data(evidence: Evidence, prepared: Prepared, folder: Path, seed: int) -> Section:
-    """Return numbers of rows, what was done to columns, and the strongest columns."""
+def describe_data(
+    evidence: Evidence, prepared: Prepared, notes: Sequence[str], folder: Path, seed: int
+) -> Section:
+    """Return numbers of rows, what was done to columns and is told, and the strongest columns."""
     counts = [
         (f"{len(evidence.rows):,}", "rows", ""),
         (f"{evidence.count(OUTLIER):,}", "labelled outliers", ""),
@@ -44,6 +46,7 @@ def describe_data(evidence: Evidence, prepared: Prepared, folder: Path, seed: in
         (f"{evidence.rows.shape[1]:,}", "columns of numbers", ""),
     ]
     blocks: list[Block] = [Facts(counts), Paragraph(_tell_missing(prepared))]
+    blocks += [Paragraph(note) for note in notes[:MAX_PREPARED]]
     if prepared:
         shown = prepared[:MAX_PREPARED]
         rows = [[*row[:3], count_of(row[3], "column") if row[3] else "-"] for row in shown]

@@ -63,6 +63,7 @@ def make_report(
     names: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
     prepared: Prepared = (),
+    notes: Sequence[str] = (),
     outputs: Sequence[Output] | None = None,
     profile: TrainingProfile | None = None,
     cells: Callable[[NDArray], Cells] | None = None,
@@ -94,6 +95,8 @@ def make_report(
         A text for each row by which a reader finds it, None for row numbers from 1 on.
     prepared
         What was done to each input column: ``Preparation.summary_``.
+    notes
+        Remarks about them: ``Preparation.notes_``.
     outputs
         What each column of ``rows`` is, for reasons; None for numbers.
     profile
@@ -121,7 +124,8 @@ def make_report(
     asked = workload or Workload()
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
         sections = []
-        parts = _write(evidence, prepared, budget_curve, asked, times, previous, Path(folder), seed)
+        about = (prepared, tuple(notes))
+        parts = _write(evidence, about, budget_curve, asked, times, previous, Path(folder), seed)
         for section in parts:
             sections.append(section)
             progress.advance()
@@ -130,7 +134,7 @@ def make_report(
 
 def _write(
     evidence: Evidence,
-    prepared: Prepared,
+    about: tuple[Prepared, Sequence[str]],
     curve: BudgetCurve | None,
     workload: Workload,
     times: Times | None,
@@ -152,7 +156,7 @@ def _write(
     yield name_suspects(evidence)
     yield name_novel(evidence)
     yield draw_maps(evidence, folder, seed)
-    yield describe_data(evidence, prepared, folder, seed)
+    yield describe_data(evidence, *about, folder, seed)
     yield list_columns(evidence, seed)
     yield trace_budgets(evidence, curve, folder)
     told = [PREDICTED if evidence.doubt else OUT_OF_BAG, *ADVICE]

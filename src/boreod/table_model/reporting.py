@@ -94,6 +94,7 @@ def write_report(
         title=title or f"Report on {shown}",
         ids=_ids(table, model.ids_),
         prepared=model.preparation_.summary_,
+        notes=model.preparation_.notes_,
         outputs=model.outputs_,
         profile=model.profile_,
         cells=(lambda places: model.words_of(table.take(places))) if is_table else None,

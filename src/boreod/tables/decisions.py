@@ -43,9 +43,7 @@ STEPS: dict[str, type[Step]] = {
 }
 ENOUGH_ROWS = 10  # for a column of its own a level needs so many rows,
 ENOUGH_SHARE = 0.01  # or this share of the rows if that is less, but always two
-COVERED = (
-    0.9  # share of rows that levels with columns of their own must have; else all levels count
-)
+COVERED = 0.9  # share of rows that levels with columns of their own must have
 REPEATED = 0.7  # more distinct words a row tell rows apart
 MANY = 20  # fewer distinct values are nobody's ids
 FEW_SHAPES = 5  # what differs in digits only is numbered, not written
