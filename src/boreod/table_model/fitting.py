@@ -135,6 +135,9 @@ def read_training_rows(
         return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
     if path is not None:  # a pipe cannot be read twice
         table = _read_rows(path, None, None, options, verbose)
+        if label is not None and label not in table.column_names:
+            close = suggest(label, table.column_names)
+            raise TableError(f"There is no column {shorten(label)} of labels. {close}")
     else:
         since = options.get("since", ())
         if since and is_collection(source):

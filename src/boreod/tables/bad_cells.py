@@ -161,12 +161,12 @@ def sentinel_note(values: NDArray, name: str) -> str | None:
     """
     present = values[~np.isnan(values)]
     for extreme in (present.min(), present.max()) if len(present) > 2 else ():
-        others = present[present != extreme]
-        if extreme not in SENTINELS or len(others) < 2:
+        if extreme not in SENTINELS:
             continue
-        low, high = float(others.min()), float(others.max())
+        others = present[present != extreme]
+        low, high = (float(others.min()), float(others.max())) if len(others) else (0.0, np.inf)
         gap = max(low - extreme, extreme - high)
-        if gap > high - low:
+        if gap > high - low or extreme < 0.0 <= low:
             count = len(present) - len(others)
             return (
                 f"Column {shorten(name)} holds {extreme:g} {count} time{'s' * (count > 1)}, far "

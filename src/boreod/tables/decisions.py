@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import kind_of, option, pa, pc
+from boreod.tables.bad_cells import sentinel_note
 from boreod.tables.cells import WHOLE, as_text
 from boreod.tables.date_forms import TIME, Moments, find_form
 from boreod.tables.dates import (
@@ -111,7 +112,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
         done += f"; {missing} missing filled with {middle:g} and marked"
-    note = None
+    note = None if kind == "boolean" else sentinel_note(present, name)
     if kind != "boolean" and not missing and _is_row_id(present):
         note = (
             f"Column {shorten(name)} looks like an id: its whole numbers are all different. If "

@@ -1,0 +1,312 @@
+"""Tables as companies have them, each with what must come out.
+
+``python tests/messy/tables.py FOLDER`` writes them all, for a look at them. The rows are always the
+same: forty payments, of which some are frauds. A case spoils how they are written, and says which
+amounts, labels and notes must come out, or which sentence.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import sqlite3
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS = 40
+RANDOM = np.random.default_rng(7)
+AMOUNTS = np.round(RANDOM.lognormal(6.5, 1.2, ROWS), 2)
+AMOUNTS[:3] = 1234.5, 12.0, 51080.25
+FRAUD = np.arange(ROWS) % 8 == 2
+COUNTRIES = RANDOM.choice(["DE", "FR", "US"], ROWS).tolist()
+IDS = [f"p{number}" for number in range(ROWS)]
+LABELS = ["1" if fraud else "0" for fraud in FRAUD]
+CODES = FRAUD.astype(int)
+
+
+@dataclass
+class Case:
+    """A messy table: how it is written and read, and what must come out."""
+
+    name: str
+    write: Callable[[Path], str]  # writes into a folder, and returns what to type
+    reading: dict[str, Any] = field(default_factory=dict)
+    roles: dict[str, Any] = field(default_factory=dict)  # drop, keep
+    outlier_label: str | None = None
+    amounts: np.ndarray | None = field(default_factory=lambda: AMOUNTS)  # NaN is missing
+    codes: np.ndarray = field(default_factory=lambda: CODES)
+    note: str | None = None  # a pattern, among the warnings
+    like: str | None = None  # how fit's table says that amounts are written
+    error: str | None = None  # a pattern, if it must be refused
+
+
+def grouped(value: float, comma: str = ",", point: str = ".", digits: int = 2) -> str:
+    """Return a number with groups of thousands."""
+    text = f"{value:,.{digits}f}"
+    return text.translate(str.maketrans({",": comma, ".": point}))
+
+
+WRITTEN: dict[str, tuple[Callable[[float], str], str]] = {
+    "dollars": (lambda v: f"${grouped(v)}", "$1,234.50"),
+    "dollars space": (lambda v: f"$ {grouped(v)}", "$1,234.50"),
+    "currency before": (lambda v: f"USD {grouped(v)}", "USD 1,234.50"),
+    "currency behind": (lambda v: f"{grouped(v)} CHF", "1,234.50 CHF"),
+    "euro": (lambda v: f"{grouped(v, '.', ',')} €", "1.234,50€"),
+    "euro before": (lambda v: f"€{grouped(v, '.', ',')}", "€1.234,50"),
+    "german": (lambda v: grouped(v, ".", ","), "1.234,50"),
+    "plain comma": (lambda v: f"{v:.2f}".replace(".", ","), "1234,50"),
+    "french": (lambda v: grouped(v, "\u202f", ","), "1 234,50"),
+    "nbsp": (lambda v: grouped(v, "\u00a0", ","), "1 234,50"),
+    "swiss": (lambda v: grouped(v, "'", "."), "1'234.50"),
+    "swiss letters": (lambda v: grouped(v, "\u2019", "."), "1'234.50"),
+    "english": (grouped, "1,234.50"),
+    "unit": (lambda v: f"{v:.2f} kg", "1234.50 kg"),
+    "real": (lambda v: f"R$ {grouped(v, '.', ',')}", "R$ 1.234,50"),
+}
+SIGNED: dict[str, Callable[[float], str]] = {
+    "parentheses": lambda v: f"({grouped(-v)})" if v < 0 else grouped(v),
+    "dollars in parentheses": lambda v: f"(${grouped(-v)})" if v < 0 else f"${grouped(v)}",
+    "trailing minus": lambda v: f"{grouped(-v)}-" if v < 0 else grouped(v),
+    "unicode minus": lambda v: f"\u2212{grouped(-v)}" if v < 0 else grouped(v),
+    "minus before dollars": lambda v: f"-${grouped(-v)}" if v < 0 else f"${grouped(v)}",
+}
+
+
+def table(amounts: list[Any], **others: list[Any]) -> dict[str, list[Any]]:
+    """Return the columns of a table."""
+    return {"id": IDS, "amount": amounts, "country": COUNTRIES, "fraud": LABELS, **others}
+
+
+def as_csv(columns: dict[str, list[Any]], separator: str = ",", end: str = "\n") -> str:
+    """Return separated text; cells are quoted where they must be."""
+
+    def cell(value: Any) -> str:
+        text = "" if value is None else str(value)
+        return '"' + text.replace('"', '""') + '"' if separator in text or '"' in text else text
+
+    lines = [list(columns), *zip(*columns.values(), strict=True)]
+    return "".join(separator.join(map(cell, line)) + end for line in lines)
+
+
+def text_file(content: str | bytes, name: str = "a.csv") -> Callable[[Path], str]:
+    """Return what writes a file."""
+
+    def write(folder: Path) -> str:
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(data)
+        return str(folder / name)
+
+    return write
+
+
+def csv_file(columns: dict[str, list[Any]], **options: Any) -> Callable[[Path], str]:
+    return text_file(as_csv(columns, **options))
+
+
+def parquet_file(columns: dict[str, list[Any]]) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        pq.write_table(pa.table(columns), folder / "a.parquet")
+        return str(folder / "a.parquet")
+
+    return write
+
+
+def workbook(columns: dict[str, list[Any]], empty_sheet: bool = False) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        book = openpyxl.Workbook()
+        for line in [list(columns), *zip(*columns.values(), strict=True)]:
+            book.active.append(list(line))
+        if empty_sheet:
+            book.create_sheet("notes")
+        book.save(folder / "a.xlsx")
+        return str(folder / "a.xlsx")
+
+    return write
+
+
+def database(columns: dict[str, list[Any]], *more: str) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        connection = sqlite3.connect(folder / "a.sqlite")
+        names = ", ".join(f'"{name}"' for name in columns)
+        connection.execute(f"CREATE TABLE payments ({names})")
+        marks = ", ".join("?" * len(columns))
+        rows = list(zip(*columns.values(), strict=True))
+        connection.executemany(f"INSERT INTO payments VALUES ({marks})", rows)
+        for name in more:
+            connection.execute(f"CREATE TABLE {name} (a)")
+        connection.commit()
+        connection.close()
+        return str(folder / "a.sqlite")
+
+    return write
+
+
+FILES = {"csv": csv_file, "parquet": parquet_file, "xlsx": workbook, "sqlite": database}
+
+
+def replaced(changes: dict[int, Any], values: Any = AMOUNTS) -> list[Any]:
+    """Return amounts, some of them something else."""
+    return [changes.get(row, value) for row, value in enumerate(np.asarray(values).tolist())]
+
+
+def missing(*rows: int) -> np.ndarray:
+    values = AMOUNTS.copy()
+    values[list(rows)] = np.nan
+    return values
+
+
+def number_cases() -> list[Case]:
+    cases = [
+        Case(f"{name}, {suffix}", make(table([write(v) for v in AMOUNTS])), like=like)
+        for name, (write, like) in WRITTEN.items()
+        for suffix, make in FILES.items()
+        if suffix in ("csv", "parquet") or name in ("dollars", "german", "nbsp")
+    ]
+    signed = np.where(np.arange(ROWS) % 3 == 1, -AMOUNTS, AMOUNTS)
+    for name, style in SIGNED.items():
+        written = table([style(v) for v in signed])
+        cases.append(Case(name, csv_file(written, separator=";"), amounts=signed))
+    percent = table([f"{v:.2f}%" for v in AMOUNTS])
+    whole = np.round(AMOUNTS) + 1000
+    ambiguous = csv_file(table([grouped(v, digits=0) for v in np.minimum(whole, 9e5)]))
+    cases += [
+        Case("percent", csv_file(percent), amounts=AMOUNTS / 100, like="1.2%"),
+        Case("ambiguous", ambiguous, error=r"'amount'.*--decimal \..*--decimal ,"),
+        Case("thousands by word", ambiguous, {"decimal": "."}, amounts=np.minimum(whole, 9e5)),
+        Case("fractions by word", ambiguous, {"decimal": ","},
+             amounts=np.minimum(whole, 9e5) / 1e3),
+        Case("currencies", csv_file(table([f"{'$€'[n % 2]}{n + 5}" for n in range(ROWS)])),
+             error="several units"),
+    ]  # fmt: skip
+    return cases
+
+
+def bad_cases() -> list[Case]:
+    words = {5: "ERR", 9: "N.A.", 20: "-"}
+    told = r"3 bad cells .*'ERR'.*'N.A.'.*'-'.* count as missing"
+    cases = [
+        Case(f"bad cells, {suffix}", make(table([str(c) for c in replaced(words)])),
+             amounts=missing(5, 9, 20), note=told)
+        for suffix, make in FILES.items()
+    ]  # fmt: skip
+    bad = csv_file(table([str(c) for c in replaced(words)]))
+    markers = dict(enumerate(["NA", "N/A", "#N/A", "NULL", "nan", "None", ""]))
+    silent = csv_file(table(replaced(markers)))
+    dollars = table([f"${c}" if isinstance(c, float) else c for c in replaced({3: "error"})])
+    kept = np.delete(np.arange(ROWS), [5, 9, 20])
+    infinite = table([float("inf") if row == 4 else v for row, v in enumerate(AMOUNTS)])
+    totals = as_csv(table(AMOUNTS.tolist())) + f"TOTAL,{AMOUNTS.sum()},,\n"
+    cases += [
+        Case("lines of bad cells", bad, amounts=missing(5, 9, 20), note="line 7: 'ERR'"),
+        Case("bad cells stop", bad, {"bad_cells": "error"}, error="Line 7.*'ERR'.*--bad-cells"),
+        Case("bad rows left out", bad, {"bad_cells": "drop"}, amounts=AMOUNTS[kept],
+             codes=CODES[kept], note="3 rows left out"),
+        Case("usual markers", silent, amounts=missing(*range(7))),
+        Case("bad dollars", csv_file(dollars), amounts=missing(3), note="line 5: 'error'"),
+        Case("infinity", parquet_file(infinite), amounts=missing(4), note="row 5: inf"),
+        Case("mixed cells of a workbook", workbook(table(replaced(words))),
+             amounts=missing(5, 9, 20), note="3 bad cells"),
+        Case("mixed cells of a database", database(table(replaced(words))),
+             amounts=missing(5, 9, 20), note="3 bad cells"),
+        Case("line of totals", text_file(totals), amounts=np.append(AMOUNTS, AMOUNTS.sum()),
+             codes=np.append(CODES, -1), note="line of totals"),
+        Case("sentinel", csv_file(table(replaced({6: -999}))), note="-999 1 time, far from",
+             amounts=np.where(np.arange(ROWS) == 6, -999, AMOUNTS)),
+        Case("no rows", text_file("id,amount,country,fraud\n"), error="no rows"),
+    ]  # fmt: skip
+    return cases
+
+
+def file_cases() -> list[Case]:
+    plain = as_csv(table(AMOUNTS.tolist()))
+    semicolons = as_csv(table([f"{v:.2f}".replace(".", ",") for v in AMOUNTS]), ";", "\r\n")
+    trailing = "".join(f"{line};;\r\n" for line in semicolons.splitlines())
+    records = [dict(zip(table([]), row, strict=True)) for row in
+               zip(*table(AMOUNTS.tolist()).values(), strict=True)]  # fmt: skip
+    nested = [{**record, "place": {"lat": 1.0}} for record in records]
+    header, *lines = plain.splitlines()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("export.csv", plain)
+
+    def parts(folder: Path) -> str:
+        for number, start in enumerate(range(0, ROWS, 15)):
+            part = "\n".join([header, *lines[start : start + 15]])
+            (folder / f"part{number}.csv").write_text(part)
+        return str(folder)
+
+    doubled = f"{header},note,note\n" + "".join(f"{line},x,y\n" for line in lines)
+    zstd = pa.compress(plain.encode(), "zstd", asbytes=True)
+    query = {"query": "SELECT * FROM payments"}
+    return [
+        Case("byte order mark", text_file(semicolons.encode("utf-8-sig")), like="1234,50"),
+        Case("empty last columns", text_file(trailing), note="has no name"),
+        Case("latin letters", text_file(plain.replace("US", "Ü").encode("cp1252")),
+             {"encoding": "cp1252"}),
+        Case("utf-16", text_file(plain.encode("utf-16")), {"encoding": "utf-16"}),
+        Case("tabs", text_file(plain.replace(",", "\t"), "a.txt")),
+        Case("pipes", text_file(plain.replace(",", "|"))),
+        Case("gzip", text_file(gzip.compress(plain.encode()), "a.csv.gz")),
+        Case("zstandard", text_file(zstd, "a.csv.zst")),
+        Case("bzip2", text_file(bz2.compress(plain.encode()), "a.csv.bz2")),
+        Case("zip", text_file(archive.getvalue(), "a.zip")),
+        Case("json array", text_file(json.dumps(records, indent=1), "a.json")),
+        Case("json lines", text_file("\n".join(map(json.dumps, records)), "a.jsonl")),
+        Case("json words", text_file(json.dumps([{**r, "amount": f"${r['amount']:,.2f}"}
+                                                 for r in records]), "a.json")),
+        Case("nested", text_file(json.dumps(nested), "a.json"), error="nested.*--drop place"),
+        Case("nested dropped", text_file(json.dumps(nested), "a.json"), roles={"drop": "place"}),
+        Case("nested not kept", text_file(json.dumps(nested), "a.json"),
+             roles={"keep": ["amount", "country"]}),
+        Case("names twice", text_file(doubled), error="distinct.*--drop note"),
+        Case("names twice dropped", text_file(doubled), roles={"drop": ["note"]}),
+        Case("folder", parts),
+        Case("pattern", lambda folder: parts(folder) + "/part*.csv"),
+        Case("empty sheet beside", workbook(table(AMOUNTS.tolist()), empty_sheet=True)),
+        Case("query", database(table(AMOUNTS.tolist()), "other"), query),
+        Case("tables", database(table(AMOUNTS.tolist()), "other"), error="--query"),
+    ]  # fmt: skip
+
+
+def label_cases() -> list[Case]:
+    def labelled(outlier: str, inlier: str, other: str = "") -> Callable[[Path], str]:
+        words = [outlier if fraud else inlier for fraud in FRAUD]
+        words[-3:] = [other] * 3
+        return csv_file(table(AMOUNTS.tolist(), fraud=words))
+
+    codes = CODES.copy()
+    codes[-3:] = -1
+    both = {"labels": ("Y", "N")}
+    return [
+        Case("Y and N", labelled("Y", "N"), codes=codes),
+        Case("Y, N and ?", labelled("Y", "N", "?"), codes=codes),
+        Case("true and false", labelled("TRUE", "False", "null"), codes=codes),
+        Case("words", labelled("fraud", "legit"), codes=codes, outlier_label="fraud"),
+        Case("words that are asked for", labelled("fraud", "legit", "dunno"),
+             error="'legit'.*'dunno'.*--outlier-label.*--inlier-label"),
+        Case("words of both", labelled("Y", "N", "dunno"), both, codes=codes, outlier_label="Y"),
+    ]  # fmt: skip
+
+
+CASES = [*number_cases(), *bad_cases(), *file_cases(), *label_cases()]
+
+
+def main(folder: str) -> None:
+    """Write all tables, each into a folder of its own."""
+    for case in CASES:
+        place = Path(folder) / case.name.replace("/", " ")
+        place.mkdir(parents=True, exist_ok=True)
+        case.write(place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

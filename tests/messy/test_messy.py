@@ -1,0 +1,59 @@
+"""Messy tables come out as they should: amounts, labels and notes, or one sentence."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from boreod.table_model.fitting import read_only
+from boreod.tables import Preparation, TableError, read_label_column, read_table
+from boreod.tables.labels import LabelSource
+from messy.tables import CASES
+
+
+def come_out(case, folder):
+    """Read a table as ``boreod fit`` does; return its prepared rows, labels and notes."""
+    reading = dict(case.reading)
+    if "labels" in reading:
+        outlier, inlier = reading["labels"]
+        source = LabelSource("fraud", outlier_label=outlier, inlier_label=inlier)
+        reading["labels"] = source
+    reading = read_only(reading, "fraud", ["id"], **case.roles)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(case.write(folder), **reading)
+        codes = read_label_column(table["fraud"], case.outlier_label, name="fraud", assume=True)
+        prepared = Preparation()
+        keep = case.roles.get("keep")
+        decimal = reading.get("decimal")
+        rows = prepared.fit_transform(
+            table, codes, label="fraud", ids=["id"], keep=keep, decimal=decimal
+        )
+    return prepared, rows, codes, [*map(str, (w.message for w in caught)), *prepared.notes_]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_messy_table(case, tmp_path):
+    if case.error is not None:
+        with pytest.raises(TableError) as caught:
+            come_out(case, tmp_path)
+        assert re.search(case.error, str(caught.value))
+        return
+    prepared, rows, codes, notes = come_out(case, tmp_path)
+    column = prepared.names_.index("amount")
+    is_missing = np.isnan(case.amounts)
+    np.testing.assert_allclose(rows[~is_missing, column], case.amounts[~is_missing], rtol=1e-12)
+    if is_missing.any():
+        marked = rows[:, prepared.names_.index("amount is missing")]
+        assert marked.tolist() == is_missing.tolist()
+    assert codes.tolist() == case.codes.tolist()
+    done = {row.column: row.done for row in prepared.summary_}["amount"]
+    assert case.like is None or f"written like {case.like}" in done
+    assert case.note is None or any(re.search(case.note, note) for note in notes)
+    assert case.note is not None or not [note for note in notes if "bad cell" in note]
+
+
+def test_there_are_enough():
+    assert len(CASES) >= 60
+    assert len({case.name for case in CASES}) == len(CASES)
