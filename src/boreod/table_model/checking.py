@@ -144,7 +144,7 @@ def check_columns_of(model: Detector, names: list[str]) -> list[Finding]:
         text = f"{name}: the column is gone, and rows cannot be scored without it{renamed}"
         findings.append(Finding("column", name, text))
     if new and not gone:
-        text = f"columns that training had not, and that are not used: {listed(new, 5)}"
+        text = f"columns that the model does not know and does not use: {listed(new, 5)}"
         findings.append(Finding("new columns", None, text, False))
     common = [name for name in names if name in trained]
     if model.is_named and common != [name for name in trained if name in names]:

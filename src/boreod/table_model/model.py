@@ -29,6 +29,7 @@ from boreod.text import shorten
 from boreod.validation import LARGEST, all_or_nothing, read_rows, same_filters
 
 Names = str | Iterable[str]
+WORDED = ("level", "other", "odds", "frequency")  # kinds of outputs whose words reasons name
 APART = ("label", "id", "left out")  # columns that are no features, as a preparation calls them
 
 
@@ -222,16 +223,15 @@ class Detector(NumericDetector):
 
     def words_of(self, batch: Any) -> Cells:
         """Return the cells of those columns of an Arrow table whose words reasons name."""
+        named = [output.column for output in self.outputs_ if output.kind in WORDED]
+        if not named:
+            return {}
         from boreod.tables.arrow import column_of
         from boreod.tables.cells import as_text
 
-        worded = [
-            o.column for o in self.outputs_ if o.kind in ("level", "other", "odds", "frequency")
-        ]
-        return {
-            name: as_text(column_of(batch, name), name).to_pylist()
-            for name in dict.fromkeys(worded)
-        }
+        batch = self._as_batch(batch)
+        cells = {name: as_text(column_of(batch, name), name) for name in dict.fromkeys(named)}
+        return {name: words.to_pylist() for name, words in cells.items()}
 
     def alert_threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
