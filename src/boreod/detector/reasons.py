@@ -24,6 +24,7 @@ EXTREME = 0.9  # share of normal rows that a value is beyond, from which on it i
 NAMED = 3  # scores that a reason names
 LONGEST = 40  # letters of a cell
 NEIGHBORS = "neighbors"
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Cells = Mapping[str, Sequence[str | None]]
 
 
@@ -33,7 +34,7 @@ class Output(NamedTuple):
     ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
     are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
     is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
-    one of how much more often these are outliers.
+    one of how much more often these are outliers. The ``level`` of a value may be a part of a date.
     """
 
     column: str
@@ -168,11 +169,14 @@ class ReasonWriter:
 
     def _tell_number(self, name: str, place: int, value: float) -> str:
         """Return a value beside those of normal rows."""
-        shown = f"{name} {show_number(value)}"
+        part, column = self.outputs[place].level, self.outputs[place].column
+        if part == "age in days" and value <= 0.0:
+            return f"{column} is not before the newest training row"
+        shown = f"{name} {_show_value(value, part)}"
         typical = None if self.profile is None else self.profile.typical(place)
         if self.profile is None or typical is None:
             return shown
-        low, high = (show_number(end) for end in typical)
+        low, high = (_show_value(end, part) for end in typical)
         below, above = self.profile.compare(place, value)
         usual = f"(typical: {low} to {high})" if low != high else f"(typical: {low})"
         for share, word in ((below, "higher"), (above, "lower")):
@@ -260,6 +264,22 @@ def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> s
 def _score_of(family: str) -> str:
     """Return the score of a family; one that is called like a raw column has a longer name."""
     return family.removesuffix(" scores")
+
+
+def _show_value(value: float, part: str) -> str:
+    """Return a number, an hour of a clock, or a day of the week.
+
+    Examples
+    --------
+    >>> _show_value(3.25, "hour"), _show_value(7.0, "weekday"), _show_value(3.25, "")
+    ('3:15', 'Sunday', '3.25')
+    """
+    if part == "hour" and 0.0 <= value < 24.0:
+        minutes = int(60.0 * value)
+        return f"{minutes // 60}:{minutes % 60:02d}"
+    if part == "weekday" and value in range(1, 8):
+        return WEEKDAYS[int(value) - 1]
+    return show_number(value)
 
 
 def _most(share: float) -> str:

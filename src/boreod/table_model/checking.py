@@ -346,7 +346,10 @@ def _expected(
     if not isinstance(model.preparation_, PlainColumns):
         for step in model.preparation_.steps_:
             if isinstance(step, LevelStep) and step.rows:
-                rare[step.name] = 1.0 - sum(step.counts) / step.rows
+                # by Good and Turing: levels that were there once tell how many are still new,
+                # and those that were there twice how many rows have one that was there once
+                twice = 2 * step.counts.count(2)
+                rare[step.name] = 1.0 - (sum(step.counts) - twice) / step.rows
     return missing, rare
 
 

@@ -57,6 +57,11 @@ class DateStep(Step):
         return DateForm(self.form) if self.kind == "text" else self.kind
 
     @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are: parts of dates."""
+        return [("value", part) for part in self.parts] + [("missing", "")] * self.marked
+
+    @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
         forms = (*FORMS, TIME) if self.kind == "text" else (*NUMBERS, DIGITS)
