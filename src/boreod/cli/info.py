@@ -61,7 +61,7 @@ def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) 
 def print_training(facts: dict[str, Any]) -> None:
     """Print what a model was trained on, and how good it is on rows that bags did not hold."""
     training = facts["training"]
-    source = cell(facts["source"] or "A table")
+    source = cell(facts["source"] or "a table")
     typer.echo(
         f"Trained on {source}: {training['rows']} rows, {training['outliers']} outliers, "
         f"{training['inliers']} inliers, {training['unlabelled']} unlabelled."

@@ -135,9 +135,7 @@ def read_training_rows(
         return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
     if path is not None:  # a pipe cannot be read twice
         table = _read_rows(path, None, None, options, verbose)
-        if label is not None and label not in table.column_names:
-            close = suggest(label, table.column_names)
-            raise TableError(f"There is no column {shorten(label)} of labels. {close}")
+        _check_label(label, table.column_names)
     else:
         since = options.get("since", ())
         if since and is_collection(source):
@@ -165,13 +163,17 @@ def read_training_rows(
     return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
 
 
+def _check_label(label: str | None, known: list[str]) -> None:
+    if label is not None and label not in known:
+        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, known)}")
+
+
 def _choose_columns(frame: Any, label: str | None, options: dict[str, Any]) -> Any:
     """Return the columns of a frame that are wanted, before anything is made of them."""
     known = names_of(frame)
-    if label is not None and known and label not in known:
-        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, known)}")
     if not known:  # an array, or no table
         return frame
+    _check_label(label, known)
     chosen = Options(columns=options.get("columns"), drop=options.get("drop", ()))
     places = chosen.chosen(known, "the table")
     return (

@@ -124,24 +124,26 @@ class Detector(NumericDetector):
         """
         self._refuse(unsupported)
         with plain_interrupts(), all_or_nothing(self), same_filters():
-            array = read_array(X)
-            if array is not None or isinstance(X, str | PathLike) or is_frame(X):
+            if isinstance(X, str | PathLike) or is_frame(X):
                 roles = () if ids is None else ids, () if drop is None else drop, keep
                 options = {**(reading or {}), **({"since": since} if since else {})}
-                self._fit_table(X if array is None else array, y, label, roles, options)
+                self._fit_table(X, y, label, roles, options)
                 return self
             asked = {"label": label, "ids": ids, "drop": drop, "keep": keep, "reading": reading}
-            asked["since"] = since
-            for name, value in asked.items():
+            for name, value in {**asked, "since": since}.items():
                 if value is not None:
                     raise TypeError(
                         f"`{name}` is of frames and files, whose columns have names; X is a "
                         f"{type(X).__name__}. Pass a frame, or labels as y."
                     )
+            array = read_array(X)
+            if array is not None:
+                self._fit_table(array, y, None, ((), (), None), None)
+                return self
             self._fit(X, y)
             plain = PlainColumns(list(self.fitted_.seen.columns), medians(self._table))
             profile = TrainingProfile.learn(self._table, self.oob_.labels)
-        self.adopt(plain, self.is_named, table=self._table, profile=profile)
+            self.adopt(plain, self.is_named, table=self._table, profile=profile)
         return self
 
     def prepare(self, X: Any, first_row: int = 1) -> NDArray:
