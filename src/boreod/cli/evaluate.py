@@ -91,7 +91,7 @@ def evaluate(
         close = suggest(label, rows.column_names)
         raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
     codes = read_label_column(rows[label], outlier_label, name=label)
-    roles = {"label": label, "ids": ids or (), "keep": keep or None}
+    roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": decimal}
     preparation = Preparation().fit(rows, codes, **roles)
     if not quiet:
         print_preparation([row._asdict() for row in preparation.summary_], err=True)
