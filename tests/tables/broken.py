@@ -45,7 +45,12 @@ BROKEN = [
     ("cell.csv", b"a,b\n" + b"x" * 200_000 + b",2\n3,4,5\n", {}, ["Row 2", "3 cells"]),
     ("later.csv", LONG + b"1,2,3\n", {}, [f"Line {BIG + 2}", "3 cells"]),
     ("word.csv", LONG + b"7,oops\n", STOP, [f"Line {BIG + 2}", "'b'", "'oops'", "--bad-cells"]),
-    ("code.csv", LONG + b"7,0012\n", STOP, [f"Line {BIG + 2}", "'b'", "'0012'", "--drop b"]),
+    (
+        "code.csv",
+        LONG + b"7,0012\n",
+        STOP,
+        [f"Line {BIG + 2}", "'b'", "'0012'", "--bad-cells drop"],
+    ),
     ("typed.csv", b"a,b\n1,x\n", STOP | {"types": {"b": "number"}}, ["Line 2", "'b'", "'x'"]),
     ("true.csv", b"a\ntrue\n" * 2, STOP | TRUE, ["Line 3", "'a'", "no truth value"]),
     ("quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, ["Line 3", "quotation mark", "never closed"]),

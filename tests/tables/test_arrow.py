@@ -70,6 +70,14 @@ def test_arrays_of_words_and_gaps():
     assert as_arrow(np.array([[np.nan, 1.0]]))["c0"].null_count == 1
 
 
+def test_columns_that_mix_numbers_and_words_are_text():
+    cells = [1, "x", 2.5, None, float("nan"), pd.NA, True]
+    expected = ["1", "x", "2.5", None, None, None, "True"]
+    assert as_arrow(pd.DataFrame({"a": cells}))["a"].to_pylist() == expected
+    rows = np.array([[cell] for cell in cells], dtype=object)
+    assert as_arrow(rows)["c0"].to_pylist() == expected
+
+
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
@@ -77,11 +85,11 @@ def test_arrays_of_words_and_gaps():
         (np.zeros(3), "rows and columns"),
         (np.zeros((2, 2), complex), "complex"),
         (np.zeros((2, 2), "datetime64[s]"), "datetime64"),
-        (np.array([[1], ["x"]], dtype=object), "one kind"),
+        (np.array([[1], [{"a": 1}]], dtype=object), "one kind"),
         ([[1, 2]], "got list"),
         (pd.Series([1]), "got Series"),
         (None, "got NoneType"),
-        (pd.DataFrame({"a": [1, "x"]}), "one kind"),
+        (pd.DataFrame({"a": [1, {"a": 1}]}), "one kind"),
         (pd.DataFrame({"a": [[1], [2]]}), "nested"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"distinct|name of its own"),
     ],

@@ -68,7 +68,7 @@ def evaluate(
     from boreod.evaluation import Journal, TableRows, compare_methods
     from boreod.evaluation.presentation import present
     from boreod.files import write_text
-    from boreod.table_model.fitting import read_only
+    from boreod.table_model.fitting import name_source, read_only
     from boreod.tables import Preparation, read_label_column, read_table
     from boreod.text import shorten, suggest
 
@@ -115,8 +115,8 @@ def evaluate(
         stop_with_journal(output / "runs.jsonl")
     counts = [int((codes == code).sum()) for code in (1, 0, -1)]
     about = (
-        f"{table}: {counts[0]} outliers, {counts[1]} inliers, {counts[2]} unlabelled rows, "
-        f"{len(preparation.names_)} columns of numbers."
+        f"{name_source(table)}: {counts[0]} outliers, {counts[1]} inliers, "
+        f"{counts[2]} unlabelled rows, {len(preparation.names_)} columns of numbers."
     )
     section = present(found, about, output)
     write_text(output / "comparison.md", to_markdown(section, level=1))

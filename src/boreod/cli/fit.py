@@ -172,7 +172,8 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
         shown = shlex.quote(facts["file"])
         typer.echo(f"\nNext:\n  boreod score {shown} new.csv -o scored.csv\n  boreod info {shown}")
         if table != "-":
-            typer.echo(f"  boreod report {shown} {shlex.quote(table)} -o report.html")
+            named = " ".join(map(shlex.quote, table.splitlines()))
+            typer.echo(f"  boreod report {shown} {named} -o report.html")
 
 
 def _read_costs(text: str | None) -> Any:

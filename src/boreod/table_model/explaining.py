@@ -13,6 +13,7 @@ from boreod.table_model.model import Detector
 from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons
 from boreod.tables import TableError
 from boreod.tables.arrow import column_of, pa, pc
+from boreod.tables.bad_cells import row_numbers
 from boreod.tables.cells import as_text
 from boreod.text import listed
 
@@ -100,7 +101,7 @@ def explain_top(
             chosen = np.argsort(-own, kind="stable")[:number]
             part = pa.Table.from_batches([batch.take(pa.array(chosen))])
             suspicion = np.concatenate([suspicion, own[chosen]])
-            numbers = np.concatenate([numbers, chosen + seen + 1])
+            numbers = np.concatenate([numbers, row_numbers(batch, seen + 1)[chosen]])
             order = np.argsort(-suspicion, kind="stable")[:number]
             best = part if best is None else pa.concat_tables([best, part])
             best, numbers, suspicion = best.take(pa.array(order)), numbers[order], suspicion[order]
@@ -144,7 +145,7 @@ def explain_rows(
     result: list[ExplainedRow] = []
     seen, met = 0, set()
     for batch in batches:
-        numbers = np.arange(seen + 1, seen + batch.num_rows + 1)
+        numbers = row_numbers(batch, seen + 1)
         chosen = np.isin(numbers, list(wanted))
         for name in ids if named else ():
             values = as_text(column_of(batch, name), name)

@@ -6,6 +6,7 @@ at its own top: pyarrow is loaded late.
 
 import shlex
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 MAX_NAME = 10_000  # letters of the name of a column
 MAX_SHOWN = 200  # letters of it in advice
 Names = str | Iterable[str]
+PLAIN = (str, bool, int, float, np.generic, Decimal, type(None))  # what cells of one column may mix
 
 
 class TableError(ValueError):
@@ -235,10 +237,10 @@ def _to_table(frame: Any) -> Any:
         )
     try:
         if is_array:
-            columns = [pa.array(column, from_pandas=True) for column in frame.T]
+            columns = [_to_column(column) for column in frame.T]
             return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
         if library == "pandas":
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            return _from_pandas(frame)
         return frame.to_arrow() if library == "polars" else pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         reason = " ".join(str(part) for part in error.args).splitlines()[0]
@@ -246,6 +248,30 @@ def _to_table(frame: Any) -> Any:
             f"The {type(frame).__name__} cannot be read as a table of plain columns: {reason}. "
             "Give each column values of one kind and a name of its own."
         ) from None
+
+
+def _from_pandas(frame: Any) -> Any:
+    """Return a table; columns that mix numbers and words become text."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError):
+        columns = [_to_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        return pa.table(columns, names=list(map(str, frame.columns)))
+
+
+def _to_column(values: Any) -> Any:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError):
+        cells = [None if _is_missing(value) else value for value in values.tolist()]
+        if not all(isinstance(value, PLAIN) for value in cells):
+            raise
+        return pa.array([None if v is None else str(v) for v in cells], pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    name = type(value).__name__
+    return name in ("NoneType", "NAType", "NaTType") or (name == "float" and np.isnan(value))
 
 
 def _library(frame: Any) -> str:

@@ -67,8 +67,8 @@ class BadCells:
             raise TableError(
                 f"{where(int(places[0]))}, column {shorten(name)}: {cell} is no {what} as the "
                 "other values are. Correct it, or let such cells count as missing "
-                "(bad_cells='missing', --bad-cells missing), or leave the column out "
-                f"({option('drop', name)})."
+                "(bad_cells='missing', --bad-cells missing), or leave their rows out "
+                "(bad_cells='drop', --bad-cells drop)."
             )
         self.counts[name] = self.counts.get(name, 0) + len(places)
         for place in places[: FIRST - len(self._places)]:
@@ -76,7 +76,7 @@ class BadCells:
             at = where(int(place)) + ("" if self.file is None else f" of {self.file}")
             self._places.append(f"{at[:1].lower()}{at[1:]}: {cell}")
 
-    def note(self) -> str | None:
+    def note(self, advice: str = "") -> str | None:
         """Return what to tell the user; None if all cells were as they should be."""
         if not self.counts:
             return None
@@ -87,7 +87,7 @@ class BadCells:
         if self.policy == "drop":
             return f"{count_of(self.rows, 'row')} left out because of {found}."
         verb = "counts" if total == 1 else "count"
-        return f"{found} {verb} as missing. --bad-cells drop leaves the rows out, error stops."
+        return f"{found} {verb} as missing.{advice}"
 
 
 def check_share(

@@ -19,6 +19,7 @@ from boreod.tables.opening import open_source
 from boreod.tables.since import Asked, add_to_batches, as_list
 
 BATCH_ROWS = 50_000
+ADVICE = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
 FilePath = str | os.PathLike[str]
 
 
@@ -64,7 +65,7 @@ class TableReader:
         last = None
         for last in map(_with_row_numbers, batches):
             yield last
-        for note in (self._found.note(), None if last is None else total_note(last)):
+        for note in (self._found.note(ADVICE), None if last is None else total_note(last)):
             if note is not None:
                 warnings.warn(note, stacklevel=3)
 
