@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, small_model
 
-from boreod import BORE, ModelFileError, load, save
+from boreod import BORE, Detector, ModelFileError, load, save
 from boreod.persistence import load_model, save_model
 from boreod.table_model import describe, fit_table, score_frame
 from boreod.table_model.plain_columns import PlainColumns
@@ -225,6 +225,9 @@ FORGED = {
     "words": {"budget_curve": "words"},
     "unit": {"budget_curve": "unit"},
     "other columns": {"preparation": "other"},
+    "profile": {"profile": [1]},
+    "profile of others": {"profile": "short"},
+    "known cases": {"profile": "cases"},
 }
 
 
@@ -236,6 +239,8 @@ def test_forged_extras(name, fitted, saved, tmp_path):
         "lengths": {**curve, "auc": curve["auc"][1:]},
         "words": {**curve, "auc": ["x"] * len(curve["auc"])},
         "unit": {**curve, "unit": "h"},
+        "short": {**extra["profile"], "means": extra["profile"]["means"][1:]},
+        "cases": {**extra["profile"], "cases": {"names": ["a"], "rows": [[0.0]], "near": 1.0}},
         "other": {**extra["preparation"], "steps": extra["preparation"]["steps"][1:]},
     }
     for key, value in FORGED[name].items():
@@ -243,6 +248,16 @@ def test_forged_extras(name, fitted, saved, tmp_path):
     save_model(fitted, tmp_path / "a", extra={"boreod": extra})
     with pytest.raises(ModelFileError, match=r"The model file '.*' cannot be used: [^\n]*\.$"):
         load(tmp_path / "a")
+
+
+def test_reasons_of_frames_and_arrays(fitted, saved, new, labelled):
+    loaded = load(saved)
+    frame = new.to_pandas()[:5]
+    words = [[reason.shown for reason in row] for row in loaded.reason(frame, 2)]
+    assert words == [[reason.shown for reason in row] for row in fitted.reason(new.slice(0, 5), 2)]
+    assert all(1 <= len(row) <= 2 for row in words)
+    plain = Detector(FEW, random_state=0, n_estimators=20, heads=["logistic"]).fit(*labelled)
+    assert any("x0" in reason.text for row in plain.reason(labelled[0][:30]) for reason in row)
 
 
 def test_facts(saved):

@@ -16,6 +16,7 @@ from boreod.validation import OUTLIER
 
 MOST_BARS = 60
 PERIODS = (("h", "hour"), ("D", "day"), ("W", "week"), ("M", "month"), ("Y", "year"))
+UNEVEN = 0.01  # chance of the highest bar, in all bars together
 FEW, MANY = 2, 600  # bars that are a picture
 
 
@@ -73,8 +74,9 @@ def _choose_period(values: NDArray) -> tuple[str, str]:
 
 def _tell(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool) -> str:
     """Say how even alerts are, and whether outliers are caught later as earlier."""
+    from scipy.stats import poisson
+
     busy = counts["rows"] > 0
-    shares = counts["alerts"][busy] / counts["rows"][busy]
     most = int(np.argmax(np.where(busy, counts["alerts"], -1)))
     if not counts["alerts"].any():
         return f"No row of the {count_of(len(starts), name)} is above the threshold."
@@ -91,8 +93,9 @@ def _tell(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool
             f"in the first half of the time and {caught[half:].sum()} of {all_known[half:].sum()} "
             "in the second."
         )
-    if len(shares) > 1 and shares.mean() > 0.0 and shares.max() > 3.0 * shares.mean():
-        text += " Alerts are uneven: look at what happened in the highest one."
+    expected = counts["rows"] * counts["alerts"].sum() / counts["rows"].sum()
+    if poisson.sf(counts["alerts"] - 1, expected).min() * len(starts) < UNEVEN:
+        text += " They are more uneven than chance makes them: look at what happened then."
     return text
 
 
