@@ -188,6 +188,7 @@ def test_two_labels_without_outlier_label_are_guessed_with_a_warning(y, codes, c
         ([0, 1], None, "2 labels for 3 rows"),
         (["ok", "ok", "ok"], "fraud", "No row of `y` has the label 'fraud'"),
         ([0.0, 1.0, np.inf], None, "y contains infinity"),
+        ([np.nan, np.nan, np.nan], None, "All of `y` is NaN"),
         ([0.1, 0.5, 0.7], None, "Unknown label type"),
         (None, None, "requires y to be passed"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from boreod import BORE, Detector
+from boreod.detector import NumericDetector
 from boreod.detector.words import find_method, list_heads, price_all, ranks_only, tell_assumptions
 
 SMALL = {"n_estimators": 20, "n_trees": 3, "n_jobs": 1, "random_state": 0}
@@ -17,7 +18,7 @@ def table():
 
 
 def test_methods_have_names():
-    assert (find_method("detector"), find_method("bore")) == (Detector, BORE)
+    assert (find_method("detector"), find_method("bore")) == (NumericDetector, BORE)
     with pytest.raises(ValueError, match="`method` must be one of"):
         find_method("lof")
 

@@ -270,9 +270,10 @@ def read_labels(
         )
     if labels.dtype.kind == "f":
         given = labels[~np.isnan(labels)]  # the others are unlabelled
-        if len(given):
-            check_array(given[np.newaxis], input_name="y")  # infinity
-            check_classification_targets(given)
+        if not len(given):
+            raise ValueError("All of `y` is NaN. Label some rows, or pass no `y` to rank rows.")
+        check_array(given[np.newaxis], input_name="y")  # infinity
+        check_classification_targets(given)
     if labels.dtype.kind in "US":
         labels = labels.astype(object)
     if outlier_label is not None and not np.isscalar(outlier_label):
