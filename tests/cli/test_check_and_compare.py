@@ -32,6 +32,12 @@ def test_compare(folder, tmp_path):
     assert "average precision" in text
     assert "The new model is better by average precision, by more than chance." in text
     assert "more (--changes" in text
+    table = pd.read_csv(labelled)
+    table[["id", "fraud"]].dropna().head(100).to_csv(tmp_path / "review.csv", index=False)
+    table.drop(columns="fraud").to_csv(tmp_path / "blind.csv", index=False)
+    reviewed = (*asked[:3], tmp_path / "blind.csv", "--labels", tmp_path / "review.csv", "--json")
+    facts = json.loads(run(*reviewed).stdout)
+    assert facts["outliers"] + facts["inliers"] == 100
     facts = json.loads(run(*asked, "--alerts", 10, "--json").stdout)
     assert facts["alerts"] == [10, 10]
 

@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.cli.options import reading_options
+from boreod.cli.options import label_options, reading_options
 
 
 @plain_errors
@@ -21,6 +21,8 @@ def compare(
     outlier_label: Annotated[
         str | None, typer.Option(help="The label of outliers, if not that of the fit.")
     ] = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
     alerts: Annotated[
         int | None,
         typer.Option(min=1, help="So many rows are alerts of each; else by their thresholds."),
@@ -64,6 +66,13 @@ def compare(
         seed=seed,
         reading=reading_options(
             separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+        )
+        | label_options(
+            label or second.preparation_.label_,
+            second.ids_,
+            labels,
+            outlier_label or second.outlier_label,
+            inlier_label,
         ),
         verbose=not quiet,
     )

@@ -126,9 +126,9 @@ def compare_models(
     if path == STANDARD:
         raise TableError("Two models read the table one after the other. Name a file, not a pipe.")
     label = label or new.preparation_.label_
-    asked = (path, alerts, novelty, reading, verbose)
-    after = _score(new, *asked, label=label, outlier_label=outlier_label)
-    before = _score(old, *asked)
+    plain = {name: value for name, value in (reading or {}).items() if name != "labels"}
+    after = _score(new, path, alerts, novelty, reading, verbose, label, outlier_label)
+    before = _score(old, path, alerts, novelty, plain, verbose)
     if len(before.chances) != len(after.chances):
         raise TableError(f"{path} has changed while it was being read. Start again.")
     codes = np.full(len(after.chances), UNLABELLED) if after.codes is None else after.codes
@@ -148,7 +148,7 @@ def compare_models(
     changed = np.flatnonzero(before.alerts != after.alerts)
     far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
     shown = np.sort(changed[far[:most]])
-    ids = _read_ids(new, path, shown, reading)
+    ids = _read_ids(new, path, shown, plain)
     return Comparison(
         len(codes),
         int(outliers.sum()),
@@ -199,7 +199,8 @@ def _score(
             )
         options["types"] = {label: "text", **options["types"]}
         if options["columns"] is not None:
-            options["columns"] = list(dict.fromkeys([*options["columns"], label]))
+            ids = model.ids_ if "labels" in (reading or {}) else ()  # a second file is found by
+            options["columns"] = list(dict.fromkeys([*options["columns"], *ids, label]))
     odds, suspicion, cells, seen = array("d"), array("d"), [], 0
     with (
         open_table(path, batch_rows=BATCH_ROWS, **options) as reader,
