@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class Case:
     codes: np.ndarray = field(default_factory=lambda: CODES)
     note: str | None = None  # a pattern, among the warnings
     like: str | None = None  # how fit's table says that amounts are written
+    outputs: tuple[str, ...] = ()  # columns of numbers that are made of others than the amount
     error: str | None = None  # a pattern, if it must be refused
 
 
@@ -297,7 +299,55 @@ def label_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = [*number_cases(), *bad_cases(), *file_cases(), *label_cases()]
+def column_cases() -> list[Case]:
+    """Return tables with columns of dates, ids, text, and what an earlier scoring has added."""
+    amounts = AMOUNTS.tolist()
+    days = [datetime(2024, 1, 1) + timedelta(hours=19 * number) for number in range(ROWS)]
+    parts = ("when hour", "when weekday", "when day of month", "when age in days")
+    dates = table(amounts, when=days)
+    seconds = [int(day.replace(tzinfo=UTC).timestamp()) for day in days]
+    forms = {
+        "ISO": "%Y-%m-%d %H:%M:%S", "zones": "%Y-%m-%dT%H:%M:%S+01:00", "points": "%d.%m.%Y %H:%M",
+        "slashes": "%m/%d/%Y %I:%M %p", "month names": "%d-%b-%Y %H:%M",
+    }  # fmt: skip
+    memos = [f"{'please ' * (n % 4)}pay {'it' * (n % 6)} {n}" for n in range(ROWS)]
+    cards, many = [f"card {n * n % 11}" for n in range(ROWS)], [n % 27 for n in range(ROWS)]
+    scored = {"probability": amounts, "rank": IDS, "outlier": LABELS, "reason_1": COUNTRIES}
+    since = {"since": "card"}
+    last = ("time since last card", "time since last card is missing")
+    soon = [*(day.isoformat() for day in days[:-1]), "soon"]
+    text = ("memo length", "memo words", "memo digits")
+    return [
+        *(Case(f"dates, {name}", csv_file(table(amounts, when=[d.strftime(form) for d in days])),
+               outputs=parts) for name, form in forms.items()),
+        Case("dates, parquet", parquet_file(dates), outputs=parts),
+        Case("dates, workbook", workbook(dates), outputs=parts),
+        Case("dates, database", database(table(amounts, when=[str(d) for d in days])),
+             outputs=parts),
+        Case("dates, seconds", csv_file(table(amounts, when=seconds)), outputs=parts),
+        Case("dates, milliseconds", parquet_file(table(amounts, when=[s * 1000 for s in seconds])),
+             outputs=parts),
+        Case("dates, one bad", csv_file(table(amounts, when=soon)),
+             outputs=(*parts, "when is missing"), note="1 bad cell .*'soon'"),
+        Case("times", csv_file(table(amounts, when=[f"{d:%H:%M}" for d in days])),
+             outputs=("when hour",)),
+        Case("ids with many levels", csv_file(table(amounts, shop=[f"s{n}" for n in many])),
+             outputs=("shop frequency",)),
+        Case("numbered codes", parquet_file(table(amounts, zip=[10115 + n for n in many])),
+             outputs=("zip frequency",), note="taken for codes"),
+        Case("free text", csv_file(table(amounts, memo=memos)), outputs=text, note="free text"),
+        Case("row ids", csv_file(table(amounts, key=[f"k{n:04d}" for n in range(ROWS)])),
+             note="--id key"),
+        Case("since, csv", csv_file(table(amounts, card=cards, when=days)), since, outputs=last),
+        Case("since, parquet", parquet_file(table(amounts, card=cards, when=days)), since,
+             outputs=last),
+        Case("since, unsorted", csv_file(table(amounts, card=cards, when=days[::-1])), since,
+             error="sorted by 'when'"),
+        Case("scored before", csv_file(table(amounts, **scored)), note="results of an earlier"),
+    ]  # fmt: skip
+
+
+CASES = [*number_cases(), *bad_cases(), *file_cases(), *label_cases(), *column_cases()]
 
 
 def main(folder: str) -> None:

@@ -48,6 +48,8 @@ def test_messy_table(case, tmp_path):
         marked = rows[:, prepared.names_.index("amount is missing")]
         assert marked.tolist() == is_missing.tolist()
     assert codes.tolist() == case.codes.tolist()
+    assert set(case.outputs) <= set(prepared.names_)
+    assert np.isfinite(rows).all()
     done = {row.column: row.done for row in prepared.summary_}["amount"]
     assert case.like is None or f"written like {case.like}" in done
     assert case.note is None or any(re.search(case.note, note) for note in notes)
