@@ -70,7 +70,7 @@ def check(
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
         reading=reading_options(
-            separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+            separator, no_header, encoding, decimal, format, text, None, bad_cells, query
         ),
         verbose=not quiet,
     )

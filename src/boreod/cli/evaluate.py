@@ -74,15 +74,7 @@ def evaluate(
 
     sizes = _read_numbers(reference_sizes)
     reading = reading_options(
-        separator,
-        no_header,
-        encoding,
-        decimal,
-        format,
-        text,
-        label,
-        bad_cells=bad_cells,
-        query=query,
+        separator, no_header, encoding, decimal, format, text, label, bad_cells, query
     )
     reading |= {"since": since or ()}
     reading |= label_options(label, ids, labels, outlier_label, inlier_label)

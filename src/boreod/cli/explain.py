@@ -54,7 +54,7 @@ def explain(
 
     loaded = load(model, jobs)
     given = reading_options(
-        separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
+        separator, no_header, encoding, decimal, format, text, None, bad_cells, query
     )
     names = tuple(split_names(ids) or loaded.ids_)
     reading = Scoring(loaded, names).reading(given)

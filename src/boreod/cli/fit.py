@@ -116,15 +116,7 @@ def fit(
         since=since or (),
         curve=curve,
         reading=reading_options(
-            separator,
-            no_header,
-            encoding,
-            decimal,
-            format,
-            text,
-            label,
-            bad_cells=bad_cells,
-            query=query,
+            separator, no_header, encoding, decimal, format, text, label, bad_cells, query
         )
         | label_options(label, ids, labels, outlier_label, inlier_label),
         neighbors=neighbors,

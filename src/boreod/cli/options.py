@@ -117,7 +117,6 @@ def reading_options(
     format: str | None,  # noqa: A002
     text: list[str] | None,
     label: str | None = None,
-    *,
     bad_cells: str = "missing",
     query: str | None = None,
 ) -> dict[str, Any]:

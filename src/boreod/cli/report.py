@@ -86,15 +86,7 @@ def report(
         time=time,
         seed=seed,
         reading=reading_options(
-            separator,
-            no_header,
-            encoding,
-            decimal,
-            format,
-            text,
-            label,
-            bad_cells=bad_cells,
-            query=query,
+            separator, no_header, encoding, decimal, format, text, label, bad_cells, query
         )
         | label_options(
             label or loaded.preparation_.label_,
