@@ -51,17 +51,17 @@ def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
     from boreod.table_model import Detector
 
-    honest = Detector.assess
+    honest = Detector.assess_rows
 
     def spoilt(self: Any, *arguments: Any, **options: Any) -> Any:
         found = honest(self, *arguments, **options)
         return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
 
-    Detector.assess = spoilt
+    Detector.assess_rows = spoilt
     try:
         return table_cases.run(folder, settings)
     finally:
-        Detector.assess = honest
+        Detector.assess_rows = honest
 
 
 def unfinished(folder: Path, settings: dict[str, Any]) -> str:
