@@ -252,6 +252,7 @@ def file_cases() -> list[Case]:
     return [
         Case("byte order mark", text_file(semicolons.encode("utf-8-sig")), like="1234,50"),
         Case("empty last columns", text_file(trailing), note="has no name"),
+        Case("separator told", text_file("sep=;\r\n" + semicolons), like="1234,50"),
         Case("latin letters", text_file(plain.replace("US", "Ü").encode("cp1252")),
              {"encoding": "cp1252"}),
         Case("utf-16", text_file(plain.encode("utf-16")), {"encoding": "utf-16"}),

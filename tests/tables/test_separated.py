@@ -42,6 +42,13 @@ def test_words_for_separators(csv):
     assert csv("a,b\tc\n1\t2\n", name="t.tsv").column_names == ["a,b", "c"]
 
 
+def test_a_separator_that_the_first_line_tells(csv):
+    assert csv("sep=;\r\na,b;c\r\n1;x\r\n").to_pydict() == {"a,b": [1.0], "c": ["x"]}
+    assert csv("sep=|\n1|x\n", header=False).to_pydict() == {"c0": [1.0], "c1": ["x"]}
+    with pytest.raises(TableError, match="Line 4"):
+        csv("sep=;\na;c\n1;x\n1;x;y\n")
+
+
 def test_no_header(csv):
     assert csv("1,x\n2,y\n", header=False).to_pydict() == {"c0": [1.0, 2.0], "c1": ["x", "y"]}
     assert csv("1,2\n3,4\n", header=True).column_names == ["1", "2"]

@@ -95,8 +95,9 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
     found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
     if not found:
         raise TableError(
-            f"The folder {place.shown} holds no Parquet files (.parquet, .pq) and no text. Pass "
-            "the name of a file, or a folder that holds them."
+            f"The folder {place.shown} holds no Parquet files (.parquet, .pq). Pass the name of a "
+            "file, or a folder that holds them; text files of a folder are read as one table, and "
+            "scored into one file (-o scores.csv)."
         )
     values = _read_values([_keys(name) for name in found], types)
     path, shown = place.path.rstrip("/"), place.shown.rstrip("/")

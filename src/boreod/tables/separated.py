@@ -22,6 +22,7 @@ SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 LINES = 50  # that are looked at to find the separator
 NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+TOLD = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 MAX_ROW = 2 << 20  # bytes; also those of a block
 
 
@@ -88,6 +89,10 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     text = head.decode("utf-8", errors="ignore")  # the last letter may be cut
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
+    told = TOLD.match(text)  # as Excel writes it for itself
+    before = told[0] if told else ""
+    text = text[len(before) :]
+    separator = separator or (told[1] if told else None)
     separator = read_separator(separator) if separator else find_separator(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
@@ -95,7 +100,8 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     except csv.Error as error:
         raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
     if header is False:
-        return Layout(separator, [f"c{i}" for i in range(len(first))], 0, 0)
+        names = [f"c{i}" for i in range(len(first))]
+        return Layout(separator, names, bool(before), len(before))
     if header is None and all(NUMBER.fullmatch(cell) for cell in first):
         raise TableError(
             f"The first line of {shown} must have the column names, but it holds only numbers "
@@ -105,8 +111,8 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
     unnamed = frozenset(place for place, cell in enumerate(first) if not cell.strip())
     lines = islice(io.StringIO(text, newline=""), reader.line_num)
-    size = sum(len(line.encode()) for line in lines)
-    return Layout(separator, names, reader.line_num, size, unnamed)
+    size = sum(len(line.encode()) for line in lines) + len(before)
+    return Layout(separator, names, reader.line_num + bool(before), size, unnamed)
 
 
 def _find_kind(name: str, column: Any, options: Options) -> Kind:
