@@ -30,7 +30,7 @@ def test_from_python_to_the_command_line(labelled, tmp_path):
     run("score", tmp_path / "python.boreod", tmp_path / "new.csv", "-o", tmp_path / "s.parquet")
     expected = model.predict_proba(frame)[:, 1]
     assert_allclose(probabilities(tmp_path / "s.parquet"), expected, rtol=1e-12, atol=1e-12)
-    assert "Trained on A table: 300 rows" in run("info", tmp_path / "python.boreod").stdout
+    assert "Trained on a table: 300 rows" in run("info", tmp_path / "python.boreod").stdout
     unnamed = boreod.BORE(FEW, random_state=0, n_estimators=20).fit(X, y)
     boreod.save(unnamed, tmp_path / "python.boreod")
     frame.to_csv(tmp_path / "bare.csv", index=False, header=False)

@@ -133,7 +133,7 @@ def few_labels():
     random = np.random.default_rng(0)
     rows, codes = random.normal(size=(200, 3)), np.repeat([1, -1], [15, 185])
     rows[:20] += 3.0
-    small = {"n_estimators": 30, "n_trees": 2, "n_jobs": 1, "random_state": 0}
+    small = {"n_estimators": 60, "n_trees": 2, "n_jobs": 1, "random_state": 0}
     return Detector(**small).fit(rows, codes), rows, codes
 
 
