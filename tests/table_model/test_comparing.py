@@ -68,3 +68,5 @@ def test_what_cannot_be_compared(models, new, tmp_path):
         compare_models(*models, path)
     with pytest.raises(TableError, match="not a pipe"):
         compare_models(*models, "-")
+    with pytest.raises(TableError, match="would leave out other rows"):
+        compare_models(*models, path, reading={"bad_cells": "drop"})

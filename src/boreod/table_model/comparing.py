@@ -125,6 +125,11 @@ def compare_models(
     path = fspath(source)
     if path == STANDARD:
         raise TableError("Two models read the table one after the other. Name a file, not a pipe.")
+    if (reading or {}).get("bad_cells") == "drop":
+        raise TableError(
+            "Each model reads its own columns and would leave out other rows, and the same rows "
+            "are compared. Take what is no number for missing: `bad_cells` (--bad-cells) missing."
+        )
     label = label or new.preparation_.label_
     plain = {name: value for name, value in (reading or {}).items() if name != "labels"}
     after = _score(new, path, alerts, novelty, reading, verbose, label, outlier_label)
