@@ -8,7 +8,7 @@ from sklearn.preprocessing import TargetEncoder
 
 from boreod import BORE, OutlierRepresentation
 from boreod.metrics import auc
-from boreod.tables import Preparation, TableError
+from boreod.tables import Preparation, TableError, read_table
 from boreod.tables.levels import PRIOR_ROWS
 
 LEVELS = 50
@@ -104,11 +104,26 @@ def test_whole_numbers_may_be_codes():
     assert prepared.names_[-1] == "count"
     assert prepared.names_[:2] == ["merchant_id frequency", "merchant_id outlier odds"]
     assert "rename it" in prepared.notes_[0]
-    assert prepared.types_ == {"merchant_id": "text", "count": "number"}
+    assert prepared.types_ == {"merchant_id": "number", "count": "number"}
     text = pa.table({"merchant_id": SHOPS.astype(str), "count": SHOPS})
     assert prepared.transform(text).tobytes() == prepared.transform(table).tobytes()
     large = pa.table({"n": SHOPS.astype(np.uint64) + 2**63})
-    assert Preparation().fit(large).names_ == ["n frequency"]
+    prepared = Preparation().fit(large)
+    assert (prepared.names_, prepared.types_) == (["n frequency"], {"n": "text"})
+
+
+@pytest.mark.parametrize("shops", [SHOPS, SHOPS % 3 + 118])
+def test_codes_are_the_same_with_and_without_a_point(tmp_path, shops):
+    matrices = []
+    for point in ("", ".0"):
+        path = tmp_path / f"a{point}.csv"
+        rows = [f"{shop}{point},{row % 7}\n" for row, shop in enumerate(shops)]
+        path.write_text("shop_id,x\n" + "".join(rows))
+        prepared = Preparation().fit(read_table(tmp_path / "a.csv"))
+        matrices.append(prepared.transform(read_table(path, types=prepared.types_)))
+    assert prepared.names_[0] in ("shop_id frequency", "shop_id=118")
+    assert matrices[0].tobytes() == matrices[1].tobytes()
+    assert Preparation.from_dict(prepared.to_dict()).types_ == prepared.types_
 
 
 def test_levels_that_do_not_fit_into_a_file_are_as_good_as_new(prepared):
@@ -130,7 +145,7 @@ def test_levels_that_do_not_fit_into_a_file_are_as_good_as_new(prepared):
         ("total_outliers", 10**30),
         ("rows", 3),
         ("rows", 10**30),
-        ("kind", "number"),
+        ("kind", "boolean"),
         ("middle", "x"),
     ],
 )

@@ -384,7 +384,7 @@ NUMBER, CATEGORY = (
         (("steps", CATEGORY, "levels"), ["a", "a"]),
         (("steps", CATEGORY, "levels"), "abc"),
         (("steps", CATEGORY, "levels"), [f"{n}" for n in range(100_001)]),
-        (("steps", CATEGORY, "kind"), "number"),
+        (("steps", CATEGORY, "kind"), "boolean"),
         (("steps", CATEGORY, "middle"), 1.0),
         (("steps", NUMBER, "kind"), "text"),
         (("steps", NUMBER, "levels"), ["a"]),

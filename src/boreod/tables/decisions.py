@@ -144,7 +144,9 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     words = as_text(column, name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
-    return _decide_codes(words, asked)
+    # read as numbers 118 and 118.0 are one code, if as numbers they are written alike
+    alike = words.equals(as_text(pc.cast(column, pa.float64()), name))
+    return _decide_codes(words, asked, "number" if alike else "text")
 
 
 def _decide_large(column: Any, asked: Question) -> Decision:
@@ -154,10 +156,10 @@ def _decide_large(column: Any, asked: Question) -> Decision:
     if EPOCH[0] <= ends[0] <= ends[1] <= EPOCH[1]:
         step = DateStep(name, "number", form="nanoseconds")
         return _decide_date(column, step, "nanoseconds since 1970")
-    return _decide_codes(as_text(column, name), asked)
+    return _decide_codes(as_text(column, name), asked, "text")
 
 
-def _decide_codes(words: Any, asked: Question) -> Decision:
+def _decide_codes(words: Any, asked: Question, kind: str) -> Decision:
     found = _decide_words(words, words.drop_null(), asked)
     if found.step is None:
         return found
@@ -165,7 +167,8 @@ def _decide_codes(words: Any, asked: Question) -> Decision:
         f"Column {shorten(asked.name)} holds whole numbers that are taken for codes, because of "
         "its name or their size: they have levels and no order. If they are amounts, rename it."
     )
-    return Decision(found.step, f"codes: {found.done}", note)
+    step = replace(found.step, kind=kind)
+    return Decision(step, f"codes: {found.done}", note)
 
 
 def _decide_text(words: Any, asked: Question) -> Decision:

@@ -63,7 +63,7 @@ class LevelStep(Step):
         size, told = len(self.levels), self.total_known > 0
         lists = [self.counts, self.known, self.outliers][: 3 if told else 1]
         return (
-            self.kind == "text"
+            self.kind in ("text", "number")
             and bool(self.names)
             and len(set(self.levels)) == size
             and all(len(values) == size for values in lists)

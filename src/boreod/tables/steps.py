@@ -128,7 +128,7 @@ class CategoryStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
-        fits = self.kind == "text" and (bool(self.levels) or not self.pooled)
+        fits = self.kind in ("text", "number") and (bool(self.levels) or not self.pooled)
         return fits and len(set(self.levels)) == len(self.levels) and bool(self.names)
 
     @property
