@@ -119,6 +119,10 @@ def test_several_files(tmp_path):
         batches = iter(reader)
         numbers = [row_numbers(next(batches), 1).tolist() for _ in range(2)]
     assert numbers == [[1, 3], [4]]
+    (tmp_path / "day0.csv").write_text("amount,word\n")
+    files = [str(tmp_path / f"day{day}.csv") for day in (0, 1, 0)]
+    assert read_table(files).to_pydict() == {"amount": ["$1", "$2.50"], "word": ["x", "y"]}
+    assert read_table(files[::2]).num_rows == 0
     (tmp_path / "day3.csv").write_text("word\nz\n")
     with pytest.raises(TableError, match=r"day3.csv differs from .*day1.csv in 'amount'"):
         read_table(tmp_path / "day[13].csv")

@@ -45,12 +45,18 @@ def open_source(
 def _open_several(
     paths: list[str], asked: str | None, options: Options, batch_rows: int, stack: ExitStack
 ) -> Typed:
-    """Open files that have the same columns; the first one tells their types."""
-    options.bad_cells.file = PurePath(paths[0]).name
-    schema, batches = _open(paths[0], asked, options, batch_rows, stack)
-    first = next(batches, None)
+    """Open files that have the same columns; the first one with rows tells their types."""
+    names: list[str] = []
+    left = iter(paths)
+    for path in left:
+        options.bad_cells.file = PurePath(path).name
+        schema, batches = _open(path, asked, options, batch_rows, stack)
+        names = names or [name for name in schema.names if name != ROW]
+        _check_same(names, schema, paths[0], path)
+        first = next((batch for batch in batches if batch.num_rows), None)
+        if first is not None:
+            break
     rules = {} if first is None else find_rules(first, options)
-    names = [name for name in schema.names if name != ROW]
     kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
     types = {name: kind for name, kind in kinds.items() if kind != "date or time"}
     same = replace(options, types={**types, **options.types})
@@ -59,7 +65,7 @@ def _open_several(
         if first is not None:
             yield first
         yield from batches
-        for path in paths[1:]:
+        for path in left:
             options.bad_cells.file = PurePath(path).name
             with ExitStack() as own:
                 found, others = _open(path, asked, same, batch_rows, own)
