@@ -76,6 +76,26 @@ def model_parts():
     return small_model().representation
 
 
+def test_rows_of_a_sample_count_for_those_that_they_stand_for():
+    random = np.random.default_rng(0)
+    codes = (np.arange(600) < 20).astype(int)
+    rows = random.normal(size=(600, 2)) + 2.0 * codes[:, np.newaxis]
+    model = small_model(reference_size=120).fit(rows, codes)
+    kept = model.reference_rows_
+    sample = gather(model, rows[kept], codes[kept])
+    assert not sample.doubt
+    assert sample.weights.sum() == pytest.approx(600)
+    line = count_alerts(sample, 0.2)
+    false = (sample.scores > 0.2) & ~sample.outliers
+    assert line.weight == pytest.approx(580 / (len(kept) - 20))
+    assert line.false == false.sum() > 0
+    assert line.right == pytest.approx(line.caught / (line.caught + line.weight * line.false))
+    assert line.share == pytest.approx((line.caught + line.weight * line.false) / sample.n_known)
+    asked = Workload(1000, cost_miss=500, cost_alert=10)
+    missed = 500 * (20 - line.caught) / sample.n_known
+    assert cost_of(sample, asked, line) == pytest.approx(1000 * (10 * line.share + missed))
+
+
 def test_money(evidence):
     asked = Workload(1000, 60, cost_miss=500, cost_alert=10)
     point = choose_point(evidence, asked)

@@ -70,41 +70,56 @@ class Workload:
 
 
 class Alerts(NamedTuple):
-    """What a threshold does: the share of all rows with an alert, and labelled rows by class."""
+    """What a threshold does: the share of all rows with an alert, and labelled rows by class.
+
+    Every false alert stands for ``weight`` rows of the table that training rows were drawn from.
+    """
 
     threshold: float
     share: float
     caught: int
     outliers: int
     false: int
+    weight: float = 1.0
+
+    @property
+    def judged(self) -> float:
+        """Number of rows that the judged alerts stand for."""
+        return self.caught + self.weight * self.false
 
     @property
     def right(self) -> float:
         """Share of the judged alerts that are outliers; NaN if there are none."""
-        return self.caught / (self.caught + self.false) if self.caught + self.false else np.nan
+        return self.caught / self.judged if self.judged else np.nan
 
 
 def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
     """Count what a threshold does to the rows."""
-    known = evidence.probabilities[np.isfinite(evidence.probabilities)]
+    above = evidence.probabilities > threshold  # NaN is not
     alert, outliers = evidence.scores > threshold, evidence.outliers
-    caught, false = int((alert & outliers).sum()), int((alert & ~outliers).sum())
-    share = float(np.mean(known > threshold)) if len(known) else 0.0
-    return Alerts(threshold, share, caught, int(outliers.sum()), false)
+    caught, wrong = int((alert & outliers).sum()), alert & ~outliers
+    share = float(evidence.weights[above].sum()) / evidence.n_known if evidence.n_known else 0.0
+    weight = float(evidence.weights[evidence.judged][wrong].mean()) if wrong.any() else 1.0
+    return Alerts(threshold, share, caught, int(outliers.sum()), int(wrong.sum()), weight)
 
 
 def choose_point(evidence: Evidence, workload: Workload) -> Alerts:
     """Return what the wanted number of alerts, or else the model's threshold, does."""
     if workload.alerts is None or not np.isfinite(evidence.probabilities).any():
         return count_alerts(evidence, float(evidence.model.threshold_))
-    per = workload.rows if workload.is_day else len(evidence.rows)
+    per = workload.rows if workload.is_day else round(evidence.weights.sum())
     if workload.alerts > per:
         raise ValueError(
             f"`alerts` (--alerts) must be at most the {per:,} rows of the table; got "
             f"{workload.alerts:,.0f}."
         )
     spelled = f"alerts:{workload.alerts}/{per}"
-    return count_alerts(evidence, choose_threshold(spelled, evidence.probabilities, evidence.codes))
+    return count_alerts(evidence, _threshold(evidence, spelled))
+
+
+def _threshold(evidence: Evidence, spelled: str) -> float:
+    weights = evidence.weights
+    return choose_threshold(spelled, evidence.probabilities, evidence.codes, weights)
 
 
 def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
@@ -117,7 +132,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
         first = f"At the threshold of {show_probability(chosen.threshold)} no row with a label is "
         lead = first + "an alert, so here is what a lower one does. "
         point = _first(evidence, chosen.outliers)
-    base = chosen.outliers / len(evidence.outliers)
+    base = chosen.outliers / float(evidence.weights[evidence.judged].sum())
     caught = (
         f"With {workload.say(point.share)} you catch {point.caught} of the "
         f"{point.outliers} known outliers, {show_share(point.caught, point.outliers)}."
@@ -146,9 +161,9 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
 
 def _first(evidence: Evidence, number: int) -> Alerts:
     """Return what a threshold does that so many of the judged rows are above."""
-    scores = evidence.scores
+    scores, weights = evidence.scores, evidence.weights[evidence.judged]
     return count_alerts(
-        evidence, choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)))
+        evidence, choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
     )
 
 
@@ -163,7 +178,7 @@ def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
             "That may be chance: do not rely on this model before there are more labels or "
             "better columns."
         )
-    more = _first(evidence, 2 * alerts)
+    more = _first(evidence, round(2 * point.judged))
     if more.caught <= point.caught:
         return "Twice as many alerts would catch no more."
     return f"{workload.say(more.share).capitalize()} would catch {more.caught}."
@@ -173,7 +188,7 @@ def cost_of(evidence: Evidence, workload: Workload, line: Alerts) -> float:
     """Return what alerts and missed outliers cost in a day, or in 1000 rows."""
     assert workload.cost_miss is not None
     assert workload.cost_alert is not None
-    share = line.outliers / max(int(np.isfinite(evidence.probabilities).sum()), 1)
+    share = line.outliers / max(evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
     each = workload.cost_alert * line.share + workload.cost_miss * share * missed
     return workload.rows * each
@@ -219,10 +234,9 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
     """Return a table of thresholds, that of the model marked."""
     title = "Alerts and thresholds"
     chosen = choose_point(evidence, workload)
-    n_rows = int(np.isfinite(evidence.probabilities).sum())
     thresholds = {
-        choose_threshold(f"alerts:{number}", evidence.probabilities, evidence.codes)
-        for number in {round(share * n_rows) for share in ALERT_SHARES} - {0}
+        _threshold(evidence, f"alerts:{number}")
+        for number in {round(share * evidence.n_known) for share in ALERT_SHARES} - {0}
     }
     lines = [
         count_alerts(evidence, threshold)
@@ -236,7 +250,7 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
             show_number(line.share * workload.rows),
             f"{line.caught} of {line.outliers}",
             show_share(line.caught, line.outliers),
-            show_share(line.caught, line.caught + line.false),
+            show_share(line.caught, line.caught + line.false, line.weight),
             f"{line.false:,}",
         ]
         for line in lines
@@ -277,6 +291,11 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
         f"false alerts among {inliers}. Alerts are counted over all {n_rows:,} rows with a "
         "probability, labelled or not; "
     )
+    if np.ptp(evidence.weights):
+        text += (
+            "these are a sample in which outliers are more frequent than in the whole table, so "
+            "each counts for the rows that it stands for; "
+        )
     if evidence.assumes:
         text += (
             "what is right, by labels of outliers only: some of the false alerts may be outliers "
@@ -290,20 +309,22 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
     return text + "Novel rows are alerts too, and are not counted here."
 
 
-def show_share(hits: int, total: int) -> str:
-    """Return a share in percent, with its Wilson interval.
+def show_share(hits: int, total: int, weight: float = 1.0) -> str:
+    """Return a share in percent, with its Wilson interval; what is no hit counts ``weight`` times.
 
     Examples
     --------
-    >>> show_share(9, 10), show_share(0, 0)
-    ('90 % (60 to 98 %)', 'none')
+    >>> show_share(9, 10), show_share(0, 0), show_share(9, 10, 9.0)
+    ('90 % (60 to 98 %)', 'none', '50 % (14 to 86 %)')
     """
     from scipy.stats import binomtest
 
     if total == 0:
         return "none"
     limits = binomtest(hits, total).proportion_ci(INTERVAL, method="wilson")
-    return f"{100 * hits / total:.0f} % ({100 * limits.low:.0f} to {100 * limits.high:.0f} %)"
+    shares = (hits / total, limits.low, limits.high)
+    own, low, high = (100 * of / (of + weight * (1.0 - of)) for of in shares)
+    return f"{own:.0f} % ({low:.0f} to {high:.0f} %)"
 
 
 def _of_ten(share: float) -> str:

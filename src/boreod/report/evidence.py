@@ -55,6 +55,18 @@ class Evidence:
         """Which rows have a probability, and count as outliers or inliers."""
         return (self.counted != UNLABELLED) & np.isfinite(self.probabilities)
 
+    @cached_property
+    def weights(self) -> NDArray:
+        """For how many rows of a larger table each stands that the model drew a sample of."""
+        if self.doubt:
+            return np.ones(len(self.rows))
+        return self.model.oob_.shares.weigh(self.model.oob_.labels)
+
+    @cached_property
+    def n_known(self) -> float:
+        """Number of rows that those with a probability stand for."""
+        return float(self.weights[np.isfinite(self.probabilities)].sum())
+
     @property
     def ranks_only(self) -> bool:
         """Whether the model was fitted without any label."""
