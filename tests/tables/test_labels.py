@@ -43,6 +43,17 @@ def test_other_words_are_no_labels(files):
     assert read_table(files[0], labels=source)["fraud"].to_pylist() == ["N", None, "Y", None]
 
 
+@pytest.mark.parametrize("outlier", ["1", "1.0", "True"])
+def test_numbers_are_the_same_label_however_they_are_written(tmp_path, outlier):
+    (tmp_path / "a.csv").write_text("id,fraud\na,1.0\nb,0.0\nc,-1\nd,\n")
+    (tmp_path / "b.csv").write_text("id,fraud\na,1\na,true\n")
+    source = LabelSource("fraud", ("id",), str(tmp_path / "b.csv"), outlier, "0")
+    with pytest.warns(UserWarning, match="have an answer in [^;]*b.csv.$"):
+        words = read_table(tmp_path / "a.csv", labels=source)["fraud"]
+    assert words.to_pylist() == ["true", "0", None, None]
+    assert read_label_column(words, outlier).tolist() == [1, 0, -1, -1]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

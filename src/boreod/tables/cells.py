@@ -230,7 +230,7 @@ def read_label_column(
         wanted = as_text(_to_array([outlier_label], name), name)[0].as_py()
         if wanted is None:
             raise TableError("`outlier_label` (--outlier-label) must not be empty; leave it out.")
-        outlier = _canonical(wanted.strip())
+        outlier = canonical(wanted.strip())
         meanings = [_meaning(value, outlier) for value in found]
     codes = [label_code(meaning, outlier) for meaning in meanings]
     if outlier_label is not None and OUTLIER not in codes:
@@ -263,8 +263,8 @@ def _read_words(found: list[str], cells: Any, name: str, assume: bool) -> list[A
 
 def _meaning(value: str, outlier: Any = None) -> Any:
     """Return what ``label_code`` reads: None for a missing value, unless it marks outliers."""
-    canonical = _canonical(value)
-    return None if (value in MISSING or _is_open(value)) and canonical != outlier else canonical
+    meant = canonical(value)
+    return None if (value in MISSING or _is_open(value)) and meant != outlier else meant
 
 
 def _is_open(value: str) -> bool:
@@ -272,7 +272,7 @@ def _is_open(value: str) -> bool:
     return value.lower() in OPEN
 
 
-def _canonical(value: str) -> float | str:
+def canonical(value: str) -> float | str:
     """Return numbers as such, however they are written; true and false are 1 and 0."""
     try:
         return float({"true": "1", "false": "0"}.get(value.lower(), value))

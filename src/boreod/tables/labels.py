@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boreod.tables.arrow import TableError, as_names, column_of, pa, pc
-from boreod.tables.cells import as_text
+from boreod.tables.cells import as_text, canonical
 from boreod.text import count_of, listed, shorten
 
 MOST = 3  # conflicts in a note
@@ -93,8 +93,9 @@ class LabelSource:
         """Return words with nulls for those that are neither of outliers nor of inliers."""
         if self.inlier_label is None:
             return words
-        known = [str(self.outlier_label).strip(), str(self.inlier_label).strip()]
-        mask = pc.fill_null(pc.is_in(words, value_set=pa.array(known)), False)
+        known = [canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
+        found = [w for w in pc.unique(words).to_pylist() if w is not None and canonical(w) in known]
+        mask = pc.is_in(words, value_set=pa.array(found, pa.string()))
         return pc.if_else(mask, words, pa.scalar(None, pa.string()))
 
 
@@ -122,7 +123,7 @@ class Answers:
         for key, word in zip(_keys(table, ids), pc.utf8_trim_whitespace(words), strict=True):
             if key is not None and word.is_valid:
                 given.setdefault(key, []).append(word.as_py())
-        conflicts = {key: said for key, said in given.items() if len(set(said)) > 1}
+        conflicts = {key: said for key, said in given.items() if len(set(map(canonical, said))) > 1}
         return cls({key: said[-1] for key, said in given.items()}, conflicts)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
@@ -131,8 +132,9 @@ class Answers:
         for row, key in enumerate(keys):
             if key is not None and key in self.last:
                 self.met.add(key)
-                self.changed += result[row] not in (None, self.last[key])
-                result[row] = self.last[key]
+                before, answer = result[row], self.last[key]
+                self.changed += before is not None and canonical(before) != canonical(answer)
+                result[row] = answer
         return pa.array(result, pa.string())
 
     def note(self, shown: str) -> str:
