@@ -45,6 +45,20 @@ def test_packed_text(tmp_path):
         read_table(tmp_path / "two.zip")
 
 
+def test_archives_that_cannot_be_unpacked(tmp_path):
+    whole = zipped(a_csv=TEXT)
+    entry = whole.index(b"PK\x01\x02")  # of the directory at the end
+    cases = {
+        "damaged": (30, b"x"),  # the name in front of the content
+        "password": (entry + 8, b"\x01"),
+        "unknown way": (entry + 10, b"\x63"),
+    }
+    for words, (place, byte) in cases.items():
+        (tmp_path / "a.zip").write_bytes(whole[:place] + byte + whole[place + 1 :])
+        with pytest.raises(TableError, match=words):
+            read_table(tmp_path / "a.zip")
+
+
 def test_lines_of_bad_cells_in_packed_text(tmp_path):
     rows = b"".join(b"%d.5,1\n" % n for n in range(30))
     (tmp_path / "a.zip").write_bytes(zipped(a_csv=b"a,b\n" + rows + b"ERR,2\n"))

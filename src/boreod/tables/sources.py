@@ -9,6 +9,8 @@ import sys
 import threading
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from boreod.tables.arrow import TableError, pa
@@ -56,7 +58,13 @@ class TextSource(io.RawIOBase):
         with reading(self.shown, "a readable file"):
             self._raw = _open(path)
             first = self._raw.peek(8)[:8]
-            self._stream: Any = unpacked(self._raw, path)
+        self._stream: Any = self._raw
+        try:
+            with _unpacking(self.shown):
+                self._stream = unpacked(self._raw, path)
+        except TableError:
+            self.close()
+            raise
         if self._stream is not self._raw:
             return
         for magic, what in OTHER_FORMATS.items():
@@ -130,17 +138,8 @@ class TextSource(io.RawIOBase):
         return encoded
 
     def _unpack(self) -> bytes:
-        try:
+        with _unpacking(self.shown):
             return bytes(self._stream.read(CHUNK))
-        except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
-            raise TableError(
-                f"{self.shown} cannot be unpacked: it is cut short or damaged. Copy it again."
-            ) from None
-        except RuntimeError:
-            raise TableError(f"{self.shown} is locked by a password. Unpack it first.") from None
-        except (OSError, pa.ArrowException) as error:
-            reason = getattr(error, "strerror", None) or "it is cut short or damaged. Copy it again"
-            raise TableError(f"{self.shown} cannot be read: {reason}.") from None
 
     def _wrong_letter(self, error: UnicodeDecodeError, before: int) -> TableError:
         line = self._lines + error.object[: error.start].count(b"\n") + 1
@@ -151,6 +150,24 @@ class TextSource(io.RawIOBase):
             f"0x{error.object[error.start]:02x} (byte {place} of the file). Save it as UTF-8, or "
             "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
         )
+
+
+@contextmanager
+def _unpacking(shown: str) -> Iterator[None]:
+    """Put what is wrong with a packed file into one sentence."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+        raise TableError(
+            f"{shown} cannot be unpacked: it is cut short or damaged. Copy it again."
+        ) from None
+    except NotImplementedError:
+        raise TableError(f"{shown} is packed in an unknown way. Unpack it first.") from None
+    except RuntimeError:
+        raise TableError(f"{shown} is locked by a password. Unpack it first.") from None
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or "it is cut short or damaged. Copy it again"
+        raise TableError(f"{shown} cannot be read: {reason}.") from None
 
 
 def unpacked(raw: Any, path: str) -> Any:
