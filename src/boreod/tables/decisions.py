@@ -89,7 +89,8 @@ def decide(column: Any, asked: Question) -> Decision:
         return _decide_text(as_text(column, name), asked)
     if kind == "date or time" and not pa.types.is_duration(column.type):
         zone = getattr(column.type, "tz", None)
-        return _decide_date(column, DateStep(name, "text", zone=zone), "")
+        form = TIME if pa.types.is_time(column.type) else DateStep.form
+        return _decide_date(column, DateStep(name, "text", form, zone), "")
     if pa.types.is_integer(column.type) and _has_large(column):
         return _decide_large(column, asked)
     kind = "boolean" if kind == "boolean" else "number"  # durations are numbers
@@ -260,9 +261,8 @@ def _decide_date(column: Any, step: DateStep, told: str) -> Decision:
         return _leave_out(name, "all values are missing")
     found = Moments(found.clock[there], found.instant[there])
     newest = find_newest(found)
-    only_time = step.form == TIME or (step.kind == "text" and pa.types.is_time(column.type))
     parts, middles = [], []
-    for part in PARTS[:1] if only_time else PARTS:
+    for part in PARTS[:1] if step.form == TIME else PARTS:
         values = part_of(found, part, newest)
         if values.min() < values.max():
             parts.append(part)
