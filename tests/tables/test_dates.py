@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from boreod.tables import Preparation, TableError, read_table
+from boreod.tables.date_forms import read_written
 
 WHEN = [dt.datetime(2024, 1, 31, 5, 30), dt.datetime(2024, 2, 3, 23, 0), None]  # a Wednesday
 ROWS = [[5.5, 3.0, 31.0, 3.0 + 17.5 / 24.0], [23.0, 6.0, 3.0, 0.0]]
@@ -126,6 +127,27 @@ def test_cells_without_a_date_are_missing_and_told():
     with pytest.warns(UserWarning, match="row 8: 'soon'"):
         rows = prepared.transform(pa.table({"d": ["2024-01-05", "soon"]}), first_row=7)
     assert rows[:, -1].tolist() == [0.0, 1.0]
+
+
+def test_fractions_of_seconds_do_not_depend_on_other_rows():
+    random = np.random.default_rng(0)
+    times = [
+        f"2024-01-{n % 28 + 1:02d} {n % 24:02d}:01:02.{random.integers(10**6):06d}"[: 21 + n % 6]
+        for n in range(200)
+    ]
+    alone = read_written(pa.array(times), "year-month-day").clock
+    others = read_written(pa.array([*times, "2024-01-01 10:00:00Z"]), "year-month-day").clock
+    assert alone.tobytes() == others[:-1].tobytes()
+    assert len(np.unique(alone % 1)) > 100
+    assert not np.isnan(alone).any()
+    assert read_written(pa.array(["10:00:00,5"]), "hour:minute").clock.tolist() == [36000.5]
+
+
+def test_times_of_the_day_may_be_written():
+    prepared, rows = prepare(pa.array([73440, 3600, None], pa.time32("s")))
+    text = pa.table({"d": ["20:24:00", "1:00", None]})
+    assert prepared.names_ == ["d hour", "d is missing"]
+    assert prepared.transform(text).tobytes() == rows.tobytes()
 
 
 def test_durations_are_seconds():

@@ -14,7 +14,7 @@ SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
 NEARLY_ALL = 0.9  # share of cells of one form
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?"
+MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<F>\d+))?)?"
 HOURS, HALF = r"(?P<H>\d{1,2})", r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
 CLOCK = f"{HOURS}(?:{MINUTES})?{HALF}" + r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
 YEAR = r"(?P<y>\d{4}|\d{2})"
@@ -116,6 +116,8 @@ def read_written(words: Any, form: str) -> Moments:
     later = pc.equal(half, "p").to_numpy(zero_copy_only=False)
     hours = np.where(is_half, hours % 12 + 12 * later, hours)
     clock = np.where(wrong, np.nan, start + 3600.0 * hours + 60.0 * minutes + seconds)
+    fraction = pc.utf8_rpad(pc.fill_null(part["F"], ""), 6, "0")
+    clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6  # as Arrow does
     ahead = _offsets(part["zone"]) if "zone" in part else 0.0
     return Moments(clock, clock - ahead)
 
