@@ -126,6 +126,18 @@ def test_words_about_values(detector, training):
     assert not told or told[0].startswith("country is missing, as in ")
 
 
+def test_what_is_missing_is_told_so(detector, training):
+    row = np.array([[2000.0, 0.0, 1.0, 1.0, 1.0]])
+    found = detector.fitted_.assess(row, detector._engine, explain=True)
+    parts = [Output("ts", "value", "hour"), *OUTPUTS[1:3], Output("ts", "missing"),
+             Output("ts", "value", "weekday")]  # fmt: skip
+    reasons = ReasonWriter(detector.fitted_, parts).write(row, found, 9)[0]
+    told = [of.text for of in reasons if of.text.startswith("ts ")]
+    assert told == ["ts is missing, unlike other rows"]
+    texts = [of.text for of in write(detector, None, row, cells={"amount": [None]})[0]]
+    assert "amount is missing, as in no training row" in texts
+
+
 def test_reasons_add_up(detector, training):
     rows, _ = training
     found = detector.fitted_.assess(rows[:40], detector._engine, explain=True)

@@ -87,7 +87,7 @@ class ReasonWriter:
         """Return up to ``number`` reasons of every row.
 
         The first reason of a novel row is that it is novel, the last of one near a known outlier
-        names that. ``cells`` are words of the table, one a row, by column.
+        names that. ``cells`` are words of the table, one a row, by column; None is missing.
         """
         assert found.explanation is not None
         topics = self._topics(found.explanation.columns)
@@ -99,11 +99,16 @@ class ReasonWriter:
         for row in range(len(rows)):
             first = [] if novel[row] is None else [Reason(str(novel[row]), "novelty", None)]
             last = [] if near[row] is None else [Reason(str(near[row]), "known case", None)]
-            reasons = []
+            reasons: list[Reason] = []
             for place in _rank(sums[row])[: max(0, number - len(first) - len(last))]:
                 change = float(sums[row, place])
                 text = self._tell(topics[place], row, rows[row], found, cells, change)
-                reasons.append(Reason(text, topics[place].name, change))
+                told = next((at for at, of in enumerate(reasons) if of.text == text), None)
+                if told is None:
+                    reasons.append(Reason(text, topics[place].name, change))
+                else:  # parts of a date that is missing
+                    both = float(reasons[told].contribution or 0.0) + change
+                    reasons[told] = reasons[told]._replace(contribution=both)
             result.append([*first, *reasons, *last][:number])
         return result
 
@@ -138,9 +143,9 @@ class ReasonWriter:
         if not topic.members:
             return _tell_scores(topic, row, found, change)
         by_kind = {self.outputs[place].kind: place for place in topic.members}
-        missing = by_kind.get("missing")
-        if missing is not None and values[missing]:
-            return f"{topic.name} is missing, {self._share(missing, True)}"
+        missing = self._tell_missing(self.outputs[topic.members[0]].column, row, values, cells)
+        if missing is not None:
+            return missing
         if "value" in by_kind:
             return self._tell_number(topic.name, by_kind["value"], float(values[by_kind["value"]]))
         for kind, yes, no in (("flag", "yes", "no"), ("missing", "missing", "there")):
@@ -152,6 +157,18 @@ class ReasonWriter:
         if "frequency" in by_kind or "odds" in by_kind:
             return self._tell_id(topic, by_kind, values, word)
         return self._tell_level(topic, values, word)
+
+    def _tell_missing(
+        self, column: str, row: int, values: NDArray, cells: Cells | None
+    ) -> str | None:
+        """Say that a row lacks a column of the table; None if it does not."""
+        marks = [place for place, of in enumerate(self.outputs) if of[:2] == (column, "missing")]
+        for place in marks:
+            if values[place]:
+                return f"{column} is missing, {self._share(place, True)}"
+        if not marks and cells is not None and column in cells and cells[column][row] is None:
+            return f"{column} is missing, as in no training row"
+        return None
 
     def _tell_id(
         self, topic: _Topic, by_kind: dict[str, int], values: NDArray, word: str | None
@@ -253,7 +270,7 @@ def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> s
         for place in order
         if parts[place] * change > 0.0
     ]
-    by = f" ({', '.join(named)})"
+    by = f" ({', '.join(named)})" if named else ""
     novelty = found.novelty
     share = 0.0 if novelty is None or novelty.p_values is None else 1.0 - novelty.p_values[row]
     if share >= EXTREME:

@@ -224,16 +224,25 @@ class Detector(NumericDetector):
         return ReasonWriter(self.fitted_, self.outputs_, self.profile_)
 
     def words_of(self, batch: Any) -> Cells:
-        """Return the cells of those columns of an Arrow table whose words reasons name."""
-        named = [output.column for output in self.outputs_ if output.kind in WORDED]
-        if not named:
+        """Return the cells of those columns of an Arrow table whose words reasons name.
+
+        Of other columns that no training row lacked, nothing but whether they are missing: None.
+        """
+        if not _is_arrow(batch) and isinstance(self.preparation_, PlainColumns):
             return {}
-        from boreod.tables.arrow import column_of
+        from boreod.tables.arrow import column_of, pc
         from boreod.tables.cells import as_text
 
-        batch = self._as_batch(batch)
-        cells = {name: as_text(column_of(batch, name), name) for name in dict.fromkeys(named)}
-        return {name: words.to_pylist() for name, words in cells.items()}
+        batch, outputs, cells = self._as_batch(batch), self.outputs_, {}
+        marked = {output.column for output in outputs if output.kind == "missing"}
+        worded = {output.column for output in outputs if output.kind in WORDED}
+        for name in dict.fromkeys(output.column for output in outputs):
+            if name in worded:
+                cells[name] = as_text(column_of(batch, name), name).to_pylist()
+            elif name not in marked:
+                empty = pc.is_null(column_of(batch, name), nan_is_null=True)
+                cells[name] = pc.if_else(empty, None, "").to_pylist()
+        return cells
 
     def alert_threshold(self, spelling: float | str | None = None, novelty: bool = True) -> float:
         """Return the probability above which a row is an alert.
