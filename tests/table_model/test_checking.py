@@ -1,10 +1,13 @@
 """Whether a later table is like that of the training: every kind of difference, and chance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from payments import FEW, make_frauds, write
 
+from boreod.detector.profile import FEW_SHARES, TrainingProfile
 from boreod.table_model import (
     CheckedTable,
     Detector,
@@ -14,7 +17,10 @@ from boreod.table_model import (
     score_folder,
     score_table,
 )
-from boreod.table_model.checking import Tally, _keys
+from boreod.table_model.checking import Tally, _count_missing, _keys, _tell_shift
+from boreod.tables.dates import DateStep
+from boreod.tables.number_formats import NumberFormat
+from boreod.tables.steps import NumberStep
 
 from .payment_folders import make_folder
 
@@ -66,6 +72,24 @@ def test_missing_values_and_words(trained, new, tmp_path):
     assert found["share"].text.startswith("country: DE in 85.7 % of the rows, was ")
     limits = Limits(missing=0.9, unseen=0.5, shift=0.9)
     assert set(find(trained, table, tmp_path, limits=limits)) <= {"alerts", "novel"}
+
+
+def test_missing_values_of_written_numbers_and_dates():
+    money = pa.array(["$ 1,200.50", "NA", "", None])
+    rule = NumberFormat(thousands=",", unit="$")
+    step = NumberStep("a", "text", 1.0, True, rule)
+    assert _count_missing(money, step) == 3
+    assert _count_missing(pa.array(["2024-01-31", "NA", None]), DateStep("day", "text")) == 2
+
+
+def test_many_equal_values_are_no_shift():
+    random = np.random.default_rng(0)
+    rows = np.where(random.random(2000) < 0.6, 0.0, random.lognormal(size=2000))[:, np.newaxis]
+    profile = TrainingProfile.learn(rows, np.zeros(2000, int))
+    few = replace(profile, quantiles=[np.quantile(rows, FEW_SHARES).tolist()], means=[0.5] * 2500)
+    for known in (profile, few):
+        assert _tell_shift(known, 0, np.sort(rows[:, 0]), 0.05) is None
+        assert "values have moved" in _tell_shift(known, 0, np.sort(rows[:, 0] + 9), 0.25)
 
 
 def test_what_is_within_chance_is_no_finding(trained, new, tmp_path):

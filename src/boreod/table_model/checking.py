@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from boreod.detector.profile import TrainingProfile
 from boreod.table_model.model import Detector
 from boreod.table_model.plain_columns import PlainColumns
-from boreod.tables.arrow import column_of, pc
+from boreod.tables.arrow import column_of, kind_of, pc
 from boreod.tables.cells import as_text
+from boreod.tables.date_forms import is_filled
 from boreod.tables.dates import DateStep
 from boreod.tables.levels import LevelStep
-from boreod.tables.steps import CategoryStep, find_levels
+from boreod.tables.number_formats import NumberFormat, parse
+from boreod.tables.steps import CategoryStep, NumberStep, find_levels
 from boreod.text import close_names, listed, show_number, show_percent
 
 CHANCE = 1e-3  # of a count this far from what was expected, below which it is a finding
@@ -96,7 +98,7 @@ class Tally:
             part.missing[name] = _count_missing(_column(model, batch, name))
         for step in steps:
             column = _column(model, batch, step.name)
-            part.missing[step.name] = _count_missing(column)
+            part.missing[step.name] = _count_missing(column, step)
             if isinstance(step, CategoryStep | LevelStep) and step.levels:
                 words = as_text(column, step.name)
                 new = words.is_valid().to_numpy(zero_copy_only=False)
@@ -269,7 +271,8 @@ def _tell_shift(profile: TrainingProfile, place: int, values: NDArray, limit: fl
     known, shares = np.array(profile.quantiles[place]), np.array(profile.shares)
     last = np.append(known[1:] != known[:-1], True)  # of equal quantiles
     below = np.searchsorted(values, known[last], side="right") / len(values)
-    distance = float(np.abs(below - shares[last]).max())
+    most = np.append(shares[1:], 1.0)[last]  # equal values may go on up to the next quantile
+    distance = float(np.maximum(below - most, shares[last] - below).max())
     chance = KS_CHANCE * np.sqrt(1.0 / len(values) + 1.0 / profile.rows)
     if distance <= max(limit, chance):
         return None
@@ -372,7 +375,13 @@ def _column(model: Detector, batch: Any, name: str) -> Any:
     return column_of(batch, numbered if not model.is_named and numbered in known else name)
 
 
-def _count_missing(column: Any) -> int:
+def _count_missing(column: Any, step: Any = None) -> int:
+    """Return the number of cells with nothing, or with what the step takes for nothing."""
+    if kind_of(column.type) == "text" and isinstance(step, DateStep):
+        return int((~is_filled(as_text(column, step.name))).sum())
+    if kind_of(column.type) == "text" and isinstance(step, NumberStep):
+        parsed = parse(as_text(column, step.name), step.format or NumberFormat())
+        return int(np.isnan(parsed.values).sum())
     return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
 
 
