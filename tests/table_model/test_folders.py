@@ -166,6 +166,8 @@ REFUSED = {
     "format": ("out", {"reading": {"format": "csv"}}, "Only Parquet files"),
     "file in source": ("new/c/all.parquet", {}, "in the folder that is being read"),
     "format out": ("all.xlsx", {}, "does not tell its format"),
+    "bad cells": ("out", {"reading": {"bad_cells": "drop"}}, "bad_cells.* must be missing"),
+    "query": ("out", {"reading": {"query": "select 1"}}, "query.* is for databases"),
     "no folder of file": ("nowhere/all.csv", {}, "There is no folder .*nowhere to write to"),
 }
 

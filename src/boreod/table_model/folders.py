@@ -335,7 +335,14 @@ def _check(
             f"The most suspicious rows (`top`, --top) are one table, and {output} is a folder. "
             "Name a file, such as top.parquet."
         )
-    found = find_format(source, (reading or {}).get("format"))
+    given = reading or {}
+    if given.get("bad_cells", "missing") != "missing" or given.get("query") is not None:
+        raise TableError(
+            "Scores in chunks are of Parquet files as they are: `bad_cells` (--bad-cells) must be "
+            "missing, and `query` (--query) is for databases and workbooks. Leave them out, or "
+            "name a file for the scores (-o scored.csv), without --engine."
+        )
+    found = find_format(source, given.get("format"))
     place = find_place(source)
     is_known = found == "parquet" or is_address(source)
     if source == STANDARD or found not in (None, "parquet") or not (is_known or place.is_folder):
