@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from boreod import BORE, Detector, OutlierRepresentation, load
-from boreod.table_model import explain_rows, map_in_arrow, score_folder, score_table
+from boreod.table_model import explain_rows, map_in_arrow, score_folder, score_frame, score_table
 from boreod.tables import Preparation, TableError, open_table, read_table, write_batches
 
 RANDOM = np.random.default_rng(0)
@@ -100,6 +100,7 @@ def test_files_are_scored_as_they_are_read(tmp_path, model):
     score_table(loaded, tmp_path / "t.csv", tmp_path / "out.parquet", batch_rows=64)
     scores = read_table(tmp_path / "out.parquet")["probability"].to_numpy()
     np.testing.assert_allclose(scores, model.predict_proba(TABLE.to_pandas())[:, 1])
+    np.testing.assert_allclose(scores, score_frame(model, TABLE.to_pandas())["probability"])
     with open_table(tmp_path / "t.csv", since=loaded.preparation_.since_, batch_rows=64) as reader:
         (row,) = explain_rows(loaded, reader, rows=[150])
     assert row.probability == pytest.approx(scores[149])
@@ -113,6 +114,8 @@ def test_rows_in_parts_are_refused(tmp_path, model):
         list(map_in_arrow(model)(TABLE.to_batches()))
     with pytest.raises(TableError, match="alone or in parts"):
         model.predict(TABLE.to_pandas()[:1])
+    with pytest.raises(TableError, match="alone or in parts"):
+        score_frame(model, TABLE.to_pandas()[:1])
     frames = pytest.importorskip("dask.dataframe")
     parts = frames.from_pandas(TABLE.to_pandas()[["amount", "fraud"]], npartitions=2)
     with pytest.raises(TypeError, match="in parts"):

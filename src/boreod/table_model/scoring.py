@@ -25,6 +25,7 @@ from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
 from boreod.tables.bad_cells import row_numbers
 from boreod.tables.blocks import check_columns
+from boreod.tables.since import add_to_table, is_whole
 from boreod.text import listed
 
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
@@ -203,6 +204,10 @@ def score_frame(
     ids = [name for name in model.ids_ if name in table.column_names]
     scoring = Scoring.plan(model, ids, False, reasons, threshold, novelty, numbers)
     scoring.check(table.column_names)
+    if is_whole(table):  # as a batch it would be a part of a table
+        made = table.column_names
+        since = [since for since in model.preparation_.since_ if since.name not in made]
+        table = add_to_table(table, since)
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
