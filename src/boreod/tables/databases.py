@@ -29,10 +29,13 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
         address = f"file:{quote(os.path.abspath(path))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         stack.callback(connection.close)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # attaching creates files
         names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
         tables = [name for (name,) in connection.execute(names) if not name.startswith("sqlite_")]
         cursor = connection.execute(_sql(path, options.query, tables))
-    known = [column[0] for column in cursor.description or ()]
+    if cursor.description is None:
+        raise _no_rows(path)
+    known = [column[0] for column in cursor.description]
     places = options.chosen(known, path)
 
     def blocks() -> Iterator[tuple[Block, list[set[type]]]]:
@@ -78,7 +81,7 @@ def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) 
         tables = [name for (name,) in connection.execute(names).fetchall()]
         relation = connection.sql(_sql(path, options.query, tables))
         if relation is None:
-            raise TableError(f"The query for {path} gives no rows. Pass a SELECT (--query).")
+            raise _no_rows(path)
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
         batches = read(batch_rows)
     schema = _chosen(batches.schema, options, path)
@@ -159,10 +162,14 @@ def _chosen(schema: Any, options: Options, shown: str) -> Any:
 
 def _sql(path: str, query: str | None, tables: list[str]) -> str:
     """Return a query: one that was asked for, or all of a table."""
-    if query is not None and query not in tables and " " in query.strip():
+    if query is not None and query not in tables and len(query.split()) > 1:
         return query
     name = _find_table(path, query, tables, "table").replace('"', '""')
     return f'SELECT * FROM "{name}"'
+
+
+def _no_rows(path: str) -> TableError:
+    return TableError(f"The query for {path} gives no rows. Pass a SELECT (--query).")
 
 
 def _find_table(path: str, query: str | None, tables: list[str], what: str) -> str:
