@@ -15,6 +15,7 @@ import pytest
 
 from boreod.tables import TableError, open_table, read_table
 from boreod.tables.bad_cells import row_numbers
+from boreod.tables.number_formats import NumberFormat
 
 TEXT = b"id,amount,word\n1,3.5,x\n2,,y\n3,7,x\n"
 EXPECTED = {"id": [1.0, 2.0, 3.0], "amount": [3.5, None, 7.0], "word": ["x", "y", "x"]}
@@ -111,12 +112,22 @@ def test_databases(tmp_path, library):
     assert read_table(path).to_pydict() == EXPECTED
     asked = 'SELECT id FROM "my rows" WHERE amount > 5'
     assert read_table(path, query=asked).to_pydict() == {"id": [3]}
+    lines = 'SELECT\nid\nFROM\n"my rows"\nWHERE\nid=2'
+    assert read_table(path, query=lines).to_pydict() == {"id": [2]}
     with pytest.raises(TableError, match=r"--query"):
         read_table(path, query="SELECT nothing FROM nowhere")
     with pytest.raises(TableError, match=r"no table 'rows': name one of 'my rows'"):
         read_table(path, query="rows")
     with pytest.raises(TableError):  # nothing is ever written
         read_table(path, query='DELETE FROM "my rows"')
+    other = tmp_path / "other.db"
+    for asked in (f"ATTACH '{other}' AS other", f"VACUUM INTO '{other}'"):
+        with pytest.raises(TableError, match="--query"):
+            read_table(path, query=asked)
+    assert not other.exists()
+    if library is sqlite3:
+        with pytest.raises(TableError, match="gives no rows"):
+            read_table(path, query="PRAGMA foreign_keys = 1")
     assert read_table(path).num_rows == 3
 
 
@@ -185,3 +196,16 @@ def test_rows_with_bad_cells(tmp_path):
     pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")
     with pytest.warns(UserWarning, match="2 bad cells .'a' 2; row 4: 'N.A.'"):
         assert read_table(tmp_path / "a.parquet")["a"].null_count == 2
+
+
+def test_the_share_of_bad_cells_is_that_of_all_rows(tmp_path):
+    cells = [f"${number}" for number in range(100)] + ["ERR"] * 30
+    schema = pa.schema([("a", pa.string())])
+    with pa.ipc.new_file(tmp_path / "a.arrow", schema) as file:
+        for start, end in ((0, 0), (0, 100), (100, 130)):  # the first batch has no rows
+            file.write_batch(pa.record_batch([pa.array(cells[start:end], pa.string())], schema))
+    with pytest.warns(UserWarning, match="30 bad cells"):
+        assert read_table(tmp_path / "a.arrow")["a"].null_count == 30
+    pq.write_table(pa.table({"a": cells[:60] + ["ERR"] * 70}), tmp_path / "b.parquet")
+    with pytest.raises(TableError, match=r"of .* filled cells"):
+        read_table(tmp_path / "b.parquet", types={"a": NumberFormat(".", "$")}, batch_rows=10)

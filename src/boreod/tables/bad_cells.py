@@ -46,6 +46,7 @@ class BadCells:
             )
         self.policy = policy
         self.counts: dict[str, int] = {}
+        self.filled: dict[str, int] = {}  # cells of columns, bad or not
         self.rows = 0  # that hold some
         self.seen = 0  # rows of all files
         self.file: str | None = None  # that is being read, if there are several
@@ -59,9 +60,13 @@ class BadCells:
         where: Callable[[int], str],
         what: str = "number",
     ) -> None:
-        """Take note of bad cells of a column, as they are written, where something should be."""
+        """Take note of some cells of a column, as they are written, and of the bad ones there."""
+        self.filled[name] = self.filled.get(name, 0) + len(column) - column.null_count
         places = np.flatnonzero(bad)
-        check_share(column, bad, name, where, what)
+        if not len(places):
+            return
+        self.counts[name] = self.counts.get(name, 0) + len(places)
+        self._check_share(column, int(places[0]), name, where, what)
         if self.policy == "error":
             cell = shorten(column[int(places[0])].as_py())
             raise TableError(
@@ -70,11 +75,24 @@ class BadCells:
                 "(bad_cells='missing', --bad-cells missing), or leave their rows out "
                 "(bad_cells='drop', --bad-cells drop)."
             )
-        self.counts[name] = self.counts.get(name, 0) + len(places)
         for place in places[: FIRST - len(self._places)]:
             cell = shorten(column[int(place)].as_py())
             at = where(int(place)) + ("" if self.file is None else f" of {self.file}")
             self._places.append(f"{at[:1].lower()}{at[1:]}: {cell}")
+
+    def _check_share(
+        self, column: Any, first: int, name: str, where: Callable[[int], str], what: str
+    ) -> None:
+        """Refuse a column of words where numbers should be: too many cells for faults."""
+        filled, wrong = self.filled[name], self.counts[name]
+        if wrong >= MANY_BAD and 2 * wrong > filled:
+            allowed = ALLOWED.get(what, f"{what}s")
+            raise TableError(
+                f"Column {shorten(name)} must hold {allowed}; {wrong} of {filled} filled cells "
+                f"hold something else, such as {shorten(column[first].as_py())} ({where(first)}). "
+                "Correct them or leave them empty, or fit again without the column "
+                f"({option('drop', name)})."
+            )
 
     def note(self, advice: str = "") -> str | None:
         """Return what to tell the user; None if all cells were as they should be."""
@@ -88,21 +106,6 @@ class BadCells:
             return f"{count_of(self.rows, 'row')} left out because of {found}."
         verb = "counts" if total == 1 else "count"
         return f"{found} {verb} as missing.{advice}"
-
-
-def check_share(
-    column: Any, bad: NDArray, name: str, where: Callable[[int], str], what: str = "number"
-) -> None:
-    """Refuse a column of words where numbers should be: too many cells for faults."""
-    filled, wrong, first = len(column) - column.null_count, int(bad.sum()), int(np.argmax(bad))
-    if wrong >= MANY_BAD and 2 * wrong > filled:
-        allowed = ALLOWED.get(what, f"{what}s")
-        raise TableError(
-            f"Column {shorten(name)} must hold {allowed}; {wrong} of {filled} filled cells "
-            f"hold something else, such as {shorten(column[first].as_py())} ({where(first)}). "
-            "Correct them or leave them empty, or fit again without the column "
-            f"({option('drop', name)})."
-        )
 
 
 def clean(
@@ -122,9 +125,11 @@ def clean(
             bad, what = rules[field.name].find_bad(column), rules[field.name].what
         elif pa.types.is_floating(field.type):
             bad = pc.fill_null(pc.is_inf(column), False).to_numpy(zero_copy_only=False)
-        if bad is None or not bad.any():
+        if bad is None:
             continue
         found.add(column, bad, field.name, where, what)
+        if not bad.any():
+            continue
         empty = pc.replace_with_mask(column, pa.array(bad), pa.scalar(None, field.type))
         batch = batch.set_column(place, field, empty)
         rows |= bad

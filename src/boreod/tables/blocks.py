@@ -108,9 +108,9 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
         rules: dict[str, NumberFormat | DateForm] | None = None
         start = 1
         for batch in batches:
-            if rules is None:
+            if rules is None and batch.num_rows:
                 rules = find_rules(batch, options)
-            yield clean(batch, rules, partial(_name_row, start), options.bad_cells)
+            yield clean(batch, rules or {}, partial(_name_row, start), options.bad_cells)
             start += batch.num_rows
 
     return without_bad_rows(schema, clean_all(), options.bad_cells)
@@ -162,9 +162,9 @@ def _convert(block: Block, name: str, kind: Kind, options: Options, wrong: NDArr
             mask = pc.fill_null(codes, False).to_numpy(zero_copy_only=False)
             bad = mask if bad is None else bad | mask
             found = pc.replace_with_mask(found, pa.array(mask), pa.scalar(None, found.type))
-    if bad is not None and bad.any():
-        what = "number" if kind.rule is None else kind.rule.what
-        what = "truth value" if kind.type == "boolean" else what
-        options.bad_cells.add(column, bad, name, block.where, what)
-        wrong |= bad
+    bad = np.zeros(len(column), bool) if bad is None else bad
+    what = "number" if kind.rule is None else kind.rule.what
+    what = "truth value" if kind.type == "boolean" else what
+    options.bad_cells.add(column, bad, name, block.where, what)
+    wrong |= bad
     return found
