@@ -70,6 +70,10 @@ def test_the_training_table_can_be_prepared_again(prepared):
 def test_without_labels_there_are_frequencies_only():
     for codes in (None, np.full(1200, -1), np.where(np.arange(1200) < 9, 1, 0)):
         assert Preparation().fit(TABLE, codes).names_ == ["shop frequency", "x"]
+    few = np.where(np.arange(1200) < 1196, 1, 0)  # a fold would have no inliers
+    assert Preparation().fit(TABLE, few).names_ == ["shop frequency", "x"]
+    few[1195] = 0
+    assert np.isfinite(Preparation().fit_transform(TABLE, few)[:, 1]).all()
     equal = pa.table({"shop": [f"s{n % 60}" for n in range(1200)], "x": TABLE["x"]})
     assert "equally frequent" in Preparation().fit(equal).notes_[0]
 

@@ -144,7 +144,7 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     """
     outliers = codes == OUTLIER
     known = (codes != UNLABELLED) | assume
-    if outliers.sum() < ENOUGH_OUTLIERS or outliers.sum() == known.sum():
+    if outliers.sum() < ENOUGH_OUTLIERS or (known & ~outliers).sum() < FOLDS:
         return None
     random = np.random.default_rng(seed)
     folds = np.empty(len(codes), np.int64)
