@@ -111,6 +111,9 @@ def test_bad_cells_are_told():
     with pytest.warns(UserWarning, match=r"'amount' 2; row 12: 'ERR'; row 15: '€3'"):
         values = as_numbers(column, "amount", "number", 10, NumberFormat(".", "$"))
     np.testing.assert_array_equal(values, [1, 2, nan, nan, nan, nan])
+    large = pa.array(["1e999", "-1e400", "1e300"])
+    np.testing.assert_array_equal(parse(large, NumberFormat()).values, [nan, nan, 1e300])
+    assert NumberFormat().find_bad(large).tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

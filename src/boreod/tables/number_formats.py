@@ -85,7 +85,7 @@ class NumberFormat:
 
     def find_bad(self, column: Any) -> NDArray:
         """Tell which cells are filled and hold no number that is written so."""
-        return find_bad(column, self)
+        return parse(column, self).bad
 
     @property
     def is_plain(self) -> bool:
@@ -221,13 +221,9 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     fits = _fits(cells, rule)
     values = np.full(len(column), np.nan)
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
-    return Parsed(values, ~fits & ~_is_missing(cells))
-
-
-def find_bad(column: Any, rule: NumberFormat) -> NDArray:
-    """Tell which cells of a column of text should be numbers and are not."""
-    cells = _plain_letters(column)
-    return ~_fits(cells, rule) & ~_is_missing(cells)
+    too_large = np.isinf(values)  # as 1e999 is
+    values[too_large] = np.nan
+    return Parsed(values, ~fits & ~_is_missing(cells) | too_large)
 
 
 def first_code(cells: Any) -> bool:
