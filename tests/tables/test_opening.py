@@ -209,3 +209,17 @@ def test_the_share_of_bad_cells_is_that_of_all_rows(tmp_path):
     pq.write_table(pa.table({"a": cells[:60] + ["ERR"] * 70}), tmp_path / "b.parquet")
     with pytest.raises(TableError, match=r"of .* filled cells"):
         read_table(tmp_path / "b.parquet", types={"a": NumberFormat(".", "$")}, batch_rows=10)
+
+
+def test_queries_are_for_databases_and_workbooks(tmp_path):
+    table = pa.table({"a": [1.0]})
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.csv").write_bytes(TEXT)
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table, tmp_path / "folder" / "a.parquet")
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as file:
+        file.write_table(table)
+    for name in ("folder", "a.csv", "a.parquet", "a.arrow"):
+        assert read_table(tmp_path / name).num_rows
+        with pytest.raises(TableError, match="is for databases and workbooks"):
+            read_table(tmp_path / name, query="SELECT 1")

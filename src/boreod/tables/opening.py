@@ -107,6 +107,7 @@ def _open(
                 f"From addresses, only Parquet files can be read; {show_place(path)} is {found}. "
                 "Pass the name of a file on a disk."
             )
+        _refuse_query(path, "Parquet", options)
         return open_parquet(path, options, batch_rows)
     if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
         return _open_pipe(path, found, options, stack)
@@ -126,6 +127,8 @@ def _open(
 def _open_binary(
     path: str, found: str, options: Options, batch_rows: int, stack: ExitStack
 ) -> Typed:
+    if found in ("parquet", "arrow"):
+        _refuse_query(path, found.capitalize(), options)
     if found == "parquet":
         return open_parquet(path, options, batch_rows)
     if found == "arrow":
@@ -138,10 +141,7 @@ def _open_binary(
 
 
 def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
-    if options.query is not None:
-        raise TableError(
-            f"`query` (--query) is for databases and workbooks; {path} is text. Leave it out."
-        )
+    _refuse_query(path, "text", options)
     source = stack.enter_context(TextSource(path, options.encoding))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
@@ -152,12 +152,21 @@ def _open_text(path: str, found: str | None, options: Options, stack: ExitStack)
     return open_separated(source, options)
 
 
+def _refuse_query(path: str, what: str, options: Options) -> None:
+    if options.query is not None:
+        raise TableError(
+            f"`query` (--query) is for databases and workbooks; {show_place(path)} is {what}. "
+            "Leave it out."
+        )
+
+
 def _open_pipe(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
     """Open text or an Arrow stream that comes through a pipe."""
     if found in (None, *TEXT_FORMATS):
         return _open_text(path, found, options, stack)
     if found != "arrow":
         raise TableError(f"Standard input and pipes cannot be {found}. Pass the name of a file.")
+    _refuse_query(path, "Arrow", options)
     is_standard = path == STANDARD
     raw = sys.stdin.buffer if is_standard else stack.enter_context(open(path, "rb"))  # noqa: SIM115
     shown = "standard input" if is_standard else path
