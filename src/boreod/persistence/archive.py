@@ -66,7 +66,7 @@ class Archive:
     def _read_manifest(self) -> bytes:
         header = self._file.read(len(_header(Member(MANIFEST))))
         if self._room < 0 or not header.startswith(SIGNATURE):
-            raise ModelFileError("it is no archive that `save_model` wrote, or was cut off")
+            raise ModelFileError("it is no archive that `boreod.save` wrote, or was cut off")
         start = calcsize(LOCAL)
         name = header[start : start + len(MANIFEST)]
         if name != MANIFEST:

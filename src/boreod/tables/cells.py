@@ -18,18 +18,17 @@ from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
 from boreod.tables.bad_cells import BadCells
 from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import (
-    CODE,
     MISSING,
     PERCENT,
     NumberFormat,
     find_format,
+    first_code,
     parse,
 )
 from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
-NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$"
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
 WORDS = {"yes": 1.0, "y": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "f": 0.0}  # of outliers, inliers
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
@@ -46,13 +45,6 @@ class Kind(NamedTuple):
     rule: NumberFormat | DateForm | None = None
 
 
-class Cell(NamedTuple):
-    """A cell that does not fit its column: where it is in the batch, and what it holds."""
-
-    row: int
-    value: str
-
-
 def find_kind(column: Any, decimal: str | None = None) -> Kind:
     """Return what a column of text looks like; without any value, a number."""
     cells = _present(column)
@@ -65,7 +57,7 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
         if words <= {"true", "false"}:
             return Kind("boolean")
         return _find_written(column, decimal)
-    if first_match(cells, CODE) is not None:
+    if first_code(cells):
         return Kind("text")
     # with a decimal comma 1.234 is a thousand
     dots = decimal == "," and pc.any(pc.match_substring(cells, ".")).as_py()
@@ -125,13 +117,6 @@ def _to_numbers(column: Any, cells: Any, rule: NumberFormat | None) -> tuple[Any
         return numbers, None
     values, bad = parse(column, rule or NumberFormat())
     return pa.array(values, from_pandas=True), bad
-
-
-def first_match(cells: Any, pattern: str, *, matching: bool = True) -> Cell | None:
-    """Return the first cell that matches a pattern, or the first that does not."""
-    found = pc.match_substring_regex(cells, pattern)
-    row = pc.index(pc.fill_null(found, not matching), matching).as_py()
-    return None if row < 0 else Cell(row, cells[row].as_py())
 
 
 def as_numbers(
