@@ -7,6 +7,7 @@ import pytest
 
 from boreod.table_model import explain_rows, explain_top
 from boreod.tables import TableError
+from boreod.tables.bad_cells import ROWS
 
 
 def batches(table, rows):
@@ -60,5 +61,9 @@ def test_rows_that_are_not_there(model, new):
         explain_rows(model, batches(new, 50), rows=[3, 211])
     with pytest.raises(TableError, match="No row of the table has the id 'q'"):
         explain_rows(model, batches(new, 50), cases=["q", "p000001"])
+    some = new.slice(0, 3).replace_schema_metadata({ROWS: np.array([1, 2, 4]).tobytes()})
+    assert [of.row for of in explain_rows(model, batches(some, 3), rows=[4])] == [4]
+    with pytest.raises(TableError, match="Row 3 is not there, or was left out"):
+        explain_rows(model, batches(some, 3), rows=[3, 4])
     with pytest.raises(TableError, match="no rows to explain"):
         explain_top(model, [])

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, write
 
-from boreod import BORE
+from boreod import BORE, Detector
 from boreod.table_model import fit_table
 from boreod.table_model.fitting import read_training_rows
 from boreod.tables import TableError, open_table
@@ -128,7 +128,7 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
     detector = BORE(reference_size=2000, random_state=0)
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    table, codes, _, positions, shares = read_training_rows(
+    table, codes, _, positions, shares, _ = read_training_rows(
         folder, detector, None, "fraud", [0] * 4, {"batch_rows": 5000}
     )
     peak = tracemalloc.get_traced_memory()[1]
@@ -137,3 +137,17 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
     assert shares.n_rows == rows * parts
     assert peak < 10_000_000
     assert pa.total_allocated_bytes() - before < 2_000_000
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", [None, 60])
+def test_known_cases_have_the_numbers_of_their_rows(size, tmp_path):
+    """Also after a row that is left out."""
+    lines = [f"{9 + i % 3 if i > 150 else i % 7}.{i:03d},{int(i > 150)}" for i in range(160)]
+    lines[2] = "ERR,0"
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["x,fraud", *lines]) + "\n")
+    model = Detector(FEW, random_state=0, n_estimators=2, heads=["logistic"], reference_size=size)
+    with pytest.warns(UserWarning, match="left out"):
+        model.fit(path, label="fraud", reading={"bad_cells": "drop"})
+    assert model.profile_.cases.names[0] == "row 152"

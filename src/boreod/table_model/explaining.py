@@ -13,7 +13,7 @@ from boreod.table_model.model import Detector
 from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons
 from boreod.tables import TableError
 from boreod.tables.arrow import column_of, pa, pc
-from boreod.tables.bad_cells import row_numbers
+from boreod.tables.bad_cells import ROWS, row_numbers
 from boreod.tables.cells import as_text
 from boreod.text import listed
 
@@ -143,10 +143,13 @@ def explain_rows(
             "the row (--row)."
         )
     result: list[ExplainedRow] = []
-    seen, met = 0, set()
+    seen, met, there = 0, set(), set()
+    some_left_out = False
     for batch in batches:
         numbers = row_numbers(batch, seen + 1)
+        some_left_out |= ROWS in (batch.schema.metadata or {})
         chosen = np.isin(numbers, list(wanted))
+        there |= set(numbers[chosen].tolist())
         for name in ids if named else ():
             values = as_text(column_of(batch, name), name)
             hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
@@ -157,7 +160,12 @@ def explain_rows(
                 one = numbers[place : place + 1]
                 result += _explain(model, batch.slice(place, 1), one, ids, reasons, novelty)
         seen += batch.num_rows
-    missing = sorted(row for row in wanted if not 1 <= row <= seen)
+    missing = sorted(wanted - there)
+    if missing and some_left_out:
+        raise TableError(
+            f"Row {listed(missing, 5)} is not there, or was left out because of a bad cell. To "
+            "read all rows, take such cells for missing: `bad_cells` (--bad-cells) missing."
+        )
     if missing:
         raise TableError(f"The table has rows 1 to {seen}; there is no row {listed(missing, 5)}.")
     if named - met:

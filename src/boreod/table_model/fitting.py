@@ -25,6 +25,7 @@ from boreod.table_model.model import Detector
 from boreod.table_model.plain_columns import names_of, take_columns
 from boreod.tables import Preparation, TableError, as_arrow, open_table, read_label_column
 from boreod.tables.arrow import Names, pa, pc
+from boreod.tables.bad_cells import ROWS, row_numbers
 from boreod.tables.blocks import Options
 from boreod.tables.locations import BETWEEN, STANDARD, can_read_again, show_place
 from boreod.tables.since import add_to_table
@@ -43,6 +44,7 @@ class TrainingRows(NamedTuple):
     classes: NDArray
     rows: NDArray | None  # None for all
     shares: Shares
+    numbers: NDArray | None = None  # of the rows in their file, from 1; None if all were read
 
 
 def fit_table(
@@ -131,10 +133,12 @@ def read_training_rows(
     if path is not None and again and detector.reference_size is not None:
         codes = _read_codes(path, label, outlier_label, assume, options, verbose)
         rows, shares = detector.draw_reference(codes, seeds)
-        table = _read_rows(path, rows, len(codes), options, verbose)
-        return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
+        table, numbers = _read_rows(path, rows, len(codes), options, verbose)
+        codes = codes if rows is None else codes[rows]
+        return TrainingRows(table, codes, classes, rows, shares, numbers)
+    numbers = None
     if path is not None:  # a pipe cannot be read twice
-        table = _read_rows(path, None, None, options, verbose)
+        table, numbers = _read_rows(path, None, None, options, verbose)
         _check_label(label, table.column_names)
     else:
         since = options.get("since", ())
@@ -160,7 +164,10 @@ def read_training_rows(
         table = _to_arrow(gather_rows(table, rows, sizes))
     elif rows is not None:
         table = table.take(pa.array(rows))
-    return TrainingRows(table, codes if rows is None else codes[rows], classes, rows, shares)
+    if rows is None:
+        return TrainingRows(table, codes, classes, rows, shares, numbers)
+    numbers = None if numbers is None else numbers[rows]
+    return TrainingRows(table, codes[rows], classes, rows, shares, numbers)
 
 
 def _check_label(label: str | None, known: list[str]) -> None:
@@ -239,12 +246,15 @@ def prepare_training(
     return preparation, matrix
 
 
-def name_rows(table: Any, ids: tuple[str, ...], rows: NDArray) -> Callable[[int], str]:
+def name_rows(found: TrainingRows, ids: tuple[str, ...]) -> Callable[[int], str]:
     """Return a function that says what users call the training row at a place."""
 
     def name(place: int) -> str:
-        cells = [str(table[column][place].as_py()) for column in ids]
-        return ", ".join(cells) if cells else f"row {int(rows[place]) + 1}"
+        if ids:
+            return ", ".join(str(found.table[column][place].as_py()) for column in ids)
+        if found.numbers is not None:
+            return f"row {found.numbers[place]}"
+        return f"row {(place if found.rows is None else int(found.rows[place])) + 1}"
 
     return name
 
@@ -308,18 +318,22 @@ def _read_rows(
     expected: int | None,
     reading: dict[str, Any],
     verbose: bool,
-) -> Any:
+) -> tuple[Any, NDArray | None]:
     """Return rows of a table by ascending positions, None for all.
 
-    It stops as soon as it is seen that they do not fit into memory.
+    If rows were left out, the numbers of the others in the file come with them. It stops as
+    soon as it is seen that they do not fit into memory.
     """
     available, seen, kept_rows, kept_bytes, kept = available_memory(), 0, 0, 0, []
+    numbers: list[NDArray] = []
     with (
         open_table(path, **reading) as reader,
         Progress("reading", None, verbose) as progress,
     ):
         for batch in reader:
             found = batch
+            if ROWS in (batch.schema.metadata or {}):
+                numbers.append(row_numbers(batch, seen + 1))
             if positions is not None:
                 first, last = np.searchsorted(positions, [seen, seen + batch.num_rows])
                 found = batch.take(pa.array(positions[first:last] - seen))
@@ -337,7 +351,10 @@ def _read_rows(
             "when nobody writes to it."
         )
     table = pa.Table.from_batches(kept, schema=schema)
-    return table if positions is None else table.combine_chunks()
+    told = np.concatenate(numbers) if numbers else None
+    if positions is None:
+        return table, told
+    return table.combine_chunks(), None if told is None else told[positions]
 
 
 def check_source(source: Any, y: Any, label: str | None, detector: OutlierDetector) -> None:

@@ -381,7 +381,7 @@ class Detector(NumericDetector):
         n_rows = len(found.codes)
         self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
         name = name_source(fspath(source)) if is_file else None
-        called = name_rows(found.table, preparation.ids_, self.reference_rows_)
+        called = name_rows(found, preparation.ids_)
         profile = TrainingProfile.learn(rows, found.codes, called)
         named = not isinstance(source, np.ndarray)
         self.adopt(preparation, named, name, table=found.table, profile=profile)
