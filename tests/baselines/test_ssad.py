@@ -210,7 +210,7 @@ def test_bad_parameters(parameters, message):
         (None, "SSAD requires y"),
         (TRUTH[:-1], "134 labels for 135 rows"),
         (TRUTH + 2.5 * (TRUTH == 1), "continuous|Unknown label type"),
-        (np.where(TRUTH == 1, np.nan, 0.0), "NaN"),
+        (np.full(135, np.nan), "No row is labelled"),
         (np.arange(135), "Pass `outlier_label`"),
         (np.ones(135), "one class"),
         (["a"] * 135, "SSAD needs at least one of each"),

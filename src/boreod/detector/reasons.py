@@ -177,9 +177,10 @@ class ReasonWriter:
         told = [topic.name if word is None else f"{topic.name} {_cut(word)}"]
         if "frequency" in by_kind:
             share = 10.0 ** min(float(values[by_kind["frequency"]]), 0.0)
-            told.append(f"is in 1 of {1.0 / max(share, 1e-15):,.0f} rows")
-        if "odds" in by_kind:
-            times = float(np.exp(np.clip(values[by_kind["odds"]], -30.0, 30.0)))
+            told.append(f"is in at most 1 of {1.0 / max(share, 1e-15):,.0f} training rows")
+        odds = float(values[by_kind["odds"]]) if "odds" in by_kind else 0.0
+        if odds != 0.0 or len(told) == 1:
+            times = float(np.exp(np.clip(odds, -30.0, 30.0)))
             told += ["and"] * (len(told) > 1)
             told.append(f"has {show_number(times)} times the usual odds of outliers")
         return " ".join(told)

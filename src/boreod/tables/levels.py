@@ -1,9 +1,10 @@
 """Ids with many levels, such as merchants and devices: how frequent they are, how often outliers.
 
-A level with c of N training rows has the frequency log10(c / N); a new level is as frequent as one
-that was there once. If o of its c known rows are outliers, and p is their share in all known rows,
-it has the odds log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the
-log-odds of being an outlier, shrunk towards nothing by m rows that are like all others.
+A level with c of N training rows has the frequency log10(c / N), where a training row does not
+count itself; a new level is as frequent as one that was there once. If o of its c known rows are
+outliers, and p is their share in all known rows, it has the odds
+log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the log-odds of
+being an outlier, shrunk towards nothing by m rows that are like all others.
 
 A training row gets odds from the labels of other folds only (Micci-Barreca, SIGKDD Explorations
 3(1), 2001, with the cross-fitting that is usual since). So no row is told its own label.
@@ -95,13 +96,17 @@ class LevelStep(Step):
         self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> None:
-        """Write those of the training rows: odds without the labels of their own fold."""
+        """Write those of the training rows, which know of other rows only.
+
+        The frequency does not count the row itself, as that of a new row does not, and odds are
+        without the labels of its fold.
+        """
         words = as_text(column, self.name)
         encoded = pc.dictionary_encode(words)
         places = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
         columns = []
         if self.middle is not None:
-            columns.append(_frequency(np.bincount(places), self.rows)[places])
+            columns.append(_frequency(np.bincount(places) - 1, self.rows)[places])
         if self.total_known:
             assert targets is not None
             columns.append(_odds_of_others(places, targets))
@@ -169,7 +174,7 @@ def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -
         facts["total_outliers"] = int(targets.outliers.sum())
         facts["total_known"] = int(targets.known.sum())
     if counts.min() < counts.max():
-        own = _frequency(counts[places[places < size]], facts["rows"])
+        own = _frequency(counts[places[places < size]] - 1, facts["rows"])
         facts["middle"] = float(np.quantile(own, 0.5, method="lower"))
     levels = encoded.dictionary.to_pylist()
     return LevelStep(name, "text", levels=levels, marked=marked, **facts)
