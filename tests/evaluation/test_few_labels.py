@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from boreod import BORE, Detector
+from boreod import BORE
 from boreod.datasets import load
 from boreod.detector import NumericDetector
 from boreod.evaluation.few_labels import (
