@@ -100,6 +100,15 @@ def test_what_is_within_chance_is_no_finding(trained, new, tmp_path):
     assert "missing" not in find(trained, change(new.slice(0, 30), "hour", hours), tmp_path)
 
 
+def test_faults_of_columns_that_are_not_used(trained, new, tmp_path):
+    nested = pa.array([{"a": [1]}] * new.num_rows)
+    assert set(find(trained, new.append_column("more", nested), tmp_path)) <= {"new columns"}
+    bad = pa.array(["1.5"] * 209 + ["ERR"])
+    reading = {"bad_cells": "error", "types": {"more": "number"}}
+    found = find(trained, new.append_column("more", bad), tmp_path, "csv", reading=reading)
+    assert set(found) == {"new columns"}
+
+
 def test_columns(trained, new, tmp_path):
     found = find(trained, new.rename_columns([n.upper() if n == "amount" else n
                                               for n in new.column_names]), tmp_path)  # fmt: skip

@@ -36,7 +36,7 @@ from boreod.table_model.scoring import (
     with_alerts,
     with_ranks,
 )
-from boreod.tables import TableWriter, open_table
+from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import no_rows, pa, parquet
 from boreod.tables.locations import PACKED, STANDARD, TEXT_FORMATS, find_format
 from boreod.tables.writer import writing
@@ -192,7 +192,13 @@ def check_table(
     scoring = Scoring.plan(model, (), False, 0, threshold, novelty)
     findings = []
     if name != STANDARD:  # a pipe is read once
-        with open_table(name, **{**(reading or {}), "types": model.types_}) as reader:
+        given = reading or {}
+        types = {**given.get("types", {}), **model.types_}
+        # faults of columns that the model does not use do not matter, and others are told below
+        with (
+            suppress(TableError),
+            open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
+        ):
             findings = check_columns_of(model, reader.schema.names)
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
