@@ -24,7 +24,7 @@ def labelled_file(tmp_path_factory):
 
 def test_figures_are_those_of_the_metrics(models, new, labelled_file):
     old, better = models
-    found = compare_models(old, better, labelled_file)
+    found = compare_models(old, better, labelled_file, novelty=False)
     codes = read_label_column(new["fraud"])
     judged = codes >= 0
     scores = [model.predict_proba(new)[judged, 1] for model in (better, old)]
@@ -40,6 +40,18 @@ def test_figures_are_those_of_the_metrics(models, new, labelled_file):
     assert first.ids == {"id": new["id"][first.row - 1].as_py()}
     assert first.new == pytest.approx(better.predict_proba(new)[first.row - 1, 1], abs=1e-9)
     assert json.loads(json.dumps(found.to_dict()))["changes"][0]["row"] == first.row
+
+
+def test_novel_rows_rank_first(models, new, labelled_file, tmp_path):
+    labels = read_label_column(new["fraud"])
+    place = int(np.flatnonzero(labels == 0)[0])
+    hours = new["hour"].to_pylist()
+    hours[place] = 1e6
+    table = new.set_column(new.column_names.index("hour"), "hour", pa.array(hours))
+    found = compare_models(*models, write(table, tmp_path / "far.csv"))
+    without = compare_models(*models, write(table, tmp_path / "far.csv"), novelty=False)
+    ap = "average precision"
+    assert found.measures[ap][0] < without.measures[ap][0]
 
 
 def test_as_many_alerts_of_each(models, labelled_file):

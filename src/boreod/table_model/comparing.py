@@ -79,6 +79,7 @@ class Comparison:
 
 class _Scored(NamedTuple):
     chances: NDArray
+    suspicions: NDArray
     alerts: NDArray
     codes: NDArray | None
 
@@ -99,7 +100,7 @@ def compare_models(
 ) -> Comparison:
     """Compare two models on a file, each with its own preparation of columns.
 
-    The file is read twice; memory is 40 bytes a row.
+    The file is read twice; memory is 50 bytes a row.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def compare_models(
     outliers = counted[judged] == OUTLIER
     measures = {}
     if 0 < outliers.sum() < len(outliers):
-        scores = after.chances[judged], before.chances[judged]
+        scores = after.suspicions[judged], before.suspicions[judged]
         measures = compare_rankings(outliers, *scores, random_state=seed)
     else:
         notes.append("Labelled rows of both classes are needed to tell which model is better.")
@@ -232,7 +233,7 @@ def _score(
         value = model.outlier_label if outlier_label is None else outlier_label
         assume = model.inliers == "assumed"
         codes = read_label_column(pa.chunked_array(cells), value, name=label, assume=assume)
-    return _Scored(np.asarray(expit(np.frombuffer(odds))), above, codes)
+    return _Scored(np.asarray(expit(np.frombuffer(odds))), suspicions, above, codes)
 
 
 def _read_ids(
