@@ -34,6 +34,7 @@ def test_other_rows_are_judged_by_predictions(wdbc, change):
         rows[7, 2] += 1.0
     evidence = gather(wdbc.model, rows, codes)
     assert evidence.doubt
+    assert evidence.writer.profile.cases is None  # known ones would be these rows themselves
     np.testing.assert_allclose(evidence.probabilities, wdbc.model.predict_proba(rows)[:, 1])
 
 

@@ -175,7 +175,10 @@ def gather(
     if ids is not None:
         _check_length("ids", ids, len(table), "row")
     chances = _predict(model, table) if doubt else np.asarray(model.oob_proba_)
-    known = TrainingProfile.learn(table, labels) if profile is None else profile
+    known = profile
+    if known is None:
+        known = TrainingProfile.learn(table, labels)
+        known = replace(known, cases=None) if doubt else known  # rows would be near themselves
     writer = ReasonWriter(model.fitted_, outputs or [Output(name) for name in shown], known)
     named = dict(zip(raw, shown, strict=True))
     return Evidence(model, table, labels, named, ids, chances, doubt, writer, cells)
