@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, small_model
+from sklearn.exceptions import NotFittedError
 
 from boreod import BORE, Detector, ModelFileError, load, save
 from boreod.persistence import load_model, save_model
@@ -131,6 +132,7 @@ def test_columns_in_any_order_and_more_of_them(model, new):
         ({"outlier_label": "yes"}, "No row of column 'fraud' has the value 'yes'"),
         ({"drop": ["amonut"]}, "Did you mean 'amount'"),
         ({"ids": ["fraud"]}, "one role"),
+        ({"reading": {"drop": ["hour"]}}, "name them as `keep`"),
         ({"threshold": "often"}, "`threshold` must be"),
         ({"budget": "20 parsecs"}, "unit 'parsecs'"),
     ],
@@ -138,6 +140,21 @@ def test_columns_in_any_order_and_more_of_them(model, new):
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         small_model(**options)
+
+
+def test_before_a_fit(new):
+    for ask in (lambda: Detector().reason(new), lambda: Detector().outputs_):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
+
+
+@pytest.mark.filterwarnings("ignore:.*labelled rows are in every bag")
+def test_the_name_of_a_table_has_no_folders(tmp_path):
+    table = pa.table({"x": np.arange(60.0) ** 1.5, "fraud": np.arange(60) > 50})
+    options = {"method": "bore", "representation": FEW, "n_estimators": 2, "random_state": 0}
+    model = fit_table(table, label="fraud", name="payments/2024", **options)
+    model.save(tmp_path / "a.boreod")
+    assert load(tmp_path / "a.boreod").source_ == "2024"
 
 
 def test_only_one_class():

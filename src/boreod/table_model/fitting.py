@@ -108,7 +108,7 @@ def fit_table(
                 UserWarning,
                 stacklevel=2,
             )
-    detector.source_ = name or detector.source_
+    detector.source_ = name_source(name) if name else detector.source_
     # what is shown now is not to be shown at every scoring
     return detector.set_params(verbose=False)
 
@@ -208,6 +208,11 @@ def read_only(
             "`label` or `ids` (--label, --id). Take it out of one."
         )
     given = dict(reading or {})
+    if given.get("columns") is not None or given.get("drop"):
+        raise TableError(
+            "Which columns are learned from is not said in `reading`: take `columns` and `drop` "
+            "out of it, and name them as `keep` (--keep) or `drop` (--drop)."
+        )
     parts = (part.strip() for name in wanted for part in name.split(","))
     as_text = dict.fromkeys((*wanted, *parts), "text")
     columns = None if keep is None or given.get("since") else (*wanted, *_listed(keep))

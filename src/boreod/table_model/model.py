@@ -204,6 +204,7 @@ class Detector(NumericDetector):
 
         :meth:`explain` gives the numbers behind them.
         """
+        check_is_fitted(self)
         if not _is_arrow(X) and not isinstance(self.preparation_, PlainColumns):
             X = self._as_batch(X)
         rows = self.prepare(X, first_row)
@@ -213,6 +214,7 @@ class Detector(NumericDetector):
     @property
     def outputs_(self) -> list[Output]:
         """What the columns of ``preparation_.names_`` are made of."""
+        check_is_fitted(self)
         if isinstance(self.preparation_, PlainColumns):
             return [Output(name) for name in self.preparation_.names_]
         return [Output(s.name, *of) for s in self.preparation_.steps_ for of in s.outputs]
@@ -224,10 +226,7 @@ class Detector(NumericDetector):
         return ReasonWriter(self.fitted_, self.outputs_, self.profile_)
 
     def words_of(self, batch: Any) -> Cells:
-        """Return the cells of those columns of an Arrow table whose words reasons name.
-
-        Of other columns that no training row lacked, nothing but whether they are missing: None.
-        """
+        """Return cells by column: words that reasons name, None for what is missing unmarked."""
         if not _is_arrow(batch) and isinstance(self.preparation_, PlainColumns):
             return {}
         from boreod.tables.arrow import column_of, pc
