@@ -40,7 +40,7 @@ def settings(data, tmp_path_factory):
 def document(settings):
     """Return the document; BORE, which is quicker, takes the place of Detector."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("boreod.evaluation.few_labels.Detector", BORE)
+        patch.setattr("boreod.evaluation.few_labels.NumericDetector", BORE)
         return to_markdown(reproduce(["quality"], settings)[0], level=1)
 
 

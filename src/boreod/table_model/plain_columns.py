@@ -97,7 +97,7 @@ def read_array(table: Any) -> NDArray | None:
     Examples
     --------
     >>> read_array([[1.0, 2.0]]), read_array([[1.0, None]])
-    (None, array([[1.0, None]], dtype=object))
+    (None, array([[ 1., nan]]))
     """
     if isinstance(table, list | tuple):
         try:
