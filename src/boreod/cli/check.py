@@ -7,12 +7,13 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, plain_errors, print_json
-from boreod.cli.options import reading_options
+from boreod.cli.options import reads_table
 
 FOUND = 3  # exit code
 
 
 @plain_errors
+@reads_table
 def check(
     model: options.ModelFile,
     table: options.Table,
@@ -40,14 +41,8 @@ def check(
     ] = None,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -69,9 +64,7 @@ def check(
         limits=limits,
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
-        reading=reading_options(
-            separator, no_header, encoding, decimal, format, text, None, bad_cells, query
-        ),
+        reading=reading,
         verbose=not quiet,
     )
     alarms = sum(finding.is_alarm for finding in found.findings)

@@ -7,10 +7,11 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.cli.options import label_options, reading_options
+from boreod.cli.options import label_options, reads_table
 
 
 @plain_errors
+@reads_table
 def compare(
     old: Annotated[Path, typer.Argument(help="A model file.", metavar="OLD")],
     new: Annotated[Path, typer.Argument(help="Another one.", metavar="NEW")],
@@ -33,14 +34,8 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -64,9 +59,7 @@ def compare(
         most=changes,
         novelty=not no_novelty,
         seed=seed,
-        reading=reading_options(
-            separator, no_header, encoding, decimal, format, text, bad_cells=bad_cells, query=query
-        )
+        reading=reading
         | label_options(
             label or second.preparation_.label_,
             second.ids_,

@@ -8,10 +8,11 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json, print_notes, stop_with_journal
 from boreod.cli.info import print_preparation
-from boreod.cli.options import label_options, reading_options, split_names
+from boreod.cli.options import label_options, reads_table, split_names
 
 
 @plain_errors
+@reads_table
 def evaluate(
     table: options.Table,
     label: options.Label,
@@ -43,14 +44,8 @@ def evaluate(
     transductive: Annotated[
         bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
     ] = False,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     jobs: options.Processes = -1,
     seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
     json: options.Json = False,
@@ -73,9 +68,6 @@ def evaluate(
     from boreod.text import shorten, suggest
 
     sizes = _read_numbers(reference_sizes)
-    reading = reading_options(
-        separator, no_header, encoding, decimal, format, text, label, bad_cells, query
-    )
     reading |= {"since": since or ()}
     reading |= label_options(label, ids, labels, outlier_label, inlier_label)
     rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
@@ -83,7 +75,7 @@ def evaluate(
         close = suggest(label, rows.column_names)
         raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
     codes = read_label_column(rows[label], outlier_label, name=label)
-    roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": decimal}
+    roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": reading["decimal"]}
     preparation = Preparation().fit(rows, codes, **roles)
     if not quiet:
         print_preparation([row._asdict() for row in preparation.summary_], err=True)

@@ -6,10 +6,11 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, plain_errors, print_json, print_table
-from boreod.cli.options import reading_options, split_names
+from boreod.cli.options import reads_table, split_names
 
 
 @plain_errors
+@reads_table
 def explain(
     model: options.ModelFile,
     table: options.Table,
@@ -28,14 +29,8 @@ def explain(
     numbers: options.Numbers = False,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -53,11 +48,8 @@ def explain(
     from boreod.tables import open_table
 
     loaded = load(model, jobs)
-    given = reading_options(
-        separator, no_header, encoding, decimal, format, text, None, bad_cells, query
-    )
     names = tuple(split_names(ids) or loaded.ids_)
-    reading = Scoring(loaded, names).reading(given)
+    reading = Scoring(loaded, names).reading(reading)
     wanted: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or case:

@@ -17,10 +17,11 @@ from boreod.cli.info import (
     print_preparation,
     print_training,
 )
-from boreod.cli.options import label_options, read_amount, reading_options
+from boreod.cli.options import label_options, read_amount, reads_table
 
 
 @plain_errors
+@reads_table
 def fit(
     table: options.Table,
     label: options.MaybeLabel = None,
@@ -79,14 +80,8 @@ def fit(
     neighbors: Annotated[str, typer.Option(help="Search: auto, brute or tree.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -115,10 +110,7 @@ def fit(
         keep=keep or None,
         since=since or (),
         curve=curve,
-        reading=reading_options(
-            separator, no_header, encoding, decimal, format, text, label, bad_cells, query
-        )
-        | label_options(label, ids, labels, outlier_label, inlier_label),
+        reading=reading | label_options(label, ids, labels, outlier_label, inlier_label),
         neighbors=neighbors,
         reference_size=reference_size,
         budget=read_amount(budget),

@@ -1,5 +1,8 @@
 """Options that several commands have, and what they mean together."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,29 +112,42 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")]
 
 
-def reading_options(
-    separator: str | None,
-    no_header: bool,
-    encoding: str | None,
-    decimal: str | None,
-    format: str | None,  # noqa: A002
-    text: list[str] | None,
-    label: str | None = None,
-    bad_cells: str = "missing",
-    query: str | None = None,
-) -> dict[str, Any]:
-    """Return the options of ``boreod.tables.open_table``; labels are read as text."""
-    names = [*([] if label is None else [label]), *(split_names(text) or ())]
-    return {
-        "bad_cells": bad_cells,
-        "query": query,
-        "separator": separator,
-        "header": False if no_header else None,
-        "encoding": encoding,
-        "decimal": decimal,
-        "format": format,
-        "types": dict.fromkeys(names, "text"),
-    }
+READING = {
+    "separator": (Separator, None),
+    "no_header": (NoHeader, False),
+    "encoding": (Encoding, None),
+    "decimal": (Decimal, None),
+    "format": (Format, None),
+    "text": (Text, None),
+    "bad_cells": (BadCells, "missing"),
+    "query": (Query, None),
+}  # kinds and defaults
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``READING``; it gets them as one parameter, ``reading``.
+
+    That is what ``boreod.tables.open_table`` takes.
+    """
+    signature = inspect.signature(command)
+    told = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in READING.items()
+    ]
+    asked: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        asked += told if name == "reading" else [parameter]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        chosen = {name: given.pop(name) for name in READING}
+        no_header, text = chosen.pop("no_header"), split_names(chosen.pop("text"))
+        chosen |= {"header": False if no_header else None}
+        command(**given, reading={**chosen, "types": dict.fromkeys(text or (), "text")})
+
+    wrapped.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {of.name: of.annotation for of in asked}
+    return wrapped
 
 
 def label_options(

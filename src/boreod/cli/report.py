@@ -1,16 +1,17 @@
 """``boreod report``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json
-from boreod.cli.options import label_options, reading_options
+from boreod.cli.options import label_options, reads_table
 
 
 @plain_errors
+@reads_table
 def report(
     model: options.ModelFile,
     table: options.Table,
@@ -47,14 +48,8 @@ def report(
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and maps.")] = 0,
     jobs: options.Jobs = None,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -85,9 +80,7 @@ def report(
         previous=previous,
         time=time,
         seed=seed,
-        reading=reading_options(
-            separator, no_header, encoding, decimal, format, text, label, bad_cells, query
-        )
+        reading=reading
         | label_options(
             label or loaded.preparation_.label_,
             loaded.ids_,

@@ -9,12 +9,13 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import note, plain_errors, print_json
-from boreod.cli.options import read_amount, reading_options, split_names
+from boreod.cli.options import read_amount, reads_table, split_names
 
 ENGINES = ("threads", "dask")
 
 
 @plain_errors
+@reads_table
 def score(
     model: options.ModelFile,
     table: options.Table,
@@ -63,14 +64,8 @@ def score(
         typer.Option(help="Address of a Dask cluster that is running, such as tcp://..."),
     ] = None,
     jobs: options.Jobs = None,
-    separator: options.Separator = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    format: options.Format = None,  # noqa: A002
-    text: options.Text = None,
-    bad_cells: options.BadCells = "missing",
-    query: options.Query = None,
+    *,
+    reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -110,9 +105,7 @@ def score(
             threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
             numbers=numbers,
             novelty=not no_novelty,
-            reading=reading_options(
-                separator, no_header, encoding, decimal, format, text, None, bad_cells, query
-            ),
+            reading=reading,
             verbose=not quiet,
         )
     for remark in () if quiet else found.notes:
