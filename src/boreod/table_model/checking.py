@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from boreod.detector.profile import TrainingProfile
 from boreod.table_model.model import Detector
-from boreod.table_model.plain_columns import PlainColumns
+from boreod.table_model.plain_columns import PlainColumns, numbered
 from boreod.tables.arrow import column_of, kind_of, pc
 from boreod.tables.cells import as_text
 from boreod.tables.date_forms import is_filled
@@ -131,12 +131,8 @@ class Tally:
 
 def check_columns_of(model: Detector, names: list[str]) -> list[Finding]:
     """Return columns that are gone, new, or in another order."""
-    trained = [row.column for row in model.preparation_.summary_]
-    if not model.is_named:
-        trained = [f"c{name[1:]}" if f"c{name[1:]}" in names else name for name in trained]
-    needed = model.preparation_.inputs_
-    if not model.is_named:
-        needed = [f"c{name[1:]}" if f"c{name[1:]}" in names else name for name in needed]
+    trained = [_called(model, row.column, names) for row in model.preparation_.summary_]
+    needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
     new = [name for name in names if name not in trained]
     findings = []
@@ -326,7 +322,6 @@ def _usual_alerts(model: Detector, novelty: bool, threshold: float | None) -> fl
     """Return the share of alerts among the rows that the training rows stand for."""
     limit = model.alert_threshold(novelty=novelty) if threshold is None else threshold
     chances, weights = model.oob_.probabilities, model.oob_.shares.weigh(model.oob_.labels)
-    weights = np.ones(len(chances)) if weights is None else weights
     there = np.isfinite(chances)
     above = chances > limit
     if novelty:
@@ -370,9 +365,13 @@ def _is_more(count: int, rows: int, share: float) -> bool:
 
 
 def _column(model: Detector, batch: Any, name: str) -> Any:
-    numbered = "c" + name[1:]
-    known = batch.schema.names
-    return column_of(batch, numbered if not model.is_named and numbered in known else name)
+    return column_of(batch, _called(model, name, batch.schema.names))
+
+
+def _called(model: Detector, name: str, known: list[str]) -> str:
+    """Return what a column of the training is called in a table, which may have no header."""
+    other = numbered(name)
+    return other if not model.is_named and other in known else name
 
 
 def _count_missing(column: Any, step: Any = None) -> int:

@@ -22,6 +22,7 @@ from boreod.table_model.plain_columns import (
     is_frame,
     medians,
     names_of,
+    numbered,
     read_array,
     take_columns,
 )
@@ -297,7 +298,7 @@ class Detector(NumericDetector):
     def types_(self) -> dict[str, Any]:
         """How to read the columns from text: pass it to ``boreod.tables.open_table``."""
         types = dict(self.preparation_.types_)
-        return types if self.is_named else types | {_numbered(n): k for n, k in types.items()}
+        return types if self.is_named else types | {numbered(n): k for n, k in types.items()}
 
     @property
     def is_named(self) -> bool:
@@ -397,9 +398,9 @@ class Detector(NumericDetector):
         if not _is_arrow(X):
             X = as_arrow(_narrow(X, inputs)) if is_frame(X) else self._name_array(X)
         known = X.schema.names
-        numbered = {} if self.is_named else {_numbered(name): name for name in inputs}
-        if numbered and set(numbered) <= set(known):
-            X = X.rename_columns([numbered.get(name, name) for name in known])
+        renamed = {} if self.is_named else {numbered(name): name for name in inputs}
+        if renamed and set(renamed) <= set(known):
+            X = X.rename_columns([renamed.get(name, name) for name in known])
         return X
 
     def _name_array(self, X: Any) -> Any:
@@ -441,8 +442,3 @@ def _narrow(frame: Any, inputs: list[str]) -> Any:
 
 def _is_arrow(table: Any) -> bool:
     return type(table).__module__.partition(".")[0] == "pyarrow"
-
-
-def _numbered(name: str) -> str:
-    """Return what a column of an array, such as x3, is called in files without header: c3."""
-    return "c" + name[1:]

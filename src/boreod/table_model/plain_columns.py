@@ -82,6 +82,11 @@ def names_of(frame: Any) -> list[str]:
     return [] if is_lazy else [str(name) for name in getattr(frame, "columns", ())]
 
 
+def numbered(name: str) -> str:
+    """Return what a column of an array, such as x3, is called in files without header: c3."""
+    return "c" + name[1:]
+
+
 def take_columns(frame: Any, places: list[int]) -> Any:
     """Return some columns of a frame: the others may hold what no table can."""
     if hasattr(frame, "column_names"):
