@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.cli.options import label_options, reads_table
+from boreod.cli.options import labels_of_model, reads_table
 
 
 @plain_errors
@@ -19,9 +19,7 @@ def compare(
     label: Annotated[
         str | None, typer.Option(help="Column of labels, if not that of the new model's fit.")
     ] = None,
-    outlier_label: Annotated[
-        str | None, typer.Option(help="The label of outliers, if not that of the fit.")
-    ] = None,
+    outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
@@ -59,14 +57,7 @@ def compare(
         most=changes,
         novelty=not no_novelty,
         seed=seed,
-        reading=reading
-        | label_options(
-            label or second.preparation_.label_,
-            second.ids_,
-            labels,
-            outlier_label or second.outlier_label,
-            inlier_label,
-        ),
+        reading=reading | labels_of_model(second, label, labels, outlier_label, inlier_label),
         verbose=not quiet,
     )
     if json:

@@ -39,6 +39,10 @@ OutlierLabel = Annotated[
     str | None,
     typer.Option("--outlier-label", help="The label of outliers, if not 1, true or yes."),
 ]
+OtherOutlierLabel = Annotated[
+    str | None,
+    typer.Option("--outlier-label", help="The label of outliers, if not that of the fit."),
+]
 InlierLabel = Annotated[
     str | None,
     typer.Option("--inlier-label", help="The label of inliers, if other words are no labels."),
@@ -166,6 +170,18 @@ def label_options(
 
     names = tuple(split_names(list(ids)) or ()) if ids else ()
     return {"labels": LabelSource(label, names, labels, outlier_label, inlier_label)}
+
+
+def labels_of_model(
+    model: Any,
+    label: str | None,
+    labels: str | None,
+    outlier_label: str | None,
+    inlier_label: str | None,
+) -> dict[str, Any]:
+    """Return the same for a table that a model judges; what is not given is that of its fit."""
+    name, outlier = label or model.preparation_.label_, outlier_label or model.outlier_label
+    return label_options(name, model.ids_, labels, outlier, inlier_label)
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

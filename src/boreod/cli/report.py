@@ -7,7 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json
-from boreod.cli.options import label_options, reads_table
+from boreod.cli.options import labels_of_model, reads_table
 
 
 @plain_errors
@@ -21,9 +21,7 @@ def report(
     label: Annotated[
         str | None, typer.Option(help="Column of labels, if not that of the fit.")
     ] = None,
-    outlier_label: Annotated[
-        str | None, typer.Option(help="The label of outliers, if not that of the fit.")
-    ] = None,
+    outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     rows_per_day: Annotated[
@@ -80,14 +78,7 @@ def report(
         previous=previous,
         time=time,
         seed=seed,
-        reading=reading
-        | label_options(
-            label or loaded.preparation_.label_,
-            loaded.ids_,
-            labels,
-            outlier_label or loaded.outlier_label,
-            inlier_label,
-        ),
+        reading=reading | labels_of_model(loaded, label, labels, outlier_label, inlier_label),
         verbose=not quiet,
     )
     size = output.stat().st_size

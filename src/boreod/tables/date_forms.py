@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa, pc
-from boreod.tables.number_formats import MISSING, PLACEHOLDERS
+from boreod.tables.number_formats import MISSING, is_placeholder
 
 DAY = 86_400.0  # seconds
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
@@ -77,9 +77,8 @@ def find_form(column: Any) -> tuple[str, bool]:
 
 
 def _informative(column: Any) -> Any:
-    words = pc.utf8_lower(pc.utf8_trim_whitespace(column.drop_null()))
-    none = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
-    return column.drop_null().filter(pc.invert(pc.is_in(words, value_set=none)))
+    cells = column.drop_null()
+    return cells.filter(pc.invert(is_placeholder(pc.utf8_trim_whitespace(cells))))
 
 
 def _share(words: Any, form: str) -> float:

@@ -258,8 +258,13 @@ def _plain_letters(column: Any) -> Any:
 def _informative(column: Any) -> Any:
     """Return the cells that tell what a column holds."""
     cells = _plain_letters(column).drop_null()
-    missing = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
-    return cells.filter(pc.invert(pc.is_in(pc.utf8_lower(cells), value_set=missing)))
+    return cells.filter(pc.invert(is_placeholder(cells)))
+
+
+def is_placeholder(cells: Any) -> Any:
+    """Tell which trimmed cells of text stand for a value that is not there."""
+    words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
+    return pc.is_in(pc.utf8_lower(cells), value_set=words)
 
 
 def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
