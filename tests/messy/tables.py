@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import json
+import re
 import sqlite3
 import sys
 import zipfile
@@ -122,10 +123,15 @@ def parquet_file(columns: dict[str, list[Any]]) -> Callable[[Path], str]:
     return write
 
 
-def workbook(columns: dict[str, list[Any]], empty_sheet: bool = False) -> Callable[[Path], str]:
+def workbook(
+    columns: dict[str, list[Any]], empty_sheet: bool = False, above: Any = (), middle: Any = ()
+) -> Callable[[Path], str]:
+    """Return what writes a workbook; more lines may be above the names and amid the rows."""
+
     def write(folder: Path) -> str:
         book = openpyxl.Workbook()
-        for line in [list(columns), *zip(*columns.values(), strict=True)]:
+        names, *rows = [list(columns), *zip(*columns.values(), strict=True)]
+        for line in [*above, names, *rows[:9], *middle, *rows[9:]]:
             book.active.append(list(line))
         if empty_sheet:
             book.create_sheet("notes")
@@ -348,7 +354,38 @@ def column_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = [*number_cases(), *bad_cases(), *file_cases(), *label_cases(), *column_cases()]
+def export_cases() -> list[Case]:
+    """Return tables with lines that are no rows."""
+    whole = table(AMOUNTS.tolist())
+    plain = as_csv(whole, ";")
+    header, *lines = plain.splitlines()
+    names = list(whole)
+    put_together = [header, *lines[:9], header, *lines[9:20], header, *lines[20:]]
+    years = plain.replace("country", "2019")
+    told = "2 lines repeating the column names are left out (line 11, line 23)"
+    return [
+        Case("title", text_file(f"Report of 2026-01-31\n\n{plain}"), note="1 line above .*Report"),
+        Case("title, empty cells", text_file(f";;;\nReport;;;\nDate:;1.2.26;;\n;;;\n{plain}"),
+             note="2 lines above the column names are left out: 'Report', 'Date:'"),
+        Case("title, asked for", text_file(f"Report;;;\n{years}"), error="--header-line 2"),
+        Case("title, answered", text_file(f"Report;;;\n{years}"), {"header": 2}),
+        Case("title, workbook", workbook(whole, above=[[], ["Report"], []]), note="'Report'"),
+        Case("empty rows, workbook", workbook(whole, middle=[[], []]),
+             note="2 lines without any value are left out .line 11, line 12"),
+        Case("empty rows", text_file(plain + ";;;\n;;;\n"), note="2 lines without .*line 42"),
+        Case("names again", text_file("\n".join(put_together)), note=re.escape(told)),
+        Case("names again, workbook", workbook(whole, middle=[names]), note="names .*line 11"),
+        Case("remarks below", text_file(plain + "Grand Totals (40 records)\nAcme\n"),
+             note="2 lines below the table are left out: 'Grand Totals"),
+        Case("remark amid rows", text_file("\n".join([header, "a remark", *lines])),
+             error="Line 2 of .* has 1 cell for 4 columns"),
+    ]  # fmt: skip
+
+
+CASES = [
+    *(*number_cases(), *bad_cases(), *file_cases(), *export_cases(), *label_cases()),
+    *column_cases(),
+]
 
 
 def main(folder: str) -> None:

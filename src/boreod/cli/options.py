@@ -72,6 +72,10 @@ Separator = Annotated[
     str | None, typer.Option(help="Between cells of text; found out if not given.")
 ]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="Columns have no names: c0, c1, ...")]
+HeaderLine = Annotated[
+    int | None,
+    typer.Option("--header-line", min=1, help="The line of the column names, if others are above."),
+]
 Encoding = Annotated[str | None, typer.Option(help="Of text, such as cp1252; UTF-8 if not given.")]
 Decimal = Annotated[
     str | None, typer.Option(help="Decimal point of text: . or , and found out if not given.")
@@ -119,6 +123,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the result
 READING = {
     "separator": (Separator, None),
     "no_header": (NoHeader, False),
+    "header_line": (HeaderLine, None),
     "encoding": (Encoding, None),
     "decimal": (Decimal, None),
     "format": (Format, None),
@@ -146,7 +151,10 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in READING}
         no_header, text = chosen.pop("no_header"), split_names(chosen.pop("text"))
-        chosen |= {"header": False if no_header else None}
+        line = chosen.pop("header_line")
+        if no_header and line is not None:
+            raise typer.BadParameter("--no-header and --header-line exclude each other.")
+        chosen |= {"header": False if no_header else line}
         command(**given, reading={**chosen, "types": dict.fromkeys(text or (), "text")})
 
     wrapped.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]

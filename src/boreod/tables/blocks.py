@@ -24,7 +24,7 @@ class Options:
     """How to read a table; what a format does not need is left aside."""
 
     separator: str | None = None
-    header: bool | None = None
+    header: int | None = None  # its line, False for none
     encoding: str | None = None
     decimal: str | None = None
     types: Mapping[str, str | NumberFormat | DateForm] = field(default_factory=dict)

@@ -7,6 +7,7 @@ not be named.
 import logging
 import os
 import sqlite3
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from urllib.parse import quote
 
 from boreod.tables.arrow import TableError, pa, plain_batch, plain_schema
 from boreod.tables.blocks import Block, Options, Typed, cleaned, kind_of_values, typed
+from boreod.tables.cells import Kind, find_kind, to_kind
+from boreod.tables.header import LINES, NoRows, find_header, tell_others
 from boreod.tables.locations import reading
 from boreod.text import listed, shorten
 
@@ -113,23 +116,44 @@ def open_workbook(path: str, options: Options) -> Typed:
             if book.load_sheet(name, header_row=None, n_rows=1).height
         ]
         sheet = _find_table(path, options.query, filled, "sheet")
-        head = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_arrow()
-        known = [
-            str(column[0].as_py() or "").strip() or f"c{place}"
-            for place, column in enumerate(head.columns)
-        ]
+        first = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=LINES, dtypes="string")
+        head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
+        place = -1
+        if options.header is not False:
+            place = find_header(head, range(1, len(head) + 1), options.header, path)
+        names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
+        known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
-        body = book.load_sheet(
+        whole = book.load_sheet(
             sheet,
             header_row=None,
-            skip_rows=1,
+            skip_rows=place + 1,
             schema_sample_rows=None,  # else what a later row holds may be lost
-            use_columns=sorted(places),
         ).to_arrow()
-    names = [known[place] for place in sorted(places)]
-    batch = body.rename_columns(names).select([known[place] for place in places])
+    for note in tell_others(head[:place], "above the column names"):
+        warnings.warn(note, stacklevel=2)
+    batch = _real_rows(whole, names, place).select(places)
+    batch = batch.rename_columns([known[place] for place in places])
     schema = plain_schema(batch.schema, path)
     return cleaned(schema, iter([plain_batch(batch, schema)]), options)
+
+
+def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
+    """Return a sheet without rows that are empty or repeat the names, which make text of all."""
+    empty = NoRows(names)
+    rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
+    if rows is None:
+        return sheet
+    sheet = sheet.take(pa.array(rows))
+    for note in empty.notes():
+        warnings.warn(note, stacklevel=3)
+    if not empty.repeated:
+        return sheet
+    columns = []
+    for column in sheet.columns:
+        kind = find_kind(column) if pa.types.is_string(column.type) else Kind("text")
+        columns.append(column if kind.type == "text" else to_kind(column, kind)[0])
+    return pa.RecordBatch.from_arrays(columns, sheet.schema.names)
 
 
 def _text_block(

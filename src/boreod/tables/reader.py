@@ -102,7 +102,7 @@ def open_table(
     *,
     format: str | None = None,  # noqa: A002
     separator: str | None = None,
-    header: bool | None = None,
+    header: bool | int | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     types: Mapping[str, str | NumberFormat] | None = None,
@@ -130,8 +130,9 @@ def open_table(
     separator
         One character between the cells of a line; None to find out.
     header
-        Whether the first line of separated text has the column names; None for yes, but a line of
-        nothing but numbers is refused. False names them c0, c1 and so on.
+        Whether separated text or a sheet has a line of column names, or which line that is. None
+        for the first, or the first below titles of fewer cells; nothing but numbers is refused.
+        False names them c0, c1 and so on.
     encoding
         Encoding of text; None for UTF-8.
     decimal

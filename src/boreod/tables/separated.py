@@ -11,18 +11,20 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from numpy.typing import NDArray
+
 from boreod.tables.arrow import TableError, arrow_csv, pa
 from boreod.tables.blocks import Block, Options, Typed, typed
 from boreod.tables.cells import Kind, declared_kind, find_kind
+from boreod.tables.header import LINES, NoRows, find_header, tell_others
 from boreod.tables.locations import STANDARD
 from boreod.tables.sources import TextSource, unpacked
-from boreod.text import count_of, listed
+from boreod.text import count_of
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-LINES = 50  # that are looked at to find the separator
-NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 TOLD = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+REMARKS = 20  # lines below a table, at most
 MAX_ROW = 2 << 20  # bytes; also those of a block
 
 
@@ -35,12 +37,15 @@ class Layout:
     lines: int
     size: int
     unnamed: frozenset[int] = frozenset()  # places of columns without a name
+    titles: tuple[list[str], ...] = ()  # what is above the names
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
     """Open separated text (CSV, TSV)."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
+    for note in tell_others(layout.titles, "above the column names"):
+        warnings.warn(note, stacklevel=2)
     places = options.chosen(layout.names, source.shown)
     names = [layout.names[place] for place in places]
     for place in places:
@@ -58,7 +63,7 @@ def open_separated(source: TextSource, options: Options) -> Typed:
 
 def find_separator(text: str) -> str:
     """Return the separator that splits the first lines into the most columns, all alike."""
-    best, most = ",", (False, 1)
+    best, most = ",", (False, 0, 1)
     for separator in SEPARATORS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         try:
@@ -67,9 +72,14 @@ def find_separator(text: str) -> str:
             continue
         if len(widths) > 1 and not text.endswith("\n"):
             widths.pop()  # the last may be cut
-        alike = len(set(widths)) == 1
-        if widths and widths[0] > 1 and (alike, widths[0]) > most:
-            best, most = separator, (alike, widths[0])
+        if not widths:
+            continue
+        usual = max(widths, key=widths.count)
+        titles = widths.index(usual)
+        alike = set(widths[titles:]) == {usual}
+        found = (alike, -titles, usual) if alike else (False, 0, max(usual, widths[0]))
+        if usual > 1 and found > most:
+            best, most = separator, found
     return best
 
 
@@ -84,7 +94,7 @@ def read_separator(separator: str) -> str:
     return found
 
 
-def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | None) -> Layout:
+def _find_layout(head: bytes, shown: str, separator: str | None, header: int | None) -> Layout:
     """Look at the beginning of a file."""
     text = head.decode("utf-8", errors="ignore")  # the last letter may be cut
     if not text.strip():
@@ -94,25 +104,39 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: bool | 
     text = text[len(before) :]
     separator = separator or (told[1] if told else None)
     separator = read_separator(separator) if separator else find_separator(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        first = next(record for record in reader if record)
-    except csv.Error as error:
-        raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
+    records, lines, ends = _first_records(text, separator, shown)
     if header is False:
-        names = [f"c{i}" for i in range(len(first))]
+        names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
-    if header is None and all(NUMBER.fullmatch(cell) for cell in first):
-        raise TableError(
-            f"The first line of {shown} must have the column names, but it holds only numbers "
-            f"({listed(first, 3)}). Pass header=False (--no-header) if it is a row already, or "
-            "header=True if these are names."
-        )
-    names = [cell.strip() or f"c{i}" for i, cell in enumerate(first)]
-    unnamed = frozenset(place for place, cell in enumerate(first) if not cell.strip())
-    lines = islice(io.StringIO(text, newline=""), reader.line_num)
-    size = sum(len(line.encode()) for line in lines) + len(before)
-    return Layout(separator, names, reader.line_num + bool(before), size, unnamed)
+    place = find_header(records, [line + bool(before) for line in lines], header, shown)
+    names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
+    unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
+    above = islice(io.StringIO(text, newline=""), ends[place])
+    size = sum(len(line.encode()) for line in above) + len(before)
+    titles = tuple(records[:place])
+    return Layout(separator, names, ends[place] + bool(before), size, unnamed, titles)
+
+
+def _first_records(
+    text: str, separator: str, shown: str
+) -> tuple[list[list[str]], list[int], list[int]]:
+    """Return the first records, and the lines in which each of them begins and ends."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    records, lines, ends = [], [], []
+    try:
+        before = 0
+        for record in reader:
+            if record:
+                records.append(record)
+                lines.append(before + 1)
+                ends.append(reader.line_num)
+            before = reader.line_num
+            if len(records) == LINES:
+                break
+    except csv.Error as error:
+        if not records:
+            raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
+    return records, lines, ends
 
 
 def _find_kind(name: str, column: Any, options: Options) -> Kind:
@@ -128,32 +152,51 @@ def _blocks(
     ragged: list[Any] = []
     rows, last = 0, None
     names = [layout.names[place] for place in places]
+    empty = NoRows(["" if i in layout.unnamed else n for i, n in enumerate(layout.names)])
     try:
-        for batch in _open(source, layout, places, ragged):
+        for batch in _open(source, layout, ragged):
             if batch.num_rows:
-                start, rows, last = rows, rows + batch.num_rows, batch
+                place = partial(_add, where, rows)
+                rows, last = rows + batch.num_rows, batch
                 chosen = batch.select(list(map(str, places))).rename_columns(names)
-                yield Block(chosen, lambda row, start=start: where(start + row))  # type: ignore[misc]
+                yield _take(Block(chosen, place), empty.find(batch, place))
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
         return
-    value = last.column(str(len(layout.names) - 1))[-1].as_py()
+    value = last.column(len(layout.names) - 1)[-1].as_py()
     if source.quotes % 2 and value is not None and "\n" in value:  # all lines after it
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
             "Close or remove it."
         )
+    if ragged and ragged[0].number <= rows:
+        raise _explain("", source, ragged, where)
+    for note in (*empty.notes(), *tell_others([[row.text] for row in ragged], "below the table")):
+        warnings.warn(note, stacklevel=2)
 
 
-def _open(source: TextSource, layout: Layout, places: list[int], ragged: list[Any]) -> Any:
+def _add(where: Callable[[int], str], start: int, row: int) -> str:
+    return where(start + row)
+
+
+def _take(block: Block, rows: NDArray | None) -> Block:
+    """Return some rows of a block, None for all."""
+    if rows is None:
+        return block
+    return Block(block.table.take(pa.array(rows)), lambda row: block.where(int(rows[row])))
+
+
+def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
     names = list(map(str, range(len(layout.names))))  # two columns may have the same name
     if not source.head().strip():  # pyarrow refuses what has no rows
         return []
 
     def keep(row: Any) -> str:
+        """Remember a row of another length; a sentence alone may be a remark below the table."""
         ragged.append(row)
-        return "error"
+        alone = row.actual_columns == 1 < len(names) - 1 and " " in ragged[0].text.strip()
+        return "skip" if alone and len(ragged) < REMARKS else "error"
 
     return arrow_csv.open_csv(
         source,
@@ -164,8 +207,6 @@ def _open(source: TextSource, layout: Layout, places: list[int], ragged: list[An
         ),
         arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
-            # the last one shows whether a quotation mark was never closed
-            include_columns=list(dict.fromkeys([*map(str, places), names[-1]])),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
@@ -180,7 +221,7 @@ def _explain(
         row = ragged[0]
         return TableError(
             f"{where(row.number - 1)} of {source.shown} has {count_of(row.actual_columns, 'cell')} "
-            f"where the first line has {row.expected_columns}. Correct it (a separator within a "
+            f"for {row.expected_columns} columns. Correct it (a separator within a "
             'cell needs quotation marks: "..."), or pass the right `separator` (--separator).'
         )
     if "straddl" in error:
