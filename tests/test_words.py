@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from boreod import BORE, Detector
-from boreod.detector import NumericDetector
-from boreod.detector.words import find_method, list_heads, price_all, ranks_only, tell_assumptions
+from boreod.detector.presets import NumericDetector, find_method
+from boreod.detector.words import list_heads, price_all, ranks_only, tell_assumptions
 
 SMALL = {"n_estimators": 20, "n_trees": 3, "n_jobs": 1, "random_state": 0}
 

@@ -21,7 +21,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from boreod import parallel
-    from boreod.detector import BORE
+    from boreod.detector.presets import BORE
     from boreod.detector.scorers import auc_scorer, average_precision_scorer
     from boreod.files import __version__
     from boreod.persistence import ModelFileError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from boreod.table_model import Detector, load, save
 
 _HOMES = {
-    "BORE": "boreod.detector",
+    "BORE": "boreod.detector.presets",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
     "Detector": "boreod.table_model",

@@ -68,6 +68,14 @@ def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None
         raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
 
 
+def check_fitted(estimator: Any) -> None:
+    """Let scikit-learn complain about an estimator that was not fitted; its check takes time."""
+    if not hasattr(estimator, "fitted_"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(estimator)
+
+
 @contextmanager
 def same_filters(needed: bool = True) -> Iterator[None]:
     """Put warning filters back as they were before code of other libraries ran.

@@ -55,11 +55,11 @@ def check(
 
     Example: boreod check fraud.boreod new.csv
     """
-    from boreod.table_model import Limits, check_table, load
+    from boreod.table_model import Limits, check_table, load_predictor
 
     limits = Limits(max_missing, max_unseen, max_outside, max_shift, max_alerts, max_novel)
     found = check_table(
-        load(model, jobs),
+        load_predictor(model, jobs),
         table,
         limits=limits,
         threshold=options.read_amount(threshold),

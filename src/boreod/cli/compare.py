@@ -44,9 +44,9 @@ def compare(
 
     Example: boreod compare old.boreod new.boreod labelled.csv
     """
-    from boreod.table_model import compare_models, load
+    from boreod.table_model import compare_models, load_predictor
 
-    first, second = load(old, jobs), load(new, jobs)
+    first, second = load_predictor(old, jobs), load_predictor(new, jobs)
     found = compare_models(
         first,
         second,

@@ -42,12 +42,12 @@ def explain(
 
     Example: boreod explain fraud.boreod new.csv --top 20
     """
-    from boreod.table_model import explain_rows, explain_top, load
+    from boreod.table_model import explain_rows, explain_top, load_predictor
     from boreod.table_model.scoring import Scoring
     from boreod.table_model.writing import BATCH_ROWS
     from boreod.tables import open_table
 
-    loaded = load(model, jobs)
+    loaded = load_predictor(model, jobs)
     names = tuple(split_names(ids) or loaded.ids_)
     reading = Scoring(loaded, names).reading(reading)
     wanted: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}

@@ -18,10 +18,10 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
 
     Example: boreod info fraud.boreod
     """
-    from boreod.table_model import load
+    from boreod.table_model import load_predictor
     from boreod.text import show_bytes
 
-    facts = describe_file(load(model), model)
+    facts = describe_file(load_predictor(model), model)
     if json:
         print_json(facts)
         return

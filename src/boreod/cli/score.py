@@ -87,11 +87,11 @@ def score(
         raise typer.BadParameter("--alerts and --threshold exclude each other.")
     _check_engine(engine, workers, scheduler, jobs)
     from boreod.parallel import dask
-    from boreod.table_model import load, score_folder, score_table
+    from boreod.table_model import load_predictor, score_folder, score_table
     from boreod.table_model.folders import is_folder_name
 
     started = time.perf_counter()
-    loaded = load(model, jobs)
+    loaded = load_predictor(model, jobs)
     with dask(scheduler, workers) if engine == "dask" else nullcontext():
         in_chunks = engine != "threads" or is_folder_name(output)
         found = (score_folder if in_chunks else score_table)(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from boreod.detector.facade import OutlierDetector
-from boreod.ensemble.members import KINDS
+from boreod.validation import check_choice
 
 
 class BORE(OutlierDetector):
@@ -131,6 +131,8 @@ class BORE(OutlierDetector):
     [0, 1]
     """
 
+    method_name = "BORE"
+
     def __init__(
         self,
         representation: Any = None,
@@ -198,62 +200,18 @@ class NumericDetector(OutlierDetector):
     Parameters and attributes are those of :class:`BORE`, with other defaults.
     """
 
-    def __init__(
-        self,
-        representation: Any = "few",
-        neighbors: Any = "auto",
-        reference_size: int | None = None,
-        reference_sampling: str = "stratified",
-        reference_outliers: bool = False,
-        input_scaling: str | None = "minmax",
-        scaling: str = "both",
-        inliers: str = "assumed",
-        n_estimators: int = 50,
-        share: float = 0.7,
-        ratio: float | None = 10.0,
-        min_inliers: int = 50,
-        heads: Any = KINDS,
-        n_trees: int = 10,
-        penalty: float | str = 3e-3,
-        estimator: Any = None,
-        aggregation: str = "mean",
-        calibration: str | None = "platt",
-        prior: float | None = None,
-        threshold: float | str | None = None,
-        budget: float | str | None = None,
-        costs: Any = None,
-        selection: str = "budget",
-        fill: bool = True,
-        outlier_label: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.representation = representation
-        self.neighbors = neighbors
-        self.reference_size = reference_size
-        self.reference_sampling = reference_sampling
-        self.reference_outliers = reference_outliers
-        self.input_scaling = input_scaling
-        self.scaling = scaling
-        self.inliers = inliers
-        self.n_estimators = n_estimators
-        self.share = share
-        self.ratio = ratio
-        self.min_inliers = min_inliers
-        self.heads = heads
-        self.n_trees = n_trees
-        self.penalty = penalty
-        self.estimator = estimator
-        self.aggregation = aggregation
-        self.calibration = calibration
-        self.prior = prior
-        self.threshold = threshold
-        self.budget = budget
-        self.costs = costs
-        self.selection = selection
-        self.fill = fill
-        self.outlier_label = outlier_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+
+PRESETS: dict[str, type[OutlierDetector]] = {"BORE": BORE, "Detector": NumericDetector}
+
+
+def find_method(name: Any) -> type[OutlierDetector]:
+    """Return the preset of a name that a user typed.
+
+    Examples
+    --------
+    >>> find_method("bore").__name__
+    'BORE'
+    """
+    methods = {preset.lower(): kind for preset, kind in PRESETS.items()}
+    check_choice("method", name, ("detector", "bore"))
+    return methods[name]

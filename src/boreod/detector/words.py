@@ -1,18 +1,28 @@
 """What a fitted detector is and what it takes for granted, in words: for screens and pages."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from boreod.detector.facade import OutlierDetector
-from boreod.detector.presets import BORE, NumericDetector
+from boreod.detector.predictor import Predictor
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import ClassifierHead
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.text import count_of, show_percent
-from boreod.validation import UNLABELLED, check_choice
+from boreod.validation import UNLABELLED
 
-METHODS: dict[str, type[OutlierDetector]] = {"detector": NumericDetector, "bore": BORE}
-PRINTED = ("reference_outliers", "input_scaling", "scaling", "inliers", "ratio", "min_inliers",
-           "estimator", "aggregation", "calibration")  # fmt: skip
+if TYPE_CHECKING:  # it needs scikit-learn
+    from boreod.detector.facade import OutlierDetector
+
+PRINTED = {  # what makes the method of the paper, among the defaults of BORE
+    "reference_outliers": True,
+    "input_scaling": "minmax",
+    "scaling": "minmax",
+    "inliers": "labelled",
+    "ratio": None,
+    "min_inliers": 1,
+    "estimator": None,
+    "aggregation": "mean",
+    "calibration": None,
+}
 
 
 class HeadSummary(NamedTuple):
@@ -23,33 +33,22 @@ class HeadSummary(NamedTuple):
     trees: int
 
 
-def find_method(name: Any) -> type[OutlierDetector]:
-    """Return the preset of a name.
-
-    Examples
-    --------
-    >>> find_method("bore").__name__
-    'BORE'
-    """
-    check_choice("method", name, tuple(METHODS))
-    return METHODS[name]
-
-
-def name_method(model: OutlierDetector) -> str:
+def name_method(model: Predictor) -> str:
     """Return BORE for detectors with the parameters that make the printed method, else Detector.
 
     Examples
     --------
+    >>> from boreod.detector import BORE, NumericDetector
     >>> name_method(NumericDetector(**BORE(budget="20us").get_params(deep=False)))
     'BORE'
     """
-    printed, heads = BORE(), [model.heads] if isinstance(model.heads, str) else list(model.heads)
-    same = all(getattr(model, name) == getattr(printed, name) for name in PRINTED)
-    is_printed = isinstance(model, BORE) or (same and heads == list(printed.heads))
+    heads = [model.heads] if isinstance(model.heads, str) else list(model.heads)
+    same = all(getattr(model, name) == value for name, value in PRINTED.items())
+    is_printed = model.method_name == "BORE" or (same and heads == ["logistic"])
     return "BORE" if is_printed else "Detector"
 
 
-def list_heads(model: OutlierDetector) -> list[HeadSummary]:
+def list_heads(model: Predictor) -> list[HeadSummary]:
     """Return the heads of a fitted detector, the heaviest first."""
     found = [
         HeadSummary(
@@ -64,7 +63,7 @@ def list_heads(model: OutlierDetector) -> list[HeadSummary]:
     return sorted(found, key=lambda head: -head.weight)
 
 
-def price_all(model: OutlierDetector) -> float:
+def price_all(model: "OutlierDetector") -> float:
     """Return what all columns and trees of a fitted detector cost together."""
     costs = model.costs_
     assert costs is not None  # of a model that was fitted here
@@ -77,7 +76,7 @@ def ranks_only(oob: OutOfBag) -> bool:
     return bool((oob.labels == UNLABELLED).all())
 
 
-def tell_assumptions(model: OutlierDetector) -> list[str]:
+def tell_assumptions(model: Predictor) -> list[str]:
     """Return what a fitted detector takes for granted, one sentence each."""
     known, told = model.oob_.summarize(), []
     if ranks_only(model.oob_):

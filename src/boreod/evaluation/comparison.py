@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.detector import NumericDetector
-from boreod.detector.words import find_method, price_all
+from boreod.detector.presets import NumericDetector, find_method
+from boreod.detector.words import price_all
 from boreod.evaluation.methods import METHODS, find_methods
 from boreod.evaluation.runs import Journal, Work, run_tasks
 from boreod.evaluation.splits import (

@@ -41,7 +41,6 @@ from boreod.persistence.members import (
 )
 from boreod.representation.plan import PlannedScore, read_scores
 from boreod.representation.scaling import SCALERS
-from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
 from boreod.selection.costs import Costs, kind_of_tree
@@ -198,10 +197,11 @@ def _may_be_score(name: str, rows: int) -> bool:
 
 def _possible_forests(manifest: Manifest) -> set[str]:
     """Return names of isolation forests, which the representation has, or had in the fit."""
-    given = decode(manifest.parameters.get("representation"))
-    if not isinstance(given, OutlierRepresentation):
+    given = manifest.parameters.get("representation")
+    content = given.get("representation") if isinstance(given, dict) else None
+    if not isinstance(content, dict):
         return set(DETECTORS)
-    return {label for label, _ in read_scores(given.scores)[1]}
+    return {label for label, _ in read_scores(decode(content.get("scores", "all")))[1]}
 
 
 def _require(right: bool, where: str) -> None:

@@ -1,6 +1,5 @@
 """Loading: from a checked manifest and its arrays to a detector that predicts and explains."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import OutlierDetector
+from boreod.detector.predictor import Predictor
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.fitted import Fitted
@@ -29,7 +28,6 @@ from boreod.persistence.checks import (
     unpack,
 )
 from boreod.persistence.manifest import (
-    PRESETS,
     Manifest,
     StoredScore,
     StoredView,
@@ -50,15 +48,13 @@ MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, 
            MemoryError)  # fmt: skip
 
 
-def load_model(
-    path: str | PathLike[str], presets: Mapping[str, type[OutlierDetector]] = PRESETS
-) -> OutlierDetector:
+def load_model(path: str | PathLike[str], kind: type[Predictor] | None = None) -> Any:
     """Read a detector from a file that :func:`save_model` wrote.
 
     The detector predicts and explains as it did before it was saved, and chooses thresholds. What
     needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells
-    what the file says of itself. It need not be trusted: nothing in it is executed. ``presets`` are
-    the classes for the names in files.
+    what the file says of itself. It need not be trusted: nothing in it is executed. ``kind`` is its
+    class, None for the preset that the file names.
     """
     path = Path(path)
     try:
@@ -67,7 +63,7 @@ def load_model(
             check_manifest(manifest, archive.arrays_size)
             arrays = unpack(archive.read_arrays(), manifest)
         check_values(arrays, manifest)
-        return _put_together(manifest, arrays, presets[manifest.preset])
+        return _put_together(manifest, arrays, kind or _find_preset(manifest.preset))
     except MISFITS as error:
         reason = str(error).partition(". ")[0].rstrip(".")  # remedies are for who wrote the file
         raise ModelFileError(f"The model file {str(path)!r} cannot be used: {reason}.") from None
@@ -82,9 +78,13 @@ class Stored:
     extra: dict[str, Any] = field(repr=False)  # as given to ``save_model``
 
 
-def _put_together(
-    manifest: Manifest, arrays: Arrays, preset: type[OutlierDetector]
-) -> OutlierDetector:
+def _find_preset(name: str) -> type[Predictor]:
+    from boreod.detector.presets import PRESETS
+
+    return PRESETS[name]
+
+
+def _put_together(manifest: Manifest, arrays: Arrays, kind: type[Predictor]) -> Predictor:
     """Return a fitted detector without the bags and columns of its training rows."""
     labels = arrays[LABELS].astype(np.int64)
     seen = SeenRows(
@@ -111,8 +111,11 @@ def _put_together(
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         seen,
     )
-    return preset.from_parts(
-        decode_parameters(preset, manifest.parameters),
+    parameters = dict(manifest.parameters)
+    if not hasattr(kind, "fit"):
+        parameters.pop("representation", None)  # an estimator too, and only a fit reads it
+    return kind.from_parts(
+        decode_parameters(kind, parameters),
         fitted,
         OutOfBag(
             arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out

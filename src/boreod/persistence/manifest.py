@@ -4,6 +4,7 @@ Parameters are JSON: numbers, words, lists, and the few objects of this package.
 tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
 """
 
+import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,13 +12,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from boreod.detector import BORE, NumericDetector, OutlierDetector
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction
 from boreod.files import __version__
 from boreod.files import typed_json as read
 from boreod.persistence.archive import ModelFileError
-from boreod.representation.transformer import OutlierRepresentation
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
@@ -25,7 +24,7 @@ from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
 FORMAT = 6
-PRESETS: dict[str, type[OutlierDetector]] = {"BORE": BORE, "Detector": NumericDetector}
+PRESETS = ("BORE", "Detector")  # names of classes
 
 
 @dataclass(frozen=True)
@@ -215,6 +214,8 @@ def _encode_object(name: str, value: Any) -> Any:
     if isinstance(value, View | Costs):
         parts = {part.name: encode(name, getattr(value, part.name)) for part in fields(value)}
         return {type(value).__name__.lower(): parts}
+    from boreod.representation.transformer import OutlierRepresentation
+
     if isinstance(value, OutlierRepresentation):
         return {"representation": encode_parameters(value)}
     if isinstance(value, np.random.RandomState):
@@ -246,7 +247,7 @@ def decode(value: Any) -> Any:
 
 def decode_parameters(kind: Any, parameters: Any) -> dict[str, Any]:
     """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
-    decoded, known = _decode_all(parameters), kind().get_params(deep=False)
+    decoded, known = _decode_all(parameters), inspect.signature(kind).parameters
     for name in decoded:
         if name not in known:
             raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
@@ -282,6 +283,12 @@ def _score(content: Any) -> Score:
     return _score_class(name)(**read(dict[str, float], parameters, PARAMETER))
 
 
+def _representation(content: Any) -> Any:
+    from boreod.representation.transformer import OutlierRepresentation  # needs scikit-learn
+
+    return OutlierRepresentation(**decode_parameters(OutlierRepresentation, content))
+
+
 _KINDS: dict[str, Any] = {
     "tuple": lambda content: tuple(decode(read(list[Any], content, PARAMETER))),
     "dict": _pairs,
@@ -289,7 +296,5 @@ _KINDS: dict[str, Any] = {
     "score": _score,
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
-    "representation": lambda content: OutlierRepresentation(
-        **decode_parameters(OutlierRepresentation, content)
-    ),
+    "representation": _representation,
 }

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 from safetensors.numpy import save
-from sklearn.utils.validation import check_is_fitted
 
-from boreod.detector import OutlierDetector
+from boreod.detector.facade import OutlierDetector
+from boreod.detector.presets import PRESETS
 from boreod.detector.words import name_method
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.members import UNCHANGED
@@ -31,7 +30,6 @@ from boreod.persistence.checks import (
 )
 from boreod.persistence.manifest import (
     FORMAT,
-    PRESETS,
     Manifest,
     StoredClasses,
     StoredForest,
@@ -51,6 +49,7 @@ from boreod.representation.scored_view import ScoredView
 from boreod.scores import IsolationTrees
 from boreod.selection.costs import Costs
 from boreod.text import shorten
+from boreod.validation import check_fitted
 
 SCALINGS = {"minmax": MinMax, "rank": Rank, "both": Both}
 MOST_PRICES = 5000  # columns; a manifest must stay small
@@ -92,7 +91,7 @@ def save_model(
     """
     if not isinstance(model, tuple(PRESETS.values())):
         raise TypeError(f"`model` must be a {' or a '.join(PRESETS)}; got {shorten(model)}.")
-    check_is_fitted(model)
+    check_fitted(model)
     manifest, arrays, content = _take_apart(model, _read_extra(model, extra))
     try:
         check_manifest(manifest, len(content))
@@ -296,6 +295,8 @@ def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSe
 
 def package_versions() -> dict[str, str]:
     """Return the versions that a model file written now would name."""
+    import sklearn
+
     return {
         "boreod": __version__,
         "python": platform.python_version(),

@@ -18,6 +18,7 @@ from boreod.scores import DETECTORS, SCORES, Score
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
+FEW = "few"  # scores that differ much, in the place of a list
 
 
 class ColumnsLeftOutWarning(UserWarning):

@@ -19,7 +19,7 @@ from boreod.neighbors import KnownRows, Recall, read_neighbors
 from boreod.parallel import Engine, Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import check_fit
-from boreod.representation.plan import make_plan, read_ks, read_scores, warn_left_out
+from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import Space, resolve_views
 from boreod.scores import DETECTORS, IsolationTrees
@@ -31,7 +31,6 @@ CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
 CHECKED_VALUES = 5_000_000  # few rows may have very many columns
 LARGE_TABLE = 10_000  # rows; a search through more of them is expensive
 CHEAP_VIEWS = ("sample:256", "sample:1024")
-FEW = "few"
 FAR_KS = (100, 50, 20, 10, 5)
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
 

@@ -22,6 +22,7 @@ __all__ = [
     "explain_top",
     "fit_table",
     "load",
+    "load_predictor",
     "map_in_arrow",
     "save",
     "score_folder",
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from boreod.table_model.checking import Limits
     from boreod.table_model.comparing import Comparison, compare_models
     from boreod.table_model.explaining import ExplainedRow, explain_rows, explain_top
-    from boreod.table_model.files import describe, load, save
+    from boreod.table_model.files import describe, load, load_predictor, save
     from boreod.table_model.fitting import fit_table
     from boreod.table_model.folders import score_folder
     from boreod.table_model.model import Detector
@@ -56,6 +57,7 @@ _HOMES = {
     "explain_top": "explaining",
     "fit_table": "fitting",
     "load": "files",
+    "load_predictor": "files",
     "map_in_arrow": "scoring",
     "save": "files",
     "score_folder": "folders",

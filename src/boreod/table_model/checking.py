@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector.profile import TrainingProfile
-from boreod.table_model.model import Detector
 from boreod.table_model.plain_columns import PlainColumns, numbered
+from boreod.table_model.predictor import TablePredictor
 from boreod.tables.arrow import column_of, kind_of, pc
 from boreod.tables.cells import as_text
 from boreod.tables.date_forms import is_filled
@@ -85,7 +85,7 @@ class Tally:
     keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
     sample: NDArray | None = None  # rows with the lowest keys
 
-    def add(self, model: Detector, batch: Any, rows: NDArray, first_row: int) -> None:
+    def add(self, model: TablePredictor, batch: Any, rows: NDArray, first_row: int) -> None:
         """Count the rows of a batch, given as Arrow and as numbers."""
         seen = model.fitted_.seen
         part = Tally(len(rows), sums=rows.sum(axis=0))
@@ -129,7 +129,7 @@ class Tally:
         self.keys, self.sample = keys[kept], np.concatenate([self.sample, other.sample])[kept]
 
 
-def check_columns_of(model: Detector, names: list[str]) -> list[Finding]:
+def check_columns_of(model: TablePredictor, names: list[str]) -> list[Finding]:
     """Return columns that are gone, new, or in another order."""
     trained = [_called(model, row.column, names) for row in model.preparation_.summary_]
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
@@ -152,7 +152,7 @@ def check_columns_of(model: Detector, names: list[str]) -> list[Finding]:
 
 
 def find_changes(
-    model: Detector,
+    model: TablePredictor,
     tally: Tally,
     alerts: int | None,
     novel: int | None,
@@ -200,7 +200,7 @@ def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> lis
 
 
 def _check_values(
-    model: Detector, tally: Tally, profile: TrainingProfile, limits: Limits
+    model: TablePredictor, tally: Tally, profile: TrainingProfile, limits: Limits
 ) -> list[Finding]:
     """Compare the distribution of numbers, and the shares of levels."""
     assert tally.sums is not None
@@ -230,7 +230,7 @@ def _check_values(
 
 
 def _tell_range(
-    model: Detector, tally: Tally, place: int, trained: int, limit: float
+    model: TablePredictor, tally: Tally, place: int, trained: int, limit: float
 ) -> str | None:
     """Say if many rows are outside the range of the training rows."""
     assert tally.outside is not None
@@ -284,7 +284,7 @@ def _tell_shift(profile: TrainingProfile, place: int, values: NDArray, limit: fl
 
 
 def _check_alerts(
-    model: Detector,
+    model: TablePredictor,
     rows: int,
     alerts: int | None,
     novel: int | None,
@@ -318,7 +318,7 @@ def _check_alerts(
     return found
 
 
-def _usual_alerts(model: Detector, novelty: bool, threshold: float | None) -> float:
+def _usual_alerts(model: TablePredictor, novelty: bool, threshold: float | None) -> float:
     """Return the share of alerts among the rows that the training rows stand for."""
     limit = model.alert_threshold(novelty=novelty) if threshold is None else threshold
     chances, weights = model.oob_.probabilities, model.oob_.shares.weigh(model.oob_.labels)
@@ -331,7 +331,7 @@ def _usual_alerts(model: Detector, novelty: bool, threshold: float | None) -> fl
 
 
 def _expected(
-    model: Detector, profile: TrainingProfile
+    model: TablePredictor, profile: TrainingProfile
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return by column the shares of training rows with nothing, and with words that are rare."""
     missing: dict[str, float] = {}
@@ -351,7 +351,7 @@ def _expected(
     return missing, rare
 
 
-def _date_columns(model: Detector) -> set[str]:
+def _date_columns(model: TablePredictor) -> set[str]:
     if isinstance(model.preparation_, PlainColumns):
         return set()
     return {step.name for step in model.preparation_.steps_ if isinstance(step, DateStep)}
@@ -364,11 +364,11 @@ def _is_more(count: int, rows: int, share: float) -> bool:
     return bool(binom.sf(count - 1, rows, min(max(share, 1e-9), 1.0)) < CHANCE)
 
 
-def _column(model: Detector, batch: Any, name: str) -> Any:
+def _column(model: TablePredictor, batch: Any, name: str) -> Any:
     return column_of(batch, _called(model, name, batch.schema.names))
 
 
-def _called(model: Detector, name: str, known: list[str]) -> str:
+def _called(model: TablePredictor, name: str, known: list[str]) -> str:
     """Return what a column of the training is called in a table, which may have no header."""
     other = numbered(name)
     return other if not model.is_named and other in known else name

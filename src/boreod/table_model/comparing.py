@@ -13,7 +13,7 @@ from boreod.ensemble.calibration import count_as_inliers
 from boreod.metrics import Compared, compare_rankings
 from boreod.parallel import Progress, plain_interrupts
 from boreod.table_model.fitting import name_source
-from boreod.table_model.model import Detector
+from boreod.table_model.predictor import TablePredictor
 from boreod.table_model.scoring import Cut, Scoring, is_alert, suspicion_of
 from boreod.table_model.writing import BATCH_ROWS
 from boreod.tables import TableError, open_table, read_label_column
@@ -85,8 +85,8 @@ class _Scored(NamedTuple):
 
 
 def compare_models(
-    old: Detector,
-    new: Detector,
+    old: TablePredictor,
+    new: TablePredictor,
     source: Any,
     *,
     label: str | None = None,
@@ -183,7 +183,7 @@ def compare_models(
 
 
 def _score(
-    model: Detector,
+    model: TablePredictor,
     path: str,
     alerts: int | None,
     novelty: bool,
@@ -237,7 +237,7 @@ def _score(
 
 
 def _read_ids(
-    model: Detector, path: str, places: NDArray, reading: dict[str, Any] | None
+    model: TablePredictor, path: str, places: NDArray, reading: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
     """Return the cells of the id columns at some places; empty if the table has none."""
     if not model.ids_ or not len(places):
@@ -255,7 +255,7 @@ def _read_ids(
     return found
 
 
-def _note_training(old: Detector, new: Detector, path: str) -> list[str]:
+def _note_training(old: TablePredictor, new: TablePredictor, path: str) -> list[str]:
     """Warn if one of the models was fitted to a table of this name."""
     names = [
         which

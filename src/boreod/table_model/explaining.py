@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from boreod.parallel import Progress, plain_interrupts
-from boreod.table_model.model import Detector
+from boreod.table_model.predictor import TablePredictor
 from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons
 from boreod.tables import TableError
 from boreod.tables.arrow import column_of, pa, pc
@@ -63,7 +63,7 @@ class ExplainedRow:
 
 
 def explain_top(
-    model: Detector,
+    model: TablePredictor,
     batches: Iterable[Any],
     number: int = 20,
     *,
@@ -115,7 +115,7 @@ def explain_top(
 
 
 def explain_rows(
-    model: Detector,
+    model: TablePredictor,
     batches: Iterable[Any],
     *,
     rows: Iterable[int] = (),
@@ -174,7 +174,7 @@ def explain_rows(
 
 
 def _explain(
-    model: Detector,
+    model: TablePredictor,
     batch: Any,
     numbers: NDArray,
     names: Sequence[str],

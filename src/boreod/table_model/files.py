@@ -8,30 +8,30 @@ import os
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boreod.detector import OutlierDetector
+from boreod.detector.predictor import Predictor
 from boreod.detector.profile import TrainingProfile
 from boreod.detector.words import list_heads, name_method, tell_assumptions
-from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.persistence.manifest import FORMAT, PRESETS
-from boreod.persistence.saving import package_versions
+from boreod.persistence import ModelFileError, load_model
+from boreod.persistence.manifest import FORMAT
 from boreod.selection.budgets import BudgetCurve, read_budget
 from boreod.selection.costs import SECONDS
-from boreod.table_model.model import Detector
 from boreod.table_model.plain_columns import PlainColumns
+from boreod.table_model.predictor import TablePredictor
 from boreod.validation import LARGEST
+
+if TYPE_CHECKING:  # estimators need scikit-learn
+    from boreod.table_model.model import Detector
 
 SECTION = "boreod"  # of the free part of a model file
 CURVE = ("budgets", "costs", "n_columns", "auc", "average_precision")
 CURVE_OF_TREES = ("n_trees", "tree_costs")  # of detectors with tree heads
 
 
-def save(
-    model: OutlierDetector, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
-) -> None:
+def save(model: Any, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
     """Write a fitted :class:`boreod.Detector` or :class:`boreod.BORE` to a file.
 
     The file holds what predictions and explanations need: how columns become numbers, reference
@@ -64,8 +64,9 @@ def save(
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all()), again.stored_.extra
     (True, {'table': 'payments'})
     """
-    own = getattr(model, "preparation_", None)
-    if not isinstance(model, Detector) or own is None:
+    from boreod.persistence import save_model
+
+    if getattr(model, "preparation_", None) is None:
         save_model(model, path, extra=extra)
         return
     if extra is None:
@@ -78,7 +79,7 @@ def save(
     save_model(model, path, extra=extra)
 
 
-def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
+def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
     """Read a detector from a model file, whoever wrote it: it need not be trusted.
 
     It predicts and explains as it did before it was saved, and chooses thresholds. What needs the
@@ -92,11 +93,27 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
     n_jobs
         Number of threads, None for that of the fit.
     """
-    model = load_model(path, dict.fromkeys(PRESETS, Detector))
+    from boreod.table_model.model import Detector
+
+    model = load_predictor(path, n_jobs, Detector)
     assert isinstance(model, Detector)
-    model.set_params(verbose=False)
+    return model
+
+
+def load_predictor(
+    path: str | PathLike[str],
+    n_jobs: int | None = None,
+    kind: type[TablePredictor] = TablePredictor,
+) -> TablePredictor:
+    """Read from a model file what predicts and explains, and is no scikit-learn estimator.
+
+    It is there sooner than what :func:`load` gives back, which takes its time to import
+    scikit-learn, and says the same of every row. ``path`` and ``n_jobs`` are as in :func:`load`.
+    """
+    model: TablePredictor = load_model(path, kind)
+    model.verbose = False
     if n_jobs is not None:
-        model.set_params(n_jobs=n_jobs)
+        model.n_jobs = n_jobs
     try:
         _read_section(model)
     except ValueError as error:
@@ -108,7 +125,7 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
     return model
 
 
-def describe(model: Detector) -> dict[str, Any]:
+def describe(model: TablePredictor) -> dict[str, Any]:
     """Return what is to be known of a model as plain data, ready for JSON.
 
     Prices of columns are None if nobody asked for them in the fit.
@@ -120,7 +137,7 @@ def describe(model: Detector) -> dict[str, Any]:
         novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
     return {
         "format": FORMAT if stored is None else stored.format,
-        "versions": package_versions() if stored is None else stored.versions,
+        "versions": _versions_of(model),
         "method": name_method(model),
         "heads": [head._asdict() for head in list_heads(model)],
         "assumptions": tell_assumptions(model),
@@ -146,7 +163,16 @@ def describe(model: Detector) -> dict[str, Any]:
     }
 
 
-def _section(model: Detector) -> dict[str, Any]:
+def _versions_of(model: TablePredictor) -> dict[str, str]:
+    """Return the versions that wrote a model, or would write it now."""
+    if model.stored_ is not None:
+        return dict(model.stored_.versions)
+    from boreod.persistence.saving import package_versions
+
+    return package_versions()
+
+
+def _section(model: TablePredictor) -> dict[str, Any]:
     """Return what a model file is to hold beside the detector of numbers."""
     own = model.preparation_
     profile = None if model.profile_ is None else model.profile_.to_dict()
@@ -161,7 +187,7 @@ def _section(model: Detector) -> dict[str, Any]:
     }
 
 
-def _read_section(model: Detector) -> None:
+def _read_section(model: TablePredictor) -> None:
     """Take preparation, source and curve from the free part of a model file, or refuse them."""
     extra = dict(model.stored_.extra)
     section = extra.pop(SECTION, {})
@@ -206,7 +232,7 @@ def _read_middle(section: dict[str, Any], n_columns: int) -> Any:
     return np.array(middle)
 
 
-def _trees(detector: OutlierDetector) -> dict[str, Any] | None:
+def _trees(detector: Predictor) -> dict[str, Any] | None:
     """Return how many trees of every bag a budget bought, by head, and for how much."""
     choice = detector.selection_
     if choice is None or not choice.trees:
@@ -214,14 +240,14 @@ def _trees(detector: OutlierDetector) -> dict[str, Any] | None:
     return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
 
 
-def _name_costs(detector: OutlierDetector) -> str:
+def _name_costs(detector: Predictor) -> str:
     if detector.costs is not None:
         return detector.costs if isinstance(detector.costs, str) else "declared"
     in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
     return "measured:shared" if in_seconds else "complexity:additive"
 
 
-def _columns(detector: OutlierDetector) -> list[dict[str, Any]]:
+def _columns(detector: Predictor) -> list[dict[str, Any]]:
     """Return the columns in use, the most stable first, with what each adds to the cost."""
     costs, names, choice = detector.known_costs, detector.columns_, detector.selection_
     order, stability = (names, {}) if choice is None else (choice.columns, choice.frequencies)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector import BORE, OutlierDetector
-from boreod.detector.words import find_method
+from boreod.detector.facade import OutlierDetector
+from boreod.detector.presets import BORE, find_method
 from boreod.ensemble.bags import Shares
 from boreod.neighbors.known_rows import distinct_rows
 from boreod.parallel import Progress

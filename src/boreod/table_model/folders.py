@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from boreod.files import whole_file
 from boreod.parallel import Engine, Threads, current_engine, use_engine
 from boreod.table_model.checking import Tally
-from boreod.table_model.model import Detector
+from boreod.table_model.predictor import TablePredictor
 from boreod.table_model.scoring import Cut, Scoring, ranked_schema
 from boreod.table_model.writing import (
     BATCH_ROWS,
@@ -55,7 +55,7 @@ MIN_CHUNKS = 64  # of a table that is not long, so that many workers have someth
 
 
 def score_folder(
-    model: Detector,
+    model: TablePredictor,
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,

@@ -19,8 +19,8 @@ from boreod.ensemble.fitted import Assessment
 from boreod.ensemble.novelty import Novelty
 from boreod.parallel import plain_interrupts
 from boreod.table_model.checking import Tally
-from boreod.table_model.files import load
-from boreod.table_model.model import Detector
+from boreod.table_model.files import load_predictor
+from boreod.table_model.predictor import TablePredictor
 from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
 from boreod.tables.bad_cells import row_numbers
@@ -37,7 +37,7 @@ MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
 class Scoring:
     """What is wanted of scored rows, as in ``score_table``."""
 
-    model: Detector
+    model: TablePredictor
     carry: tuple[str, ...] | None  # none for row numbers, None for all columns
     reasons: int = 0
     threshold: float = 0.5
@@ -48,7 +48,7 @@ class Scoring:
     @classmethod
     def plan(
         cls,
-        model: Detector,
+        model: TablePredictor,
         carry: Sequence[str] | None = None,
         all_columns: bool = False,
         reasons: int = 0,
@@ -181,7 +181,7 @@ class Scoring:
 
 
 def score_frame(
-    model: Detector,
+    model: TablePredictor,
     frame: Any,
     *,
     reasons: int = 0,
@@ -220,7 +220,7 @@ def score_frame(
 
 
 def map_in_arrow(
-    model: Detector | str | PathLike[str],
+    model: TablePredictor | str | PathLike[str],
     *,
     carry: Sequence[str] = (),
     reasons: int = 0,
@@ -258,7 +258,7 @@ def map_in_arrow(
     >>> score.schema(batch.schema).names
     ['x', 'probability', 'outlier', 'novelty', 'outside']
     """
-    loaded = model if isinstance(model, Detector) else load(model)
+    loaded = model if isinstance(model, TablePredictor) else load_predictor(model)
     wanted = carry or loaded.ids_
     if count_of_alerts(threshold) is not None:
         raise TableError(

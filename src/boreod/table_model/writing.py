@@ -25,7 +25,7 @@ from boreod.table_model.checking import (
     check_columns_of,
     find_changes,
 )
-from boreod.table_model.model import Detector
+from boreod.table_model.predictor import TablePredictor
 from boreod.table_model.scoring import (
     NOVEL,
     Cut,
@@ -87,7 +87,7 @@ class ScoreSummary:
 
 
 def score_table(
-    model: Detector,
+    model: TablePredictor,
     source: str | PathLike[str],
     output: str | PathLike[str],
     *,
@@ -170,7 +170,7 @@ class CheckedTable:
 
 
 def check_table(
-    model: Detector,
+    model: TablePredictor,
     source: str | PathLike[str],
     *,
     limits: Limits | None = None,
