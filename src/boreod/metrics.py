@@ -2,7 +2,7 @@
 
 All measures take ``y_true``, whether each row is an outlier, and ``y_score``, which is high for
 outliers. Equal scores are never ordered by their labels: they count as if their order were drawn at
-random.
+random. ``weights`` tell for how many rows of a larger table each one stands; None for itself.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class Compared(NamedTuple):
     high: float
 
 
-def auc(y_true: NDArray, y_score: NDArray) -> NDArray:
+def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> NDArray:
     """Return the area under the ROC curve, of one array of scores or of every column of a table.
 
     Examples
@@ -31,6 +31,9 @@ def auc(y_true: NDArray, y_score: NDArray) -> NDArray:
     >>> float(auc(np.array([False, False, True, True]), np.array([0.1, 0.4, 0.4, 0.8])))
     0.875
     """
+    if weights is not None:
+        false, true = roc_rates(y_true, y_score, weights)
+        return np.asarray(np.trapezoid(true, false))
     n_outliers, n_inliers = _count(y_true)
     ranks = average_ranks(y_score)[np.asarray(y_true, bool)]
     above = ranks.sum(axis=0) - n_outliers * (n_outliers + 1) / 2
@@ -80,15 +83,18 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     return float((outliers[above].sum() + outliers[tied].mean() * places) / number)
 
 
-def average_precision(y_true: NDArray, y_score: NDArray) -> float:
+def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> float:
     """Return the mean over outliers of the precision at their score.
 
     Examples
     --------
     >>> average_precision(np.array([True, False, True]), np.array([0.9, 0.8, 0.7])) * 6
     5.0
+    >>> average_precision(np.array([True, False, True]), np.arange(3.0)[::-1], np.array([1, 4, 1]))
+    0.6666666666666666
     """
-    return _area_of_precision(*roc_rates(y_true, y_score), *_count(y_true))
+    rates = roc_rates(y_true, y_score, weights)
+    return _area_of_precision(*rates, *_count(y_true, weights))
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
@@ -105,7 +111,9 @@ def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray)
     return np.interp(false_rates, false[top], true[top])
 
 
-def roc_rates(y_true: NDArray, y_score: NDArray) -> tuple[NDArray, NDArray]:
+def roc_rates(
+    y_true: NDArray, y_score: NDArray, weights: NDArray | None = None
+) -> tuple[NDArray, NDArray]:
     """Return false- and true-positive rates at every distinct score, from (0, 0) on.
 
     Examples
@@ -114,16 +122,20 @@ def roc_rates(y_true: NDArray, y_score: NDArray) -> tuple[NDArray, NDArray]:
     >>> false.tolist(), true.tolist()
     ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
     """
-    n_outliers, n_inliers = _count(y_true)
+    n_outliers, n_inliers = _count(y_true, weights)
     order = np.argsort(-y_score, kind="stable")
     last_of_tie = np.append(np.diff(y_score[order]) != 0, True)
-    true = np.cumsum(np.asarray(y_true, bool)[order])[last_of_tie]
-    alarms = np.flatnonzero(last_of_tie) + 1
+    of_each = np.ones(len(order), int) if weights is None else weights[order]
+    true = np.cumsum(of_each * np.asarray(y_true, bool)[order])[last_of_tie]
+    alarms = np.cumsum(of_each)[last_of_tie]
     return np.append(0.0, (alarms - true) / n_inliers), np.append(0.0, true / n_outliers)
 
 
 def resampled_rates(
-    y_true: NDArray, rankings: list[NDArray], random_state: Any = 0
+    y_true: NDArray,
+    rankings: list[NDArray],
+    random_state: Any = 0,
+    weights: NDArray | None = None,
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
     """Yield the rates of rankings on rows drawn with replacement, each class by itself.
 
@@ -140,18 +152,25 @@ def resampled_rates(
         times = [
             np.bincount(random.choice(rows, len(rows)), minlength=len(outliers)) for rows in classes
         ]
+        if weights is not None:
+            times = [drawn * weights for drawn in times]
         curves = []
         for order, last_of_tie in sorted_once:
             false, true = (
-                np.append(0.0, np.cumsum(drawn[order])[last_of_tie] / len(rows))
-                for drawn, rows in zip(times, classes, strict=True)
+                np.append(0.0, np.cumsum(drawn[order])[last_of_tie] / drawn.sum())
+                for drawn in times
             )
             curves.append((false, true))
         yield curves
 
 
 def compare_rankings(
-    y_true: NDArray, first: NDArray, second: NDArray, interval: float = 0.95, random_state: Any = 0
+    y_true: NDArray,
+    first: NDArray,
+    second: NDArray,
+    interval: float = 0.95,
+    random_state: Any = 0,
+    weights: NDArray | None = None,
 ) -> dict[str, Compared]:
     """Return AUC and average precision of two rankings with paired bootstrap intervals.
 
@@ -164,24 +183,25 @@ def compare_rankings(
     >>> [round(value, 3) for value in found["AUC"]]
     [1.0, 0.5, 0.5, 0.5]
     """
-    counts, differences = _count(y_true), []
-    for rates in resampled_rates(y_true, [first, second], random_state):
+    counts, differences = _count(y_true, weights), []
+    for rates in resampled_rates(y_true, [first, second], random_state, weights):
         (area, precision), (other_area, other_precision) = (
             (np.trapezoid(true, false), _area_of_precision(false, true, *counts))
             for false, true in rates
         )
         differences.append((area - other_area, precision - other_precision))
     ends = [0.5 - interval / 2.0, 0.5 + interval / 2.0]
-    low, high = np.quantile(differences, ends, axis=0).tolist()
+    spread = np.quantile(differences, ends, axis=0)
+    kinds: dict[str, Any] = {"AUC": auc, "average precision": average_precision}
     return {
-        "AUC": Compared(float(auc(y_true, first)), float(auc(y_true, second)), low[0], high[0]),
-        "average precision": Compared(
-            average_precision(y_true, first), average_precision(y_true, second), low[1], high[1]
-        ),
+        name: Compared._make(
+            [*(float(judge(y_true, scores, weights)) for scores in (first, second)), *spread[:, at]]
+        )
+        for at, (name, judge) in enumerate(kinds.items())
     }
 
 
-def _area_of_precision(false: NDArray, true: NDArray, n_outliers: int, n_inliers: int) -> float:
+def _area_of_precision(false: NDArray, true: NDArray, n_outliers: float, n_inliers: float) -> float:
     """Return the mean precision over outliers, from rates."""
     hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
     precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
@@ -207,7 +227,7 @@ def average_ranks(values: NDArray) -> NDArray:
     return result.reshape(np.shape(values))
 
 
-def _count(y_true: NDArray) -> tuple[int, int]:
+def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
     """Return the numbers of outliers and inliers, or say that there is only one class."""
     n_outliers = int(np.count_nonzero(y_true))
     n_inliers = len(y_true) - n_outliers
@@ -216,4 +236,7 @@ def _count(y_true: NDArray) -> tuple[int, int]:
             "Rankings are judged on rows of both classes; got "
             f"{n_outliers} outliers and {n_inliers} inliers."
         )
-    return n_outliers, n_inliers
+    if weights is None:
+        return n_outliers, n_inliers
+    outliers = np.asarray(y_true, bool)
+    return float(weights[outliers].sum()), float(weights[~outliers].sum())

@@ -123,8 +123,21 @@ def test_wrong_shapes(parts, tmp_path):
                 continue
             other = save({**arrays, name: np.ascontiguousarray(wrong)})
             assert "manifest asks for" in assert_refused(forge(tmp_path / "a", manifest, other))
-        fewer = {key: array for key, array in arrays.items() if key != name}
-        assert_refused(forge(tmp_path / "a", manifest, save(fewer)))
+        if name != "seen.hashes":  # older files have none
+            fewer = {key: array for key, array in arrays.items() if key != name}
+            assert_refused(forge(tmp_path / "a", manifest, save(fewer)))
+
+
+def test_files_that_do_not_tell_their_rows_load(parts, labelled, tmp_path):
+    """So do any hashes: rows are then unknown."""
+    manifest, content = parts
+    arrays = load(content)
+    lowest = np.full_like(arrays["seen.hashes"], np.iinfo(np.int64).min)
+    strange = load_model(forge(tmp_path / "a", manifest, save({**arrays, "seen.hashes": lowest})))
+    assert set(strange.learned_rows_.find(np.zeros((3, strange.n_features_in_))).tolist()) == {-1}
+    del arrays["seen.hashes"]
+    older = load_model(forge(tmp_path / "a", manifest, save(arrays)))
+    assert older.learned_rows_ is None
 
 
 def test_wrong_values(parts, tmp_path):
@@ -132,6 +145,7 @@ def test_wrong_values(parts, tmp_path):
     arrays = load(content)
     for name, values in arrays.items():
         wrongs = {"float64": (np.nan, np.inf, -np.inf), "int32": (-1, 10**6), "int8": (-2, 2, 9)}
+        wrongs["int64"] = ()  # any hash may be
         for wrong in wrongs[values.dtype.name]:
             described = name.rpartition(".")[2].startswith(("describe", "log_", "bandwidth"))
             if described and wrong in (np.inf, -np.inf):

@@ -62,7 +62,7 @@ def test_size_of_trees(large, tmp_path):
     save_model(model.fit(*large), tmp_path / "a")
     n_nodes = model.fitted_.members[0].head.trees.n_nodes
     assert n_nodes > 10_000
-    of_rows = 9 * len(large[0])
+    of_rows = 17 * len(large[0])
     assert (tmp_path / "a").stat().st_size <= 5 * n_nodes + of_rows + 100_000
 
 
@@ -76,7 +76,7 @@ def test_only_rows_in_use_are_stored(large, tmp_path):
     save_model(fast, tmp_path / "few")
     raw = model.within(3, costs={**expensive, "x0": 1, "x1": 1})
     save_model(raw, tmp_path / "none")
-    of_labels = 9 * len(X)  # an out-of-bag probability and a label of every training row
+    of_labels = 17 * len(X)  # probability out of bag, label and hash of every training row
     of_novelty = 8 * len(X)
     assert (tmp_path / "few").stat().st_size < 60_000 + of_labels + of_novelty
     assert (tmp_path / "none").stat().st_size < 20_000 + of_labels

@@ -119,7 +119,7 @@ def test_bootstrap_covers_the_truth():
     outliers = np.arange(150) < 50
     for _ in range(30):
         ranks = np.argsort(np.argsort(random.normal(size=150) + outliers))
-        low, high = RocDisplay._trace(ranks, outliers, 0.9, 0).interval
+        low, high = RocDisplay._trace(ranks, outliers, 0.9, 0, None).interval
         hits += low <= truth <= high
     assert 23 <= hits <= 30
 

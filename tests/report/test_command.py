@@ -52,7 +52,7 @@ def test_a_report_of_new_rows(folder):
     size = (folder / "new.html").stat().st_size
     assert json.loads(told.stdout) == {"file": str(folder / "new.html"), "bytes": size}
     page = Page((folder / "new.html").read_text())
-    assert "The model was trained on 200 rows, and these are 100." in page.text
+    assert "The model has learned from none of these rows" in page.text
     assert "a day with 500 rows" in page.text
 
 

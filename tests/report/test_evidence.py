@@ -1,5 +1,7 @@
 """Which rows a page judges by which probabilities, and what is refused."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,28 +16,41 @@ from .reading import Page
 
 def test_training_rows_are_judged_out_of_bag(wdbc):
     evidence = gather(wdbc.model, wdbc.rows, wdbc.codes)
-    assert evidence.doubt == ""
+    assert evidence.is_own
+    assert evidence.kind == "out-of-bag"
     np.testing.assert_array_equal(evidence.probabilities, wdbc.model.oob_proba_)
 
 
-@pytest.mark.parametrize("change", ["fewer", "shuffled", "relabelled", "altered"])
-def test_other_rows_are_judged_by_predictions(wdbc, change):
+@pytest.mark.parametrize("change", ["fewer", "shuffled", "relabelled"])
+def test_training_rows_are_known_also_among_others(wdbc, change):
     rows, codes = wdbc.rows.copy(), wdbc.codes.copy()
-    order = np.random.default_rng(0).permutation(len(rows))
+    order = np.arange(len(rows))
     if change == "fewer":
-        rows, codes = rows[:-5], codes[:-5]
+        order = order[:-5]
     elif change == "shuffled":
-        outliers_last = np.argsort(codes[order], kind="stable")
-        rows = rows[order][outliers_last]
-        codes = np.sort(codes)
-    elif change == "relabelled":
-        codes[3] = -1
+        order = np.random.default_rng(0).permutation(len(rows))
     else:
-        rows[7, 2] += 1.0
-    evidence = gather(wdbc.model, rows, codes)
-    assert evidence.doubt
+        codes[3] = -1
+    evidence = gather(wdbc.model, rows[order], codes[order])
+    assert not evidence.is_own
     assert evidence.writer.profile.cases is None  # known ones would be these rows themselves
-    np.testing.assert_allclose(evidence.probabilities, wdbc.model.predict_proba(rows)[:, 1])
+    np.testing.assert_array_equal(evidence.probabilities, wdbc.model.oob_proba_[order])
+    np.testing.assert_array_equal(
+        evidence.novelty.novel, wdbc.model.fitted_.seen.novel_training_rows()[order]
+    )
+
+
+def test_rows_that_are_new_are_judged_by_predictions(wdbc):
+    rows = wdbc.rows.copy()
+    rows[7, 2] += 1.0
+    evidence = gather(wdbc.model, rows, wdbc.codes)
+    expected = wdbc.model.oob_proba_.copy()
+    expected[7] = wdbc.model.predict_proba(rows[7:8])[0, 1]
+    assert evidence.kind == "out-of-bag and predicted"
+    np.testing.assert_array_equal(
+        evidence.places, np.where(np.arange(len(rows)) == 7, -1, range(len(rows)))
+    )
+    np.testing.assert_allclose(evidence.probabilities, expected)
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +67,8 @@ def raw():
 
 def test_rows_of_a_model_without_neighbors(raw):
     model, rows, codes = raw
-    assert gather(model, rows, codes).doubt == ""
-    assert gather(model, rows[np.random.default_rng(1).permutation(200)], codes).doubt
+    assert gather(model, rows, codes).is_own
+    assert not gather(model, rows[np.random.default_rng(1).permutation(200)], codes).is_own
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -65,18 +80,23 @@ def test_rows_of_a_detector_with_assumed_inliers(labelled):
     model = Detector(grid, n_estimators=20, n_trees=1, random_state=0)
     model.fit(rows, codes if labelled else None)
     evidence = gather(model, rows, codes)
-    assert evidence.doubt == ""
+    assert evidence.is_own
     np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
     rows[150, 1] += 1.0
-    assert "not those that the model was trained on" in gather(model, rows, codes).doubt
+    assert gather(model, rows, codes).places[149:152].tolist() == [149, -1, 151]
 
 
 def test_the_page_says_what_it_judged(raw):
     model, rows, codes = raw
-    page = Page(make_report(model, rows[:-1], codes[:-1], title="New"))
-    assert "The model was trained on 200 rows, and these are 199." in page.text
+    some = Page(make_report(model, rows[:-1], codes[:-1], title="Fewer"))
+    assert "The model has learned from 199 of these 199 rows" in some.text
+    page = Page(make_report(model, rows + 0.01, codes, title="New"))
+    assert "The model has learned from none of these rows" in page.text
     assert "judged by predicted probabilities" in page.text
     assert "Out-of-bag means" not in page.text
+    older = copy(model)
+    older.learned_rows_ = None
+    assert "does not tell which rows" in Page(make_report(older, rows, codes, title="Old")).text
     assert "so one map is enough" in page.text
 
 
@@ -94,7 +114,7 @@ def test_models_of_frames(raw):
     model = small_model().fit(frame, codes)
     for table in (frame, rows):
         evidence = gather(model, table, codes)
-        assert evidence.doubt == ""
+        assert evidence.is_own
         assert list(evidence.names) == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         gather(model, frame.rename(columns={"a": "z"}), codes)
@@ -143,13 +163,13 @@ def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path):
     save(model, tmp_path / "m.boreod")
     for known in (model, load(tmp_path / "m.boreod")):
         evidence = gather(known, rows, codes)
-        assert evidence.doubt == ""
+        assert evidence.is_own
         np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
         assert evidence.assumes
         assert evidence.judged.sum() == np.isfinite(model.oob_proba_).sum()
         altered = rows.copy()
         altered[100, 1] += 1e-9
-        assert gather(known, altered, codes).doubt
+        assert not gather(known, altered, codes).is_own
 
 
 def test_assumed_inliers_count_in_the_page(few_labels):
@@ -168,7 +188,8 @@ def test_other_rows_with_labels_of_both_classes_count_as_labelled(few_labels):
     model, rows, codes = few_labels
     labels = np.where(np.arange(200) < 150, np.maximum(codes, 0), -1)
     evidence = gather(model, rows, labels)
-    assert evidence.doubt == "The labels are not those that the model was trained with."
+    assert not evidence.is_own
+    np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
     assert not evidence.assumes
     assert evidence.judged.sum() == 150
 

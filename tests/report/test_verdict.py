@@ -83,7 +83,7 @@ def test_rows_of_a_sample_count_for_those_that_they_stand_for():
     model = small_model(reference_size=120).fit(rows, codes)
     kept = model.reference_rows_
     sample = gather(model, rows[kept], codes[kept])
-    assert not sample.doubt
+    assert sample.is_own
     assert sample.weights.sum() == pytest.approx(600)
     line = count_alerts(sample, 0.2)
     false = (sample.scores > 0.2) & ~sample.outliers

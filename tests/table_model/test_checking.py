@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from payments import FEW, make_frauds, write
@@ -17,7 +18,9 @@ from boreod.table_model import (
     score_folder,
     score_table,
 )
-from boreod.table_model.checking import Tally, _count_missing, _keys, _tell_shift
+from boreod.table_model.checking import Tally, _find_missing, _keys, _tell_shift, find_changes
+from boreod.table_model.scoring import Scoring
+from boreod.tables import open_table
 from boreod.tables.dates import DateStep
 from boreod.tables.number_formats import NumberFormat
 from boreod.tables.steps import NumberStep
@@ -78,8 +81,8 @@ def test_missing_values_of_written_numbers_and_dates():
     money = pa.array(["$ 1,200.50", "NA", "", None])
     rule = NumberFormat(thousands=",", unit="$")
     step = NumberStep("a", "text", 1.0, True, rule)
-    assert _count_missing(money, step) == 3
-    assert _count_missing(pa.array(["2024-01-31", "NA", None]), DateStep("day", "text")) == 2
+    assert _find_missing(money, step).sum() == 3
+    assert _find_missing(pa.array(["2024-01-31", "NA", None]), DateStep("day", "text")).sum() == 2
 
 
 def test_many_equal_values_are_no_shift():
@@ -151,3 +154,37 @@ def test_a_model_of_plain_numbers(labelled, tmp_path):
     table = pa.table({f"x{place}": X[:, place] * (50 if place == 2 else 1) for place in range(4)})
     found = check_table(model, write(table, tmp_path / "a.parquet")).findings
     assert {finding.column for finding in found} >= {"x2"}
+
+
+def test_training_rows_are_known_and_their_alerts_are_those_out_of_bag(trained, tmp_path):
+    path = write(make_frauds(), tmp_path / "payments.csv")
+    checked = check_table(trained, path)
+    assert [finding.kind for finding in checked.findings] == ["training rows"]
+    assert "300 of the 300 rows are training rows" in checked.findings[0].text
+    assert not checked.findings[0].is_alarm
+    scoring, tally = Scoring.plan(trained, ()), Tally()
+    with open_table(path, **scoring.reading(None)) as reader:
+        list(scoring.score_all(reader, tally=tally))
+    chances = trained.oob_proba_[np.isfinite(trained.oob_proba_)]
+    assert (tally.known, tally.judged) == (300, len(chances))
+    limit, novel = trained.alert_threshold(), trained.fitted_.seen.novel_training_rows()
+    assert tally.alerts == ((trained.oob_proba_ > limit) | novel).sum()
+    assert (trained.predict_proba(make_frauds())[:, 1] > limit).sum() != tally.alerts
+
+
+def test_missing_cells_are_no_values():
+    """Medians that fill them are none either: a column that is half empty has not moved."""
+    random = np.random.default_rng(0)
+    amounts = random.normal(100.0, 1.0, 600)
+    amounts[300:] = np.nan
+    labels = (np.arange(600) % 20 == 0).astype(int)
+    table = pd.DataFrame({"amount": amounts, "hour": random.normal(size=600)})
+    model = Detector(n_estimators=30, heads=["logistic"], random_state=0).fit(table, labels)
+    normal = np.sort(amounts[(labels == 0) & ~np.isnan(amounts)])
+    assert model.profile_.typical(0) == pytest.approx(np.quantile(normal, [0.05, 0.95]), abs=0.05)
+    tally = Tally()
+    later = pa.table({"amount": [None] * 380 + [10_000.0] * 20, "hour": np.zeros(400)})
+    tally.add(model, later.to_batches()[0], model.prepare(later), 1)
+    assert tally.missing["amount"] == np.isnan(tally.sample[:, 0]).sum() == 380
+    found = {finding.kind for finding in find_changes(model, tally, Limits())}
+    assert {"missing", "unit"} <= found

@@ -1,6 +1,7 @@
 """Two models on the same rows."""
 
 import json
+from copy import copy
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,7 @@ def test_figures_are_those_of_the_metrics(models, new, labelled_file):
     for name, of in expected.items():
         assert found.measures[name] == pytest.approx(of, abs=1e-9)
     assert found.measures["average precision"].low > 0
+    assert found.verdict == "The new model is better by average precision, by more than chance."
     assert (found.rows, found.outliers + found.inliers) == (210, judged.sum())
     assert found.notes == []
     alerts = found.alerts
@@ -69,14 +71,39 @@ def test_without_inliers_unlabelled_rows_count_as_such(models, new, tmp_path):
     found = compare_models(*models, write(table, tmp_path / "few.csv"))
     assert found.assumed
     assert found.outliers + found.inliers == 210
-    own = write(make_frauds(), tmp_path / "payments.parquet")
-    notes = compare_models(*models, own).notes
-    assert "The old and the new model were fitted to a table called payments.parquet" in notes[0]
+
+
+def test_rows_that_a_model_has_learned_from_are_judged_out_of_bag(models, tmp_path):
+    """A model is surer of its training rows: that is no reason to prefer it."""
+    old, new = models
+    table = make_frauds()
+    path = write(table, tmp_path / "payments.parquet")
+    found = compare_models(old, new, path, novelty=False, alerts=10)
+    assert found.learned == (1, 300)  # one row has its own amount by chance
+    assert "the new model has learned from 300" in found.notes[0]
+    judged = (new.oob_.labels >= 0) & np.isfinite(new.oob_proba_)
+    own = new.oob_proba_[judged], old.predict_proba(table)[judged, 1]
+    expected = compare_rankings(new.oob_.labels[judged] == 1, *own)
+    assert found.measures["AUC"] == pytest.approx(expected["AUC"], abs=1e-3)
+    in_sample = new.predict_proba(table)[judged, 1]
+    flattered = compare_rankings(new.oob_.labels[judged] == 1, in_sample, own[1])
+    assert flattered["AUC"].first > found.measures["AUC"].first + 0.001
+    assert found.alerts == (10, 10)
+    assert found.verdict == "The models cannot be told apart by average precision."
+
+
+def test_a_file_that_does_not_tell_its_rows_gets_no_verdict(models, labelled_file):
+    old = copy(models[0])
+    old.learned_rows_ = None
+    found = compare_models(old, models[1], labelled_file)
+    assert found.verdict is None
+    assert found.measures
+    assert "The old model's file was written by an older version" in found.notes[0]
 
 
 def test_what_cannot_be_compared(models, new, tmp_path):
     path = write(new.drop_columns(["fraud"]), tmp_path / "blind.csv")
-    with pytest.raises(TableError, match="no column 'fraud' of labels"):
+    with pytest.raises(TableError, match=r"no column 'fraud'.* Name the column of labels: --label"):
         compare_models(*models, path)
     with pytest.raises(TableError, match="not a pipe"):
         compare_models(*models, "-")

@@ -114,7 +114,7 @@ def test_a_report_of_the_rows_of_the_fit(frame, codes, model, tmp_path, monkeypa
 
     def write(detector, table, labels, **options):
         found = gather(detector, table, labels, ids=options["ids"])
-        written.append((found.doubt, found.rows, found.codes, found.ids))
+        written.append((found.is_own, found.rows, found.codes, found.ids))
         return "page"
 
     monkeypatch.setattr("boreod.table_model.reporting.make_report", write)
@@ -124,8 +124,8 @@ def test_a_report_of_the_rows_of_the_fit(frame, codes, model, tmp_path, monkeypa
     loaded = load(tmp_path / "a.boreod")
     loaded.report(tmp_path / "given.html", frame)
     loaded.report(tmp_path / "given.html", frame.drop(columns="fraud"), y=codes)
-    for doubt, rows, labels, ids in written:
-        assert doubt == ""
+    for is_own, rows, labels, ids in written:
+        assert is_own
         assert_array_equal(rows, written[0][1])
         assert_array_equal(labels, codes)
         assert ids == frame["id"].tolist()

@@ -40,7 +40,7 @@ def compare(
     """Compare two models on a labelled table: which is better, and what is decided otherwise.
 
     Differences have paired 95 % intervals: both models are judged on the same resamples of rows.
-    Take rows that neither model was fitted to.
+    Rows that a model has learned from are judged by its out-of-bag scores, and told.
 
     Example: boreod compare old.boreod new.boreod labelled.csv
     """
@@ -83,14 +83,8 @@ def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
         caught = [f"{number} of {found.outliers}" for number in found.caught]
         lines.append(["outliers caught", *caught, f"{found.caught[1] - found.caught[0]:+d}"])
     print_table(["", cell(old), cell(new), "new - old (95 % interval)"], lines)
-    if found.measures:
-        of = found.measures["average precision"]
-        verdict = "The models cannot be told apart by average precision on these rows."
-        if of.low > 0.0:
-            verdict = "The new model is better by average precision, by more than chance."
-        elif of.high < 0.0:
-            verdict = "The old model is better by average precision, by more than chance."
-        typer.echo(verdict)
+    if found.verdict is not None:
+        typer.echo(found.verdict)
     typer.echo(f"\n{found.changed} rows are alerts of one model only.")
     if found.changes:
         header = ["row", *map(cell, ids), "label", "old", "new", "is now"]

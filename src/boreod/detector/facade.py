@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in
 
 from boreod.detector.predictor import Predictor, check_parameters, read_options
+from boreod.detector.profile import LearnedRows
 from boreod.ensemble.bags import Bagging, Shares, draw_reference
 from boreod.ensemble.calibration import warn_without_score
 from boreod.ensemble.heads import PENALTY
@@ -215,6 +216,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         searched = representation.neighbors
         self._selector = Selector.fit(self.training_, whole, rows, searched, penalty)
         self._costs = self.stored_ = None
+        self.learned_rows_ = LearnedRows.of(rows)
         if on_budget:
             self._narrow()
         elif not needs_clock(self.costs, SECONDS):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from boreod.detector.profile import LearnedRows
 from boreod.detector.scorers import read_codes
 from boreod.ensemble.bags import check_bags, check_reference
 from boreod.ensemble.calibration import OutOfBag
@@ -45,6 +46,7 @@ class Predictor:
     threshold_: float
     training_: Training | None
     reference_rows_: NDArray | None
+    learned_rows_: LearnedRows | None  # None in files that do not tell
     stored_: Any
     _costs: Costs | None
 
@@ -120,6 +122,7 @@ class Predictor:
         stored: Any = None,
         *,
         named: bool = False,
+        learned: LearnedRows | None = None,
     ) -> Self:
         """Return a detector that predicts, but cannot learn again.
 
@@ -134,7 +137,7 @@ class Predictor:
         if named:
             model.feature_names_in_ = np.array(names, dtype=object)
         model.training_ = None
-        model._costs, model.stored_ = costs, stored
+        model._costs, model.stored_, model.learned_rows_ = costs, stored, learned
         whole = oob.shares.n_rows == len(oob.codes)
         model.reference_rows_ = np.arange(len(oob.codes)) if whole else None
         model._take(fitted, oob, selection)
@@ -279,7 +282,8 @@ class Predictor:
         }
         parameters |= {"n_jobs": n_jobs, "verbose": False}
         named = hasattr(self, "feature_names_in_")
-        return self.from_parts(parameters, self.fitted_, self.oob_, self.threshold_, named=named)
+        parts, learned = (self.fitted_, self.oob_, self.threshold_), self.learned_rows_
+        return self.from_parts(parameters, *parts, named=named, learned=learned)
 
 
 def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArray:

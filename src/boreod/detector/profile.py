@@ -5,14 +5,16 @@ that it can say how unusual a value is and how far a later table has moved, and 
 outliers, so that it can name the one that a row is close to. All of it is plain numbers and words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.files import typed_json
+from boreod.neighbors.known_rows import UNKNOWN, hash_rows
 from boreod.validation import OUTLIER
 
 SHARES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5,
@@ -55,7 +57,8 @@ class TrainingProfile:
     means
         Of every column; that of a column of zeros and ones is a share of rows.
     quantiles
-        For every column those at ``shares``; none if columns are very many.
+        For every column those at ``shares`` of the rows that have a value; none if columns are
+        very many.
     cases
         Known outliers; None if no row is labelled so.
     """
@@ -67,7 +70,11 @@ class TrainingProfile:
 
     @classmethod
     def learn(
-        cls, matrix: NDArray, codes: NDArray, name: Callable[[int], str] | None = None
+        cls,
+        matrix: NDArray,
+        codes: NDArray,
+        name: Callable[[int], str] | None = None,
+        filled: Mapping[int, int] | None = None,
     ) -> "TrainingProfile":
         """Return what is to be kept of training rows.
 
@@ -79,6 +86,8 @@ class TrainingProfile:
             Their labels: 1 outlier, 0 inlier, -1 unlabelled.
         name
             Tells what users call the row at a place; None for row numbers from 1 on.
+        filled
+            By columns the columns that mark where they have no value, but were filled.
         """
         known = codes == OUTLIER
         normal = matrix if known.all() else matrix[~known]
@@ -86,6 +95,10 @@ class TrainingProfile:
         quantiles: list[list[float]] = [[]] * matrix.shape[1]
         if shares:
             found = np.quantile(normal, shares, axis=0, method="inverted_cdf")
+            for column, mark in (filled or {}).items():
+                there = normal[normal[:, mark] == 0.0, column]
+                if len(there):
+                    found[:, column] = np.quantile(there, shares, method="inverted_cdf")
             quantiles = [[_short(value) for value in column] for column in found.T.tolist()]
         means = [_short(value) for value in normal.mean(axis=0).tolist()]
         cases = _keep_cases(matrix, normal, np.flatnonzero(known), name)
@@ -157,6 +170,43 @@ class TrainingProfile:
         ):
             if not is_right:
                 raise ValueError(f"the profile of its training rows has {what}")
+
+
+@dataclass(frozen=True)
+class LearnedRows:
+    """Which rows a detector has learned from, so that it is not judged by what it knows.
+
+    ``hashes`` are those of the training rows, as new rows would be prepared, in their order.
+
+    Examples
+    --------
+    >>> learned = LearnedRows.of(np.array([[1.0], [2.0], [1.0]]))
+    >>> learned.find(np.array([[2.0], [3.0], [1.0]])).tolist()
+    [1, -1, 2]
+    """
+
+    hashes: NDArray = field(repr=False)
+
+    @classmethod
+    def of(cls, rows: NDArray) -> "LearnedRows":
+        """Return what is to be remembered of rows."""
+        return cls(hash_rows(rows))
+
+    def find(self, rows: NDArray, start: int = 0) -> NDArray:
+        """Return the place of an equal training row, -1 if there is none.
+
+        Of several it is the one at the same place, if ``start`` is that of the first row, or else
+        the first.
+        """
+        wanted, known = hash_rows(rows), self.hashes[self._order]
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        places = np.where(known[at] == wanted, self._order[at], UNKNOWN)
+        same = np.minimum(np.arange(start, start + len(wanted)), len(known) - 1)
+        return np.where(self.hashes[same] == wanted, same, places)
+
+    @cached_property
+    def _order(self) -> NDArray:
+        return np.argsort(self.hashes, kind="stable")
 
 
 def in_ranges(rows: NDArray, low: NDArray, high: NDArray) -> NDArray:

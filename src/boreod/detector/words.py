@@ -6,6 +6,7 @@ from boreod.detector.predictor import Predictor
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import ClassifierHead
 from boreod.ensemble.tree_heads import TreeHead
+from boreod.metrics import Compared
 from boreod.text import count_of, show_percent
 from boreod.validation import UNLABELLED
 
@@ -23,6 +24,12 @@ PRINTED = {  # what makes the method of the paper, among the defaults of BORE
     "aggregation": "mean",
     "calibration": None,
 }
+
+
+UNFAIR = (
+    "{} file was written by an older version and does not tell which rows the model has learned "
+    "from: if these are among them, it looks better than it is. So this is no verdict; fit again."
+)
 
 
 class HeadSummary(NamedTuple):
@@ -74,6 +81,25 @@ def price_all(model: "OutlierDetector") -> float:
 def ranks_only(oob: OutOfBag) -> bool:
     """Whether a detector was fitted without any label."""
     return bool((oob.labels == UNLABELLED).all())
+
+
+def tell_better(found: dict[str, Compared], first: str, second: str) -> str:
+    """Return which of two models ranks better, by more than chance; no sentence yet.
+
+    Examples
+    --------
+    >>> worse = Compared(0.5, 0.7, -0.3, -0.1)
+    >>> tell_better({"AUC": worse, "average precision": worse}, "the new model", "the old model")
+    'the old model is better by average precision, by more than chance'
+    """
+    precision, area = found["average precision"], found["AUC"]
+    if precision.low > 0.0 or precision.high < 0.0:
+        better = first if precision.low > 0.0 else second
+        return f"{better} is better by average precision, by more than chance"
+    told = "the models cannot be told apart by average precision"
+    if area.low > 0.0 or area.high < 0.0:
+        told += f", and by AUC {first if area.low > 0.0 else second} is better"
+    return told
 
 
 def tell_assumptions(model: Predictor) -> list[str]:

@@ -132,13 +132,18 @@ class OutOfBag:
 
     def judged(self) -> tuple[NDArray, NDArray]:
         """Return who is an outlier among the labelled rows with a probability, and these."""
-        rows = np.isfinite(self.probabilities) & (self.codes >= 0)
-        return self.codes[rows] == OUTLIER, self.probabilities[rows]
+        return self.codes[self._judged] == OUTLIER, self.probabilities[self._judged]
+
+    @property
+    def _judged(self) -> NDArray:
+        return np.isfinite(self.probabilities) & (self.codes >= 0)
 
     def summarize(self) -> TrainingSummary:
         """Return what the rows are, and how well their probabilities rank them."""
         y_true, y_score = self.judged()
-        both = 0 < y_true.sum() < len(y_true)
+        both, weights = 0 < y_true.sum() < len(y_true), None
+        if len(self.codes) < self.shares.n_rows:  # a sample of the table, in which few are inliers
+            weights = self.shares.weigh(self.labels)[self._judged]
         return TrainingSummary(
             rows=len(self.codes),
             outliers=int((self.labels == OUTLIER).sum()),
@@ -148,8 +153,8 @@ class OutOfBag:
             inlier_share=self.shares.inliers,
             unlabelled_share=self.shares.unlabelled,
             judged=len(y_true),
-            auc=float(auc(y_true, y_score)) if both else None,
-            average_precision=average_precision(y_true, y_score) if both else None,
+            auc=float(auc(y_true, y_score, weights)) if both else None,
+            average_precision=average_precision(y_true, y_score, weights) if both else None,
             assumed=self.assumed,
             left_out=self.left_out,
         )

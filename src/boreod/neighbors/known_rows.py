@@ -34,6 +34,11 @@ class KnownRows:
         return _find(self.rows, self._hashes, self._order, rows)
 
 
+def hash_rows(rows: NDArray) -> NDArray:
+    """Return 64 bits of every row, by which equal rows are found where the rows are not kept."""
+    return _hash_rows(np.ascontiguousarray(rows, np.float64)).view(np.int64)
+
+
 def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     """Return the positions of distinct rows, and for every row its place among these.
 

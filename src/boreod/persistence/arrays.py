@@ -14,6 +14,7 @@ from boreod.scores.tree_kernels import find_right
 from boreod.scores.trees import Trees
 
 FLOAT, SINGLE, INTEGER, SHORT, CODE, LABEL = "F64", "F32", "I32", "I16", "U16", "I8"
+HASH = "I64"
 TYPES: dict[str, np.dtype] = {
     FLOAT: np.dtype("<f8"),
     SINGLE: np.dtype("<f4"),
@@ -21,6 +22,7 @@ TYPES: dict[str, np.dtype] = {
     SHORT: np.dtype("<i2"),
     CODE: np.dtype("<u2"),
     LABEL: np.dtype("i1"),
+    HASH: np.dtype("<i8"),
 }
 
 OF_TREES = ("starts", "feature", "threshold", "value", "code")

@@ -19,6 +19,7 @@ from boreod.neighbors import BACKENDS, Ks
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.arrays import (
     FLOAT,
+    HASH,
     INTEGER,
     LABEL,
     OF_TREES,
@@ -48,6 +49,7 @@ from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
 ISOLATION = "seen.isolation"  # of the training rows too
+HASHES = "seen.hashes"  # of the training rows; older files have none
 DESCRIPTIONS = {name for score in SCORES.values() for name in score.descriptions}
 
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
@@ -275,6 +277,8 @@ def unpack(content: bytes, manifest: Manifest) -> Arrays:
     except SafetensorError as error:
         raise ModelFileError(f"its arrays cannot be read ({error})") from None
     expected = expected_tensors(manifest)
+    if HASHES in found:
+        expected[HASHES] = (HASH, [manifest.rows])
     if {name: (item["dtype"], list(item["shape"])) for name, item in found.items()} != expected:
         raise ModelFileError("its arrays are not those that its manifest asks for")
     arrays = {}

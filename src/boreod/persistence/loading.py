@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.detector.predictor import Predictor
+from boreod.detector.profile import LearnedRows
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.fitted import Fitted
@@ -17,6 +18,7 @@ from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.persistence.archive import ModelFileError, open_archive
 from boreod.persistence.arrays import Arrays, unpack_trees
 from boreod.persistence.checks import (
+    HASHES,
     ISOLATION,
     LABELS,
     PROBABILITIES,
@@ -125,6 +127,7 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: type[Predictor]) -> 
         _selection(manifest),
         Stored(manifest.format, manifest.versions, manifest.extra),
         named=manifest.named,
+        learned=LearnedRows(arrays[HASHES]) if HASHES in arrays else None,
     )
 
 

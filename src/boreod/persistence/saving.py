@@ -21,6 +21,7 @@ from boreod.neighbors import BACKENDS
 from boreod.persistence.archive import ModelFileError, write_archive
 from boreod.persistence.arrays import Arrays, describe_trees, pack_trees
 from boreod.persistence.checks import (
+    HASHES,
     ISOLATION,
     LABELS,
     PROBABILITIES,
@@ -118,6 +119,8 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
     arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
+    if model.learned_rows_ is not None:
+        arrays[HASHES] = model.learned_rows_.hashes
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = save(arrays)
     costs = _describe_costs(model.known_costs, model.columns_)

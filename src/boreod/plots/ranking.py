@@ -77,7 +77,7 @@ class RankingDisplay(Display):
     drawstyle = "default"
     reference_label = ""  # of the base rate, where that is the quality of a ranking by chance
     max_inside: int  # curves whose legend has its place inside the axes
-    _judge: Callable[[NDArray, NDArray], Any]
+    _judge: Callable[..., Any]
     _sum_up: Callable[[NDArray, NDArray], tuple[float, NDArray]]  # area, and height over the grid
 
     def __init__(
@@ -104,6 +104,7 @@ class RankingDisplay(Display):
         highlight: str | None = None,
         interval: float | None = None,
         random_state: int | None = 0,
+        weights: Any = None,
         ax: Any = None,
     ) -> Self:
         """Draw the curves of one or more rankings of the same rows.
@@ -123,6 +124,8 @@ class RankingDisplay(Display):
             are drawn for the highlighted ranking, or for all if none is.
         random_state
             Seed of the bootstrap.
+        weights
+            For how many rows of a larger table each one stands; None for itself.
         """
         flags = read_outliers(outliers)
         if interval is not None and not 0.0 < interval < 1.0:
@@ -132,8 +135,8 @@ class RankingDisplay(Display):
         for key, values in rankings.items():
             numbers = read_numbers(values, len(flags), f"Scores of {str(key)!r}")
             ranks = np.unique(numbers, return_inverse=True)[1]
-            curves[str(key)] = cls._trace(ranks, flags, interval, random_state)
-        return cls(curves, float(flags.mean()), highlight).plot(ax)
+            curves[str(key)] = cls._trace(ranks, flags, interval, random_state, weights)
+        return cls(curves, float(np.average(flags, weights=weights)), highlight).plot(ax)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
@@ -225,14 +228,19 @@ class RankingDisplay(Display):
 
     @classmethod
     def _trace(
-        cls, ranks: NDArray, outliers: NDArray, interval: float | None, random_state: Any
+        cls,
+        ranks: NDArray,
+        outliers: NDArray,
+        interval: float | None,
+        random_state: Any,
+        weights: NDArray | None,
     ) -> Curve:
-        share = float(outliers.mean())
-        x, y = cls._points(*roc_rates(outliers, ranks), share)
-        quality = float(cls._judge(outliers, ranks))
+        share = float(np.average(outliers, weights=weights))
+        x, y = cls._points(*roc_rates(outliers, ranks, weights), share)
+        quality = float(cls._judge(outliers, ranks, weights))
         if interval is None:
             return Curve(x, y, quality)
-        resamples = resampled_rates(outliers, [ranks], random_state)
+        resamples = resampled_rates(outliers, [ranks], random_state, weights)
         # Of each curve only this is kept: with many rows, hundreds of curves fill the memory.
         kept = [cls._sum_up(*cls._points(false, true, share)) for [(false, true)] in resamples]
         ends = np.array([(1.0 - interval) / 2.0, (1.0 + interval) / 2.0])

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.documents import Block, Lead, Paragraph, Section, Table
 from boreod.ensemble.calibration import choose_threshold
@@ -165,6 +166,12 @@ def _first(evidence: Evidence, number: int) -> Alerts:
     return count_alerts(
         evidence, choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
     )
+
+
+def count_caught(outliers: NDArray, scores: NDArray, weights: NDArray, number: float) -> int:
+    """Return how many outliers are among so many alerts."""
+    some = choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
+    return int((outliers & (scores > some)).sum())
 
 
 def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:

@@ -18,12 +18,10 @@ from boreod.detector.words import ranks_only
 from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
+from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Engine, current_engine
 from boreod.text import shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
-
-LIKE = 0.5  # rank correlation above which rows are taken for those of the training
-COMPARED = 2000  # rows, at least, to find that out
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,9 @@ class Evidence:
     codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
     names: dict[str, str]  # of the columns of rows: from the model's to those that readers know
     ids: Sequence[str] | None = field(repr=False)  # one text a row, None for row numbers
-    probabilities: NDArray = field(repr=False)  # NaN for training rows that every bag holds
-    doubt: str  # why these are predictions and not out-of-bag; empty if they are out-of-bag
+    probabilities: NDArray = field(repr=False)  # out of bag for training rows, NaN if in every bag
+    places: NDArray = field(repr=False)  # of equal training rows, -1 for rows that are new
+    is_own: bool  # whether these are the training rows with their labels, in their order
     writer: ReasonWriter = field(repr=False)
     cells: Callable[[NDArray], Cells] | None = field(default=None, repr=False)  # words of rows
 
@@ -48,7 +47,14 @@ class Evidence:
     @property
     def kind(self) -> str:
         """What the probabilities are, before a noun."""
-        return "predicted" if self.doubt else "out-of-bag"
+        if (self.places != UNKNOWN).all():
+            return "out-of-bag"
+        return "predicted" if (self.places == UNKNOWN).all() else "out-of-bag and predicted"
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether no row is judged by a prediction of a model that has learned from it."""
+        return self.model.learned_rows_ is not None
 
     @cached_property
     def judged(self) -> NDArray:
@@ -58,9 +64,9 @@ class Evidence:
     @cached_property
     def weights(self) -> NDArray:
         """For how many rows of a larger table each stands that the model drew a sample of."""
-        if self.doubt:
+        if (self.places == UNKNOWN).any():
             return np.ones(len(self.rows))
-        return self.model.oob_.shares.weigh(self.model.oob_.labels)
+        return self.model.oob_.shares.weigh(self.model.oob_.labels[self.places])
 
     @cached_property
     def n_known(self) -> float:
@@ -75,8 +81,8 @@ class Evidence:
     @cached_property
     def assumes(self) -> bool:
         """Whether unlabelled rows count as inliers, as they did in the fit."""
-        own = not self.doubt or not self.count(INLIER)
-        return self.model.oob_.assumed and own and not self.ranks_only
+        few = self.is_own or not self.count(INLIER)
+        return self.model.oob_.assumed and few and not self.ranks_only
 
     @cached_property
     def counted(self) -> NDArray:
@@ -117,11 +123,13 @@ class Evidence:
     @cached_property
     def novelty(self) -> Novelty:
         """Novelty of all rows; training rows are compared with each other."""
-        if self.doubt:
-            return self.model.fitted_.novelty(self.rows, self.engine)
-        seen = self.model.fitted_.seen
-        found = seen.compare(self.rows, seen.isolation)
-        return replace(found, novel=seen.novel_training_rows())
+        seen, known = self.model.fitted_.seen, self.places != UNKNOWN
+        if known.all() and seen.isolation is not None:
+            found = seen.compare(self.rows, seen.isolation[self.places])
+        else:
+            found = self.model.fitted_.novelty(self.rows, self.engine)
+        novel = np.where(known, seen.novel_training_rows()[self.places], found.novel)
+        return replace(found, novel=novel)
 
     def explain(self, places: NDArray) -> Explanation | None:
         """Return the explanation of some rows, None if the classifier has none."""
@@ -153,7 +161,7 @@ def gather(
     profile: TrainingProfile | None = None,
     cells: Callable[[NDArray], Cells] | None = None,
 ) -> Evidence:
-    """Check what was given, and find out which probabilities may judge the model.
+    """Check what was given, and find out which rows the model has learned from.
 
     Without a ``profile`` of the training rows, values are compared with those of the given ones.
     """
@@ -162,31 +170,36 @@ def gather(
     check_is_fitted(model)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
-        table = model.prepare(rows)
+        table, trained = model.prepare(rows), model.oob_.labels
         labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
-        if np.array_equal(labels, model.oob_.labels):  # perhaps the training rows
-            seen = model.prepare_training(rows, labels)
-            doubt = _doubt(model, seen, labels)
-            table = table if doubt else seen
-        else:
-            doubt = _doubt(model, table, labels)
+        places = np.full(len(table), UNKNOWN)
+        if model.learned_rows_ is not None:
+            places = model.learned_rows_.find(table)
+        same_rows = np.array_equal(places, np.arange(len(trained)))
+        if same_rows:
+            table = model.prepare_training(rows, trained)
     shown = raw if names is None else [str(name) for name in names]
     _check_length("names", shown, len(raw), "column")
     if ids is not None:
         _check_length("ids", ids, len(table), "row")
-    chances = _predict(model, table) if doubt else np.asarray(model.oob_proba_)
+    own = same_rows and (ranks_only(model.oob_) or np.array_equal(labels, trained))
     known = profile
     if known is None:
         known = TrainingProfile.learn(table, labels)
-        known = replace(known, cases=None) if doubt else known  # rows would be near themselves
+        known = known if own else replace(known, cases=None)  # rows would be near themselves
     writer = ReasonWriter(model.fitted_, outputs or [Output(name) for name in shown], known)
     named = dict(zip(raw, shown, strict=True))
-    return Evidence(model, table, labels, named, ids, chances, doubt, writer, cells)
+    chances = _judge(model, table, places)
+    return Evidence(model, table, labels, named, ids, chances, places, own, writer, cells)
 
 
-def _predict(model: OutlierDetector, rows: NDArray) -> NDArray:
-    odds = model.fitted_.log_odds(rows, current_engine(model.n_jobs, model.verbose))
-    return np.asarray(expit(odds))
+def _judge(model: OutlierDetector, rows: NDArray, places: NDArray) -> NDArray:
+    """Return out-of-bag probabilities of training rows, and predictions for others."""
+    chances, new = model.oob_proba_[places], places == UNKNOWN
+    if new.any():
+        engine = current_engine(model.n_jobs, model.verbose)
+        chances[new] = expit(model.fitted_.log_odds(rows[new], engine))
+    return chances
 
 
 def _read_codes(codes: ArrayLike, n_rows: int) -> NDArray:
@@ -202,40 +215,3 @@ def _read_codes(codes: ArrayLike, n_rows: int) -> NDArray:
 def _check_length(name: str, values: Sequence[Any], wanted: int, what: str) -> None:
     if len(values) != wanted:
         raise ValueError(f"`{name}` must have one entry a {what}, {wanted}; got {len(values)}.")
-
-
-def _doubt(model: OutlierDetector, rows: NDArray, codes: NDArray) -> str:
-    """Return why out-of-bag probabilities cannot be used for these rows, empty if they can."""
-    known = model.oob_.labels
-    if len(known) != len(rows):
-        return f"The model was trained on {len(known)} rows, and these are {len(rows)}."
-    if not ranks_only(model.oob_) and not np.array_equal(known, codes):
-        return "The labels are not those that the model was trained with."
-    points, views = model.fitted_.scale_input(rows), model.fitted_.columns.views
-    same = None
-    for some in (points, points[known != OUTLIER]):  # labelled outliers need not be reference rows
-        whole = [view for view in views if len(view.known.rows) == len(some)]
-        if whole and same is None:
-            same = np.array_equal(some, whole[0].known.rows)
-    if same is None:
-        same = _predicts_alike(model, rows)
-    return "" if same else "The rows are not those that the model was trained on, or their order."
-
-
-def _predicts_alike(model: OutlierDetector, rows: NDArray) -> bool:
-    """Whether predictions are about the out-of-bag probabilities, judged by some rows."""
-    from scipy.stats import spearmanr
-
-    there = np.flatnonzero(np.isfinite(model.oob_proba_))
-    there = there[:: max(len(there) // COMPARED, 1)]
-    if len(there) == 0:
-        return True
-    told, known = _predict(model, rows[there]), model.oob_proba_[there]
-    free = model.oob_.codes[there] == UNLABELLED  # in no bag, so both are the same
-    if not ranks_only(model.oob_) and not np.allclose(
-        told[free], known[free], rtol=1e-6, atol=1e-9
-    ):
-        return False
-    if len(there) < 3 or not np.ptp(known) or not np.ptp(told):
-        return True
-    return bool(spearmanr(told, known)[0] > LIKE)

@@ -12,6 +12,7 @@ from boreod.detector.profile import TrainingProfile
 from boreod.detector.reasons import Cells, Output
 from boreod.detector.words import name_method, tell_assumptions
 from boreod.documents import Block, Facts, Paragraph, Section, to_page
+from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
 from boreod.plots import Curve
 from boreod.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
@@ -36,8 +37,8 @@ OUT_OF_BAG = (
     "budget, with all labelled rows in view; and outliers of a new kind are not in the table."
 )
 PREDICTED = (
-    "The rows of this page are judged by the model's predictions. If the model never saw them, "
-    "this is the best test there is. If it was trained on some of them, the numbers flatter it."
+    "Rows that the model has not learned from are judged by its predictions. This is the best test "
+    "there is."
 )
 ADVICE = (
     "Intervals hold for 95 of 100 samples of rows as these. They tell how much chance is in "
@@ -76,8 +77,8 @@ def make_report(
 ) -> str:
     """Return a page that tells what a fitted detector does, as HTML without any other file.
 
-    Rows that the model was trained on are judged by out-of-bag probabilities. Others are judged by
-    the model's predictions, and the page says so.
+    Rows that the model has learned from are judged by out-of-bag probabilities, others by its
+    predictions, and the page says so.
 
     Parameters
     ----------
@@ -159,19 +160,34 @@ def _write(
     yield describe_data(evidence, *about, folder, seed)
     yield list_columns(evidence, seed)
     yield trace_budgets(evidence, curve, folder)
-    told = [PREDICTED if evidence.doubt else OUT_OF_BAG, *ADVICE]
-    yield Section("How to read this page", [Paragraph(text) for text in told])
+    known = evidence.places != UNKNOWN
+    new = ~known & evidence.is_fair
+    told = [text for text, there in ((OUT_OF_BAG, known), (PREDICTED, new)) if there.any()]
+    yield Section("How to read this page", [Paragraph(text) for text in (*told, *ADVICE)])
+
+
+def _tell_rows(evidence: Evidence) -> str:
+    """Say how rows are judged that are not just those of the training."""
+    known, rows = int((evidence.places != UNKNOWN).sum()), len(evidence.places)
+    if not evidence.is_fair:
+        return (
+            "The model file was written by an older version and does not tell which rows the model "
+            "has learned from. If these are among them, all numbers below are too good. Fit again."
+        )
+    if not known:
+        return "The model has learned from none of these rows: they are judged by its predictions."
+    others = "" if known == rows else ", the others by predictions, as they are new to the model"
+    return (
+        f"The model has learned from {known:,} of these {rows:,} rows (or from rows that are equal "
+        f"to them). They are judged out of bag{others}."
+    )
 
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
     """Return the verdict, and the few numbers that a hurried reader needs."""
     blocks: list[Block] = give_verdict(evidence, workload)
-    if evidence.doubt:
-        blocks.append(Paragraph(
-            f"{evidence.doubt} So this page judges the given rows by the model's predictions and "
-            "not out of bag. As far as the model was trained on them, all numbers below are too "
-            "good."
-        ))  # fmt: skip
+    if not evidence.is_own:
+        blocks.append(Paragraph(_tell_rows(evidence)))
     items: list[tuple[str, str, str]] = []
     for what, curve in zip(("AUC", "average precision"), curves, strict=False):
         low, high = curve.interval or (curve.quality, curve.quality)

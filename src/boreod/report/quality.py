@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.detector.words import UNFAIR, tell_better
 from boreod.documents import Block, Figure, Paragraph, Row, Section, Table
-from boreod.metrics import compare_rankings, precision_at
+from boreod.metrics import compare_rankings
 from boreod.plots import (
     CalibrationDisplay,
     Curve,
@@ -16,7 +17,7 @@ from boreod.plots import (
     new_panels,
     save_picture,
 )
-from boreod.report.alerts import Workload, choose_point
+from boreod.report.alerts import Workload, choose_point, count_caught
 from boreod.report.evidence import Evidence
 from boreod.text import count_of, show_number, show_percent
 from boreod.validation import OUTLIER
@@ -64,6 +65,7 @@ def draw_curves(
             highlight=THIS,
             interval=INTERVAL,
             random_state=seed,
+            weights=evidence.weights[judged],
             ax=panels[0],
         )
         curves.append(drawn.curves[THIS])
@@ -90,7 +92,7 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
             f"{evidence.kind} probabilities, the AUC is {area}: the chance that a "
             "random outlier stands above a random inlier. The average precision is "
             f"{precision}; a ranking by chance would have "
-            f"{show_number(n_outliers / n_rows)}."
+            f"{show_number(n_outliers / float(evidence.weights[evidence.judged].sum()))}."
         )
     ]
     if n_outliers < FEW_OUTLIERS:
@@ -110,37 +112,28 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
     if not 0 < outliers.sum() < len(outliers):
         return _nothing_to_judge(title, evidence)
     first, second = evidence.probabilities[both], previous.evidence.probabilities[both]
-    found = compare_rankings(outliers, first, second, INTERVAL)
+    weights = evidence.weights[both]
+    found = compare_rankings(outliers, first, second, INTERVAL, weights=weights)
     rows = [
         [what, f"{of.first:.3f}", f"{of.second:.3f}",
          f"{of.first - of.second:+.3f} ({of.low:+.3f} to {of.high:+.3f})"]
         for what, of in found.items()
     ]  # fmt: skip
     point = choose_point(evidence, workload)
-    number = max(1, round(point.share * len(outliers)))
-    caught = [round(precision_at(outliers, scores, number) * number) for scores in (first, second)]
+    number = max(1, round(point.share * weights.sum()))
+    caught = [count_caught(outliers, scores, weights, number) for scores in (first, second)]
     rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip
-    better = found["average precision"]
-    told = "both cannot be told apart by average precision"
-    area = found["AUC"]
-    if area.low > 0.0 or area.high < 0.0:
-        told += f", and by AUC {'this' if area.low > 0.0 else 'the previous'} model is better"
-    if better.low > 0.0:
-        told = "this model is the better one by average precision, by more than chance"
-    elif better.high < 0.0:
-        told = "the previous model is the better one by average precision, by more than chance"
+    told = tell_better(found, "this model", "the previous model")
     text = (
         f"On the {len(outliers):,} rows that judge both ({count_of(int(outliers.sum()), 'outlier')}"
-        f"), {told}. Intervals are those of the difference: both models are judged on the same "
-        "resamples of rows."
+        f"), {told}. Each model is judged out of bag on rows that it has learned from, and by its "
+        "predictions on others. Intervals are those of the difference: both models are judged on "
+        "the same resamples of rows."
     )
-    if bool(evidence.doubt) != bool(previous.evidence.doubt):
-        who = "The previous model" if previous.evidence.doubt else "This model"
-        text += (
-            f" {who} is judged by its predictions, the other one out of bag: as far as it was "
-            "trained on these rows, it looks better than it is."
-        )
+    if not (evidence.is_fair and previous.evidence.is_fair):
+        who = "The previous model's" if evidence.is_fair else "This model's"
+        text = UNFAIR.format(who)
     rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
     header = ["", "this model", previous.name, "difference (95 % interval)"]
     return Section(title, [Paragraph(text), Table(header, rows, caption="Both models")])

@@ -77,7 +77,7 @@ def _tell_reasons(evidence: Evidence) -> str:
         f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
         "them ten times as high. Reasons tell what the model saw, not what caused it."
     )
-    if not evidence.doubt and not evidence.ranks_only:
+    if evidence.is_own and not evidence.ranks_only:
         text += " They are those of the whole model, which has seen the labels of these rows."
     return text
 

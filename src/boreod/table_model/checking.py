@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
 from boreod.detector.profile import TrainingProfile
 from boreod.table_model.plain_columns import PlainColumns, numbered
@@ -27,6 +28,7 @@ CHANCE = 1e-3  # of a count this far from what was expected, below which it is a
 KS_CHANCE = 2.23  # times 1 / sqrt(rows): a distance that chance exceeds once in 10,000 columns
 SAMPLE, SAMPLE_NUMBERS = 5000, 2_000_000  # rows, and numbers in all of them
 EXAMPLES = 3
+KNOWN = 0.05  # share of training rows in a table from which on it is told
 ENOUGH_ROWS = 30  # to compare shares of levels
 UNIT, SPREAD = 0.6, 0.35  # powers of ten: values this far off, by nearly the same factor
 UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -77,6 +79,10 @@ class Tally:
     """What was seen of a table so far."""
 
     rows: int = 0
+    known: int = 0  # rows that the model has learned from: their alerts are counted out of bag
+    judged: int = 0  # rows that can be alerts; training rows that every bag holds cannot
+    alerts: int = 0
+    novel: int = 0
     missing: dict[str, int] = field(default_factory=dict)
     unseen: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -87,20 +93,22 @@ class Tally:
 
     def add(self, model: TablePredictor, batch: Any, rows: NDArray, first_row: int) -> None:
         """Count the rows of a batch, given as Arrow and as numbers."""
-        seen = model.fitted_.seen
+        seen, holes = model.fitted_.seen, dict[str, NDArray]()
         part = Tally(len(rows), sums=rows.sum(axis=0))
+        steps = [] if isinstance(model.preparation_, PlainColumns) else model.preparation_.steps_
+        for name, step in [(step.name, step) for step in steps] or [
+            (name, None) for name in model.preparation_.inputs_
+        ]:
+            holes[name] = _find_missing(_column(model, batch, name), step)
+            part.missing[name] = int(holes[name].sum())
+        rows = _without_filled(rows, model, holes)
         part.outside = ((rows < seen.low) | (rows > seen.high)).sum(axis=0)
         part.keys = _keys(first_row, len(rows))
         kept = part.keys.argsort()[: _sample_size(rows.shape[1])]
         part.keys, part.sample = part.keys[kept], rows[kept]
-        steps = [] if isinstance(model.preparation_, PlainColumns) else model.preparation_.steps_
-        for name in model.preparation_.inputs_ if not steps else ():
-            part.missing[name] = _count_missing(_column(model, batch, name))
         for step in steps:
-            column = _column(model, batch, step.name)
-            part.missing[step.name] = _count_missing(column, step)
             if isinstance(step, CategoryStep | LevelStep) and step.levels:
-                words = as_text(column, step.name)
+                words = as_text(_column(model, batch, step.name), step.name)
                 new = words.is_valid().to_numpy(zero_copy_only=False)
                 new &= find_levels(words, step.levels) < 0
                 part.unseen[step.name] = int(new.sum())
@@ -110,7 +118,8 @@ class Tally:
 
     def merge(self, other: "Tally") -> None:
         """Add what was seen of other rows."""
-        self.rows += other.rows
+        for name in ("rows", "known", "judged", "alerts", "novel"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         for mine, theirs in ((self.missing, other.missing), (self.unseen, other.unseen)):
             for name, count in theirs.items():
                 mine[name] = mine.get(name, 0) + count
@@ -154,26 +163,33 @@ def check_columns_of(model: TablePredictor, names: list[str]) -> list[Finding]:
 def find_changes(
     model: TablePredictor,
     tally: Tally,
-    alerts: int | None,
-    novel: int | None,
     limits: Limits,
     threshold: float | None = None,
+    *,
+    novelty: bool = True,
 ) -> list[Finding]:
     """Return what is different in a table that was tallied.
 
-    ``alerts`` and ``novel`` are numbers of rows, None for what is not to be judged; ``threshold``
-    is that of the alerts, None for the model's.
+    ``threshold`` is that of the alerts, None if their number is not to be judged; ``novelty``
+    tells whether novel rows are among them.
     """
     profile = model.profile_
     if not tally.rows or tally.sums is None:
         return []
     findings: list[Finding] = []
     if profile is not None:
-        expected = _expected(model, profile)
-        findings += _check_missing(tally, expected[0], limits.missing)
-        findings += _check_unseen(tally, expected[1], limits.unseen)
-        findings += _check_values(model, tally, profile, limits)
-    return findings + _check_alerts(model, tally.rows, alerts, novel, limits, threshold)
+        missing, rare = _expected(model, profile)
+        findings += _check_missing(tally, missing, limits.missing)
+        findings += _check_unseen(tally, rare, limits.unseen)
+        findings += _check_values(model, tally, profile, limits, missing)
+    if tally.known > KNOWN * tally.rows:
+        text = (
+            f"{tally.known:,} of the {tally.rows:,} rows are training rows, or equal to some. The "
+            "model is surer of them than of new rows, so the number of their alerts is judged out "
+            "of bag"
+        )
+        findings.append(Finding("training rows", None, text, False))
+    return findings + _check_alerts(model, tally, limits, threshold, novelty)
 
 
 def _check_missing(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
@@ -200,9 +216,13 @@ def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> lis
 
 
 def _check_values(
-    model: TablePredictor, tally: Tally, profile: TrainingProfile, limits: Limits
+    model: TablePredictor,
+    tally: Tally,
+    profile: TrainingProfile,
+    limits: Limits,
+    missing: dict[str, float],
 ) -> list[Finding]:
-    """Compare the distribution of numbers, and the shares of levels."""
+    """Compare the distribution of numbers, and the shares of levels, where there is a value."""
     assert tally.sums is not None
     assert tally.sample is not None
     found = []
@@ -210,18 +230,21 @@ def _check_values(
     for place, (name, output) in enumerate(zip(names, model.outputs_, strict=True)):
         if output.column in dates:  # a day has one date
             continue
+        there = tally.rows - tally.missing.get(output.column, 0)
         if output.kind in ("level", "flag"):
-            share, usual = float(tally.sums[place]) / tally.rows, profile.means[place]
-            if abs(share - usual) > limits.shift and tally.rows >= ENOUGH_ROWS:
+            share = float(tally.sums[place]) / max(there, 1)
+            usual = profile.means[place] / max(1.0 - missing.get(output.column, 0.0), 1e-9)
+            if abs(share - usual) > limits.shift and there >= ENOUGH_ROWS:
                 what = f"{output.column}: {output.level or 'yes'}"
                 text = f"{what} in {show_percent(share)} of the rows, was {show_percent(usual)}"
                 found.append(Finding("share", output.column, text))
         elif output.kind == "value" and profile.quantiles[place]:
             values = np.sort(tally.sample[:, place])
+            values = values[~np.isnan(values)]
             for kind, told in (
                 ("unit", _tell_unit(profile, place, values)),
                 ("shift", _tell_shift(profile, place, values, limits.shift)),
-                ("range", _tell_range(model, tally, place, profile.rows, limits.outside)),
+                ("range", _tell_range(model, tally, place, there, profile.rows, limits.outside)),
             ):
                 if told is not None:
                     found.append(Finding(kind, output.column, f"{name}: {told}"))
@@ -230,15 +253,15 @@ def _check_values(
 
 
 def _tell_range(
-    model: TablePredictor, tally: Tally, place: int, trained: int, limit: float
+    model: TablePredictor, tally: Tally, place: int, rows: int, trained: int, limit: float
 ) -> str | None:
     """Say if many rows are outside the range of the training rows."""
     assert tally.outside is not None
     count, seen = int(tally.outside[place]), model.fitted_.seen
-    if count <= limit * tally.rows or not _is_more(count, tally.rows, 1.0 / trained):
+    if count <= limit * rows or not _is_more(count, rows, 1.0 / trained):
         return None
     low, high = (show_number(float(end[place])) for end in (seen.low, seen.high))
-    share = show_percent(count / tally.rows)
+    share = show_percent(count / rows)
     return f"{share} of the rows are outside the training range ({low} to {high})"
 
 
@@ -264,6 +287,8 @@ def _tell_unit(profile: TrainingProfile, place: int, values: NDArray) -> str | N
 
 def _tell_shift(profile: TrainingProfile, place: int, values: NDArray, limit: float) -> str | None:
     """Say if a distribution has moved."""
+    if not len(values):
+        return None
     known, shares = np.array(profile.quantiles[place]), np.array(profile.shares)
     last = np.append(known[1:] != known[:-1], True)  # of equal quantiles
     below = np.searchsorted(values, known[last], side="right") / len(values)
@@ -284,28 +309,19 @@ def _tell_shift(profile: TrainingProfile, place: int, values: NDArray, limit: fl
 
 
 def _check_alerts(
-    model: TablePredictor,
-    rows: int,
-    alerts: int | None,
-    novel: int | None,
-    limits: Limits,
-    threshold: float | None,
+    model: TablePredictor, tally: Tally, limits: Limits, threshold: float | None, novelty: bool
 ) -> list[Finding]:
-    found = []
+    found, rows, novel = [], tally.rows, tally.novel
     usual_novel = float(model.fitted_.seen.novel_training_rows().mean())
-    if (
-        novel is not None
-        and novel / rows > usual_novel + limits.novel
-        and _is_more(novel, rows, usual_novel)
-    ):
+    if novelty and novel / rows > usual_novel + limits.novel and _is_more(novel, rows, usual_novel):
         text = (
             f"novel rows: {show_percent(novel / rows)} of the rows ({novel:,}) are unlike all "
             f"training rows, was {show_percent(usual_novel)}"
         )
         found.append(Finding("novel", None, text))
-    if alerts is None:
+    if threshold is None or not tally.judged:
         return found
-    usual = _usual_alerts(model, novel is not None, threshold)
+    usual, alerts, rows = _usual_alerts(model, novelty, threshold), tally.alerts, tally.judged
     share = alerts / rows
     more = share > limits.alerts * usual and _is_more(alerts, rows, usual)
     fewer = share * limits.alerts < usual and _is_more(rows - alerts, rows, 1.0 - usual)
@@ -318,9 +334,8 @@ def _check_alerts(
     return found
 
 
-def _usual_alerts(model: TablePredictor, novelty: bool, threshold: float | None) -> float:
+def _usual_alerts(model: TablePredictor, novelty: bool, limit: float) -> float:
     """Return the share of alerts among the rows that the training rows stand for."""
-    limit = model.alert_threshold(novelty=novelty) if threshold is None else threshold
     chances, weights = model.oob_.probabilities, model.oob_.shares.weigh(model.oob_.labels)
     there = np.isfinite(chances)
     above = chances > limit
@@ -359,9 +374,7 @@ def _date_columns(model: TablePredictor) -> set[str]:
 
 def _is_more(count: int, rows: int, share: float) -> bool:
     """Whether a count is larger than chance makes it if each row has this share."""
-    from scipy.stats import binom
-
-    return bool(binom.sf(count - 1, rows, min(max(share, 1e-9), 1.0)) < CHANCE)
+    return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < CHANCE)
 
 
 def _column(model: TablePredictor, batch: Any, name: str) -> Any:
@@ -374,14 +387,26 @@ def _called(model: TablePredictor, name: str, known: list[str]) -> str:
     return other if not model.is_named and other in known else name
 
 
-def _count_missing(column: Any, step: Any = None) -> int:
-    """Return the number of cells with nothing, or with what the step takes for nothing."""
+def _find_missing(column: Any, step: Any = None) -> NDArray:
+    """Tell which cells have nothing, or what the step takes for nothing."""
     if kind_of(column.type) == "text" and isinstance(step, DateStep):
-        return int((~is_filled(as_text(column, step.name))).sum())
+        return ~is_filled(as_text(column, step.name))
     if kind_of(column.type) == "text" and isinstance(step, NumberStep):
-        parsed = parse(as_text(column, step.name), step.format or NumberFormat())
-        return int(np.isnan(parsed.values).sum())
-    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
+        return np.isnan(parse(as_text(column, step.name), step.format or NumberFormat()).values)
+    return np.asarray(pc.is_null(column, nan_is_null=True))
+
+
+def _without_filled(rows: NDArray, model: TablePredictor, holes: dict[str, NDArray]) -> NDArray:
+    """Return rows with NaN where a number is none of the table, but was filled in."""
+    places = [
+        (place, holes[output.column])
+        for place, output in enumerate(model.outputs_)
+        if output.kind == "value" and holes[output.column].any()
+    ]
+    rows = rows.copy() if places else rows
+    for place, hole in places:
+        rows[hole, place] = np.nan
+    return rows
 
 
 def _sample_size(n_columns: int) -> int:

@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from boreod.detector.words import UNFAIR, tell_better
 from boreod.ensemble.calibration import count_as_inliers
 from boreod.metrics import Compared, compare_rankings
+from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress, plain_interrupts
-from boreod.table_model.fitting import name_source
 from boreod.table_model.predictor import TablePredictor
-from boreod.table_model.scoring import Cut, Scoring, is_alert, suspicion_of
+from boreod.table_model.scoring import Cut, Scoring, is_alert, judge_rows, suspicion_of
 from boreod.table_model.writing import BATCH_ROWS
 from boreod.tables import TableError, open_table, read_label_column
 from boreod.tables.arrow import pa
+from boreod.tables.blocks import check_columns
 from boreod.tables.locations import STANDARD
-from boreod.text import shorten, suggest
+from boreod.tables.reader import TableReader
+from boreod.text import count_of, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}
@@ -46,6 +49,9 @@ class Comparison:
         Numbers of rows, and of those that judge the models.
     assumed
         Whether unlabelled rows count as inliers.
+    learned
+        Numbers of rows that the old and the new model have learned from, which are judged out of
+        bag.
     measures
         AUC and average precision of the new and the old model with an interval of the difference;
         empty if the labelled rows are of one class.
@@ -55,6 +61,8 @@ class Comparison:
         Number of rows that are alerts of one model only.
     changes
         Some of these, those first whose probability differs most.
+    verdict
+        Which model is better, in a sentence; None if nobody can tell.
     notes
         Remarks for the user.
     """
@@ -63,11 +71,13 @@ class Comparison:
     outliers: int
     inliers: int
     assumed: bool
+    learned: tuple[int, int]
     measures: dict[str, Compared]
     alerts: tuple[int, int]
     caught: tuple[int, int]
     changed: int
     changes: list[Change]
+    verdict: str | None
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +89,8 @@ class Comparison:
 
 class _Scored(NamedTuple):
     chances: NDArray
-    suspicions: NDArray
+    suspicions: NDArray  # NaN for training rows that every bag holds
+    learned: int  # rows that the model has learned from, whose scores are out of bag
     alerts: NDArray
     codes: NDArray | None
 
@@ -100,7 +111,8 @@ def compare_models(
 ) -> Comparison:
     """Compare two models on a file, each with its own preparation of columns.
 
-    The file is read twice; memory is 50 bytes a row.
+    Rows that a model has learned from are judged by its out-of-bag scores. The file is read twice,
+    and once more for ids; memory is 50 bytes a row.
 
     Parameters
     ----------
@@ -138,28 +150,34 @@ def compare_models(
     if len(before.chances) != len(after.chances):
         raise TableError(f"{path} has changed while it was being read. Start again.")
     codes = np.full(len(after.chances), UNLABELLED) if after.codes is None else after.codes
-    notes = _note_training(old, new, path)
+    known = ~np.isnan(before.suspicions) & ~np.isnan(after.suspicions)
     assumed = bool((codes == OUTLIER).any() and not (codes == INLIER).any())
     counted = count_as_inliers(codes) if assumed else codes
-    judged = counted != UNLABELLED
+    judged = (counted != UNLABELLED) & known
     outliers = counted[judged] == OUTLIER
-    measures = {}
+    measures, verdict, notes = {}, None, _note_learned(before, after, int((~known).sum()))
+    unfair = [name for name, of in (("old", old), ("new", new)) if of.learned_rows_ is None]
+    notes += [UNFAIR.format(f"The {name} model's") for name in unfair]
     if 0 < outliers.sum() < len(outliers):
         scores = after.suspicions[judged], before.suspicions[judged]
         measures = compare_rankings(outliers, *scores, random_state=seed)
+        told = tell_better(measures, "the new model", "the old model")
+        verdict = None if unfair else f"{told[0].upper()}{told[1:]}."
     else:
         notes.append("Labelled rows of both classes are needed to tell which model is better.")
     if assumed:
         notes.append("No row is labelled an inlier: unlabelled rows count as inliers.")
-    changed = np.flatnonzero(before.alerts != after.alerts)
+    changed = np.flatnonzero((before.alerts != after.alerts) & known)
     far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
     shown = np.sort(changed[far[:most]])
-    ids = _read_ids(new, path, shown, plain)
+    named = zip(shown.tolist(), _read_ids(new, path, shown, plain), strict=True)
+    changes = [_change(place, ids, before, after, codes) for place, ids in named]
     return Comparison(
         len(codes),
         int(outliers.sum()),
         int((~outliers).sum()),
         assumed,
+        (before.learned, after.learned),
         measures,
         (int(before.alerts.sum()), int(after.alerts.sum())),
         (
@@ -167,19 +185,17 @@ def compare_models(
             int((after.alerts & (codes == OUTLIER)).sum()),
         ),
         len(changed),
-        [
-            Change(
-                int(place) + 1,
-                ids[number],
-                LABELS[int(codes[place])],
-                float(before.chances[place]),
-                float(after.chances[place]),
-                bool(after.alerts[place]),
-            )
-            for number, place in enumerate(shown)
-        ],
+        changes,
+        verdict,
         notes,
     )
+
+
+def _change(
+    place: int, ids: dict[str, Any], before: _Scored, after: _Scored, codes: NDArray
+) -> Change:
+    chances = float(before.chances[place]), float(after.chances[place])
+    return Change(place + 1, ids, LABELS[int(codes[place])], *chances, bool(after.alerts[place]))
 
 
 def _score(
@@ -196,28 +212,24 @@ def _score(
     scoring = Scoring(model, ())
     options = scoring.reading(reading)
     if label is not None:
-        with open_table(path, **(reading or {})) as reader:
-            known = reader.schema.names
-        if label not in known:
-            raise TableError(
-                f"{path} has no column {shorten(label)} of labels. Name it: --label (`label`). "
-                f"{suggest(label, known)}"
-            )
         options["types"] = {label: "text", **options["types"]}
         if options["columns"] is not None:
             ids = model.ids_ if "labels" in (reading or {}) else ()  # a second file is found by
             options["columns"] = list(dict.fromkeys([*options["columns"], *ids, label]))
-    odds, suspicion, cells, seen = array("d"), array("d"), [], 0
+    odds, suspicion, cells, seen, learned = array("d"), array("d"), [], 0, 0
     with (
-        open_table(path, batch_rows=BATCH_ROWS, **options) as reader,
+        _open(path, label, options) as reader,
         Progress("scoring", None, verbose) as progress,
         plain_interrupts(),
     ):
         for batch in reader:
             if batch.num_rows:
-                found = model.assess(batch, False, novelty, seen + 1)
-                odds.extend(found.log_odds)
-                suspicion.extend(suspicion_of(found.log_odds, found.novelty))
+                rows = model.prepare(batch, seen + 1)
+                found = model.assess_rows(rows, False, novelty)
+                own, novel, places = judge_rows(model, rows, found, seen)
+                odds.extend(own)
+                suspicion.extend(suspicion_of(own, novel))
+                learned += int(np.count_nonzero(places != UNKNOWN))
                 cells += [] if label is None else [batch.column(label)]
                 seen += batch.num_rows
             progress.advance()
@@ -227,13 +239,26 @@ def _score(
     if alerts is None:
         above = is_alert(suspicions, model.alert_threshold(novelty=novelty))
     else:
-        above = Cut.find(suspicions, alerts).tells(suspicions, 1)
+        ranked = np.nan_to_num(suspicions, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        above = Cut.find(ranked, alerts).tells(ranked, 1)
     codes = None
     if label is not None:
         value = model.outlier_label if outlier_label is None else outlier_label
         assume = model.inliers == "assumed"
         codes = read_label_column(pa.chunked_array(cells), value, name=label, assume=assume)
-    return _Scored(np.asarray(expit(np.frombuffer(odds))), suspicions, above, codes)
+    return _Scored(expit(np.frombuffer(odds)), suspicions, learned, above, codes)
+
+
+def _open(path: str, label: str | None, options: dict[str, Any]) -> TableReader:
+    """Return a reader of a table that has a column of labels."""
+    try:
+        reader = open_table(path, batch_rows=BATCH_ROWS, **options)
+        check_columns([] if label is None else [label], reader.schema.names, path)
+    except TableError as error:
+        if label is None or f"has no column {shorten(label)}" not in str(error):
+            raise
+        raise TableError(f"{error} Name the column of labels: --label (`label`).") from None
+    return reader
 
 
 def _read_ids(
@@ -255,18 +280,17 @@ def _read_ids(
     return found
 
 
-def _note_training(old: TablePredictor, new: TablePredictor, path: str) -> list[str]:
-    """Warn if one of the models was fitted to a table of this name."""
-    names = [
-        which
-        for which, model in (("old", old), ("new", new))
-        if model.source_ is not None and model.source_ == name_source(path)
-    ]
-    if not names:
+def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
+    """Say how rows are judged that a model has learned from."""
+    told = " and ".join(
+        f"the {name} model has learned from {found.learned:,}"
+        for name, found in (("old", before), ("new", after))
+        if found.learned
+    )
+    if not told:
         return []
-    who = " and ".join(f"the {name}" for name in names)
+    left = f"; {count_of(unknown, 'row')} in every bag cannot be judged so" if unknown else ""
     return [
-        f"{who[0].upper()}{who[1:]} model {'was' if len(names) == 1 else 'were'} fitted to a table "
-        f"called {name_source(path)}: rows that a model was fitted to flatter it. Compare on "
-        "rows that neither has seen."
+        f"Of these {len(before.chances):,} rows {told} (or from rows that are equal to them), and "
+        f"is judged out of bag on these{left}."
     ]

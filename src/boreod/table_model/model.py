@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.detector.facade import draw_seeds
 from boreod.detector.predictor import check_parameters
 from boreod.detector.presets import NumericDetector
-from boreod.detector.profile import TrainingProfile
+from boreod.detector.profile import LearnedRows, TrainingProfile
 from boreod.parallel import plain_interrupts
 from boreod.table_model.plain_columns import PlainColumns, is_frame, medians, read_array
 from boreod.table_model.predictor import TablePredictor
@@ -192,11 +192,13 @@ class Detector(TablePredictor, NumericDetector):
         preparation, matrix = prepare_training(found, self, label, *roles, reading)
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
+        if preparation.tells_training_rows:  # as they would be if they came again
+            self.learned_rows_ = LearnedRows.of(preparation.transform(found.table))
         n_rows = len(found.codes)
         self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
         name = name_source(fspath(source)) if is_file else None
         called = name_rows(found, preparation.ids_)
-        profile = TrainingProfile.learn(rows, found.codes, called)
+        profile = TrainingProfile.learn(rows, found.codes, called, preparation.marks_)
         named = not isinstance(source, np.ndarray)
         self.adopt(preparation, named, name, table=found.table, profile=profile)
 

@@ -17,6 +17,7 @@ from boreod.ensemble.calibration import read_threshold
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.fitted import Assessment
 from boreod.ensemble.novelty import Novelty
+from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import plain_interrupts
 from boreod.table_model.checking import Tally
 from boreod.table_model.files import load_predictor
@@ -28,6 +29,7 @@ from boreod.tables.blocks import check_columns
 from boreod.tables.since import add_to_table, is_whole
 from boreod.text import listed
 
+CERTAIN = 36.0  # log-odds from which on probabilities are 1
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
 SPARK_TYPES = {pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
 MAX_DECIMAL = 1e5  # contributions from here on are written with an exponent
@@ -135,6 +137,12 @@ class Scoring:
             found = self.model.assess_rows(rows, self.reasons > 0, self.novelty)
         if tally is not None:
             tally.add(self.model, batch, rows, first_row)
+            odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
+            judged = suspicion_of(odds, novelty)
+            tally.known += int(np.count_nonzero(places != UNKNOWN))
+            tally.judged += int(np.count_nonzero(~np.isnan(judged)))
+            tally.alerts += int(np.count_nonzero(is_alert(judged, self.threshold)))
+            tally.novel += int(np.count_nonzero(judged >= NOVEL))
         suspicion = suspicion_of(found.log_odds, found.novelty)
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
@@ -342,6 +350,27 @@ def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
     if novelty is None:
         return log_odds
     return np.where(novelty.novel, NOVEL * (1.0 + np.log1p(novelty.times_usual)), log_odds)
+
+
+def judge_rows(
+    model: TablePredictor, rows: NDArray, found: Assessment, start: int = 0
+) -> tuple[NDArray, Novelty | None, NDArray]:
+    """Return log-odds and novelty by which a model is judged, and places of equal training rows.
+
+    Those of training rows are out of bag, NaN if every bag holds them; ``start`` is the place of
+    the first row in the table.
+    """
+    learned, novelty = model.learned_rows_, found.novelty
+    places = np.full(len(rows), UNKNOWN) if learned is None else learned.find(rows, start)
+    known = places != UNKNOWN
+    odds = np.where(known, logit(model.oob_proba_[places]), found.log_odds)
+    odds = np.clip(odds, -CERTAIN, CERTAIN)  # out-of-bag probabilities tell no more
+    if not known.any():
+        return odds, novelty, places
+    if novelty is not None:
+        novel = model.fitted_.seen.novel_training_rows()[places]
+        novelty = replace(novelty, novel=np.where(known, novel, novelty.novel))
+    return odds, novelty, places
 
 
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:

@@ -202,21 +202,20 @@ def check_table(
             findings = check_columns_of(model, reader.schema.names)
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
-    suspicion = array("d")
     options = scoring.reading(reading)
     with (
         open_table(name, batch_rows=BATCH_ROWS, **options) as reader,
         Progress("scoring", None, verbose) as progress,
     ):
-        for _, part in scoring.score_all(counted(reader, progress), tally=tally):
-            suspicion.extend(part)
-    found = np.frombuffer(suspicion) if len(suspicion) else np.empty(0)
-    alerts = None
-    if scoring.alerts is None:
-        alerts = int(np.count_nonzero(is_alert(found, scoring.threshold)))
-    novel = int(np.count_nonzero(found >= NOVEL)) if scoring.tells_novelty else None
-    findings += find_changes(model, tally, alerts, novel, limits or Limits(), scoring.threshold)
+        for _ in scoring.score_all(counted(reader, progress), tally=tally):
+            pass
+    findings += _find_changes(scoring, tally, limits or Limits())
     return CheckedTable(tally.rows, findings)
+
+
+def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Finding]:
+    threshold = scoring.threshold if scoring.alerts is None else None  # a number is as asked for
+    return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.tells_novelty)
 
 
 def summarize(
@@ -226,10 +225,10 @@ def summarize(
     novel = int(np.count_nonzero(suspicion >= NOVEL)) if scoring.tells_novelty else None
     notes = [NO_NOVELTY] if scoring.novelty and novel is None else []
     if scoring.alerts is None:
-        outliers = judged = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
+        outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
         threshold = scoring.threshold
     else:  # as many as were asked for
-        outliers, judged = min(scoring.alerts, len(suspicion)), None
+        outliers = min(scoring.alerts, len(suspicion))
         lowest = suspicion[-outliers] if outliers else 0.0
         threshold = float(expit(min(lowest, NOVEL)))
         tied = int(np.count_nonzero(suspicion == lowest)) - 1
@@ -238,8 +237,7 @@ def summarize(
                 f"The last alerts are {tied + 1:,} rows with the same score; of these the first in "
                 "the table were taken."
             )
-    found = find_changes(scoring.model, tally, judged, novel, Limits(), scoring.threshold)
-    notes += [finding.text for finding in found if finding.is_alarm]
+    notes += [finding.text for finding in _find_changes(scoring, tally, Limits())]
     return ScoreSummary(
         len(suspicion), outliers, novel, threshold, written, tuple(notes), files, scoring.alerts
     )

@@ -220,11 +220,27 @@ class Preparation:
         return result
 
     @property
+    def tells_training_rows(self) -> bool:
+        """Whether training rows had other values than the same rows would have later."""
+        return any(isinstance(step, LevelStep) for step in self._steps)
+
+    @property
     def inputs_(self) -> list[str]:
         """The columns that ``transform`` needs."""
         made = {since.name: since for since in self.since_}
         names = [step.name for step in self._steps if step.name not in made]
         return list(dict.fromkeys([*names, *(n for s in made.values() for n in (s.id, s.time))]))
+
+    @property
+    def marks_(self) -> dict[int, int]:
+        """Places of output columns that are filled, and of those that mark where."""
+        owners = [(step.name, *of) for step in self._steps for of in step.outputs]
+        marked = {of[0]: place for place, of in enumerate(owners) if of[1] == "missing"}
+        return {
+            place: marked[of[0]]
+            for place, of in enumerate(owners)
+            if of[1] == "value" and of[0] in marked
+        }
 
     @property
     def steps_(self) -> list[Step]:
