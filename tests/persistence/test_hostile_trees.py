@@ -314,7 +314,7 @@ def test_many_columns_and_many_values(n_columns):
     n_leaves, few = len(values), n_columns < 2**15
     trees = Trees(
         np.arange(n_leaves + 1, dtype=np.int32), np.full(n_leaves, -1, np.int32),
-        np.zeros(n_leaves, np.float32), np.zeros(n_leaves, np.int32), values,
+        np.zeros(n_leaves, np.float32), values,
     )  # fmt: skip
     arrays = pack_trees(trees, "a", n_columns)
     assert arrays["a.feature"].dtype == (np.int16 if few else np.int32)

@@ -10,7 +10,7 @@ from oracles.shapley import shapley
 from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor, IsolationForest
 from sklearn.tree import DecisionTreeRegressor
 
-from boreod.scores.tree_kernels import find_right, narrow
+from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees, round_down
 
 MODELS = {
@@ -57,7 +57,6 @@ def test_same_leaves_as_scikit_learn(name, data):
     model = MODELS[name].fit(*data)
     found = build(model)
     found.check(6)
-    assert_array_equal(find_right(found.starts, found.feature), found.right)
     new = np.random.default_rng(4).normal(0, 2, size=(601, 6))
     for X in (data[0], new, new[:1], new[:5], new[:17]):
         assert_array_equal(found.add_up(X, found.n_trees), each(model, X))
@@ -156,12 +155,10 @@ def test_very_many_columns_decide_on_one_path():
     n = 1500
     feature = np.full(2 * n + 1, -1, np.int32)
     feature[0 : 2 * n : 2] = np.arange(n)
-    right = np.zeros(2 * n + 1, np.int32)
-    right[0 : 2 * n : 2] = np.arange(2, 2 * n + 1, 2)
     value = np.zeros(2 * n + 1)
     value[-1] = 1.0  # all columns must be above their threshold
     starts, threshold = np.array([0, 2 * n + 1], np.int32), np.zeros(2 * n + 1, np.float32)
-    chain = Trees(starts, feature, threshold, right, value)
+    chain = Trees(starts, feature, threshold, value)
     chain.check(n)
     shares = chain.contribute(np.ones((1, n)), np.zeros(n), np.ones((1, 1)))
     assert_allclose(shares, np.full((1, n), 1 / n), rtol=1e-12)
@@ -194,7 +191,7 @@ def test_what_travels_is_what_is_stored(data, trees):
     sent = pickle.dumps(trees)
     assert len(sent) < trees.nbytes + 2000
     same(pickle.loads(sent), trees)
-    assert trees.nbytes == 20 * trees.n_nodes + 4 * 25
+    assert trees.nbytes == 16 * trees.n_nodes + 4 * 25
     assert trees.depths.max() == 6
 
 
@@ -226,15 +223,10 @@ def spoil(trees, name, place, value):
 
 
 HOSTILE = {
-    "a loop": ("right", 0, 0),
-    "left twice": ("right", 0, 1),
-    "another tree": ("right", 0, 30),
-    "nowhere": ("right", 0, 2**31 - 1),
-    "before": ("right", 0, -5),
-    "two parents": ("right", 0, 6),
     "column too high": ("feature", 0, 6),
     "column too low": ("feature", 0, -2),
     "a leaf inside": ("feature", 0, -1),
+    "a node more": ("feature", -2, 0),
     "an open end": ("feature", -1, 0),
     "nan threshold": ("threshold", 0, np.nan),
     "infinite value": ("value", -1, np.inf),
@@ -266,15 +258,20 @@ def test_hostile_shapes(name, trees):
             replace(trees, **{name: wrong}).check(6)
 
 
-def test_shared_nodes_are_refused():
-    """Every node could lead to both of the next ones: paths would double with every level."""
-    n = 80
-    feature = np.append(np.arange(n), [-1, -1]).astype(np.int32)
-    right = np.append(np.arange(n) + 2, [0, 0]).astype(np.int32)
-    starts = np.array([0, n + 2], np.int32)
-    shared = Trees(starts, feature, np.zeros(n + 2, np.float32), right, np.zeros(n + 2))
-    with pytest.raises(ValueError, match="child of one node"):
-        shared.check(n)
+def of_shape(shape):
+    """Nodes (/) and leaves (.) in preorder; a space starts a tree."""
+    marks, sizes = "".join(shape.split()), [len(tree) for tree in shape.split()]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    feature = np.array([0 if mark == "/" else -1 for mark in marks], np.int32)
+    return Trees(starts, feature, np.zeros(len(marks), np.float32), np.zeros(len(marks)))
+
+
+def test_shapes_of_trees():
+    for shape in (".", "/..", "/./..", "//...", ". /.. ."):
+        of_shape(shape).check(1)
+    for shape in ("/", "/.", "..", "/...", "./.", "/. ...", "/.. /.", "//. ...."):
+        with pytest.raises(ValueError, match="last leaf"):
+            of_shape(shape).check(1)
 
 
 def test_random_damage_never_harms(trees):
@@ -282,7 +279,7 @@ def test_random_damage_never_harms(trees):
     random = np.random.default_rng(5)
     X, passed = random.normal(size=(9, 6)), 0
     for _ in range(300):
-        name = random.choice(["feature", "right", "starts"])
+        name = random.choice(["feature", "starts"])
         array = getattr(trees, name)
         damaged = spoil(trees, name, random.integers(len(array)), random.integers(-2, 60))
         try:

@@ -9,12 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from boreod.detector.profile import LearnedRows
 from boreod.detector.scorers import read_codes
 from boreod.ensemble.bags import check_bags, check_reference
-from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.calibration import OutOfBag, expit, logit
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.members import KINDS, Recipe

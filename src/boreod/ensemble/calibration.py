@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.logistic import fit_logistic
@@ -78,6 +78,20 @@ def calibrate(
         stacklevel=6,
     )
     return otherwise
+
+
+def expit(log_odds: ArrayLike) -> Any:
+    """Return probabilities; SciPy is imported when it is first needed."""
+    from scipy import special
+
+    return special.expit(log_odds)
+
+
+def logit(probabilities: ArrayLike) -> Any:
+    """Return log-odds."""
+    from scipy import special
+
+    return special.logit(probabilities)
 
 
 def count_as_inliers(labels: NDArray) -> NDArray:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from boreod.ensemble.bags import Bagging, Bags, draw_bags
+from boreod.ensemble.calibration import logit
 
 SOFTNESS = 3.0  # mean absolute deviations from the median at which half of the way is gone
 TOP_SHARE = 0.01  # of the rows, which trees learn to tell from the others

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from boreod.ensemble.bags import Bags
+from boreod.ensemble.calibration import expit
 from boreod.ensemble.logistic import Solution, add_up, fit_standardized
 from boreod.parallel import Engine, one_blas_thread
 from boreod.scores.foreign import fresh_copy

@@ -26,10 +26,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from boreod.ensemble.bags import Bags
-from boreod.ensemble.calibration import Correction
+from boreod.ensemble.calibration import Correction, expit
 from boreod.ensemble.consensus import ConsensusHead
 from boreod.ensemble.explanation import contribute, weigh_bags
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine

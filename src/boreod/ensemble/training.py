@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious, widen
 from boreod.ensemble.bags import Bagging, Bags, Shares, draw_bags
-from boreod.ensemble.calibration import Correction, OutOfBag, calibrate, read_threshold
+from boreod.ensemble.calibration import (
+    Correction,
+    OutOfBag,
+    calibrate,
+    expit,
+    logit,
+    read_threshold,
+)
 from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_consensus, learn_members

@@ -22,6 +22,7 @@ from boreod.neighbors.metrics import (
     sort_pairs,
 )
 from boreod.neighbors.rough import TILE, find_candidates
+from boreod.parallel import computed_once
 
 CENTER_ROWS = 1024  # rows that give the center of the table
 MIN_EXTENT = 1e-140  # of a table
@@ -35,18 +36,27 @@ class BruteForce:
 
     def __init__(self, points: NDArray, metric: int) -> None:
         self.points, self.metric = points, metric
-        self._cells = cut_into_cells(points, TILE)
-        self.order = self._cells[0]  # brings near rows together
+        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
+
+    @computed_once
+    def _table(self) -> tuple[NDArray, Cells, NDArray, float]:
+        """Float32 columns, cell by cell, the cells, and what was taken off and divided by."""
+        points, cells = self.points, cut_into_cells(self.points, TILE)
         # Rows of a table are often sorted, so the sample is spread over all of it.
-        self._center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
-        sides = np.maximum(points.max(axis=0) - self._center, self._center - points.min(axis=0))
+        center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
+        sides = np.maximum(points.max(axis=0) - center, center - points.min(axis=0))
         # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
         # must not look large in float32.
-        self._scale = max(float(sides.max()), MIN_EXTENT)
-        self._columns = unset(points.T.shape, np.float32)
-        for column, center in enumerate(self._center):  # one at a time: a whole copy is large
-            self._columns[column] = (points[self.order, column] - center) / self._scale
-        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
+        scale = max(float(sides.max()), MIN_EXTENT)
+        columns = unset(points.T.shape, np.float32)
+        for column, middle in enumerate(center):  # one at a time: a whole copy is large
+            columns[column] = (points[cells[0], column] - middle) / scale
+        return columns, cells, center, scale
+
+    @property
+    def order(self) -> NDArray:
+        """An order of the rows that brings near ones together."""
+        return self._table[1][0]
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
@@ -68,14 +78,15 @@ class BruteForce:
         self, rows: NDArray, k: int, radii: NDArray
     ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return the nearest, and pairs of which the one may lie within the other's radius."""
+        columns, cells, center, scale = self._table
         reach = self._reach  # other threads may bring other radii
         if reach is None or reach[0] is not radii:  # the same for every block
             lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
             lengths = lengths[self.order] if len(radii) else radii
-            self._reach = reach = (radii, lengths, _largest_in(lengths, self._cells[1]))
-        table = (self._columns, self._cells, self._center, self._scale)
+            self._reach = reach = (radii, lengths, _largest_in(lengths, cells[1]))
+        table = (columns, cells, center, scale)
         found = find_candidates(*table, rows, k, reach[1], reach[2], self.metric)
-        nearest = _nearest_of(self.points, self._cells, rows, *found[:4], k, self.metric)
+        nearest = _nearest_of(self.points, cells, rows, *found[:4], k, self.metric)
         return (*nearest, found[4], found[5])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
+from boreod.parallel import computed_once
 
 UNKNOWN = -1
 
@@ -25,13 +26,18 @@ class KnownRows:
 
     def __init__(self, rows: NDArray) -> None:
         self.rows = rows
-        hashes = _hash_rows(rows)
-        self._order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[self._order]
 
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
-        return _find(self.rows, self._hashes, self._order, rows)
+        hashes, order = self._hashes
+        return _find(self.rows, hashes, order, rows)
+
+    @computed_once
+    def _hashes(self) -> tuple[NDArray, NDArray]:
+        """Hashes of all rows, ascending, and the rows that have them."""
+        hashes = _hash_rows(self.rows)
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order
 
 
 def hash_rows(rows: NDArray) -> NDArray:

@@ -22,6 +22,7 @@ from boreod.neighbors.metrics import (
     replace_last,
     sort_pairs,
 )
+from boreod.parallel import computed_once
 
 LEAF = 24
 Tree = tuple[NDArray, NDArray, NDArray, NDArray]  # rows in order, order, spans and boxes of nodes
@@ -33,10 +34,18 @@ class KDTree:
     name = "tree"
 
     def __init__(self, points: NDArray, metric: int) -> None:
-        self.metric = metric
-        self.order, spans, boxes = halve(points, count_nodes(len(points), LEAF))
-        self._tree = (points[self.order], self.order, spans, boxes)
+        self.points, self.metric = points, metric
         self._reach: tuple[NDArray, NDArray, NDArray] | None = None
+
+    @computed_once
+    def _tree(self) -> Tree:
+        order, spans, boxes = halve(self.points, count_nodes(len(self.points), LEAF))
+        return self.points[order], order, spans, boxes
+
+    @property
+    def order(self) -> NDArray:
+        """An order of the rows that brings near ones together."""
+        return self._tree[1]
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -159,6 +159,17 @@ def count_threads(n_jobs: int | None) -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, cores + 1 + int(n_jobs))
+
+
+class computed_once(cached_property):  # noqa: N801  (it is used like a property)
+    """A cached property for which all threads wait that ask while one computes it."""
+
+    _lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Return the value."""
+        with self._lock:
+            return super().__get__(instance, owner)
 
 
 @contextmanager

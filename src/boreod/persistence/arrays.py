@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from boreod.persistence.archive import ModelFileError
 from boreod.persistence.manifest import StoredTrees
-from boreod.scores.tree_kernels import find_right
 from boreod.scores.trees import Trees
 
 FLOAT, SINGLE, INTEGER, SHORT, CODE, LABEL = "F64", "F32", "I32", "I16", "U16", "I8"
@@ -100,7 +99,7 @@ def unpack_trees(arrays: Arrays, prefix: str, n_columns: int) -> Trees:
         if not np.isfinite(of_inner).all():
             raise wrong_numbers(f"{prefix}.threshold")
         threshold[inside] = of_inner
-    trees = Trees(starts, feature, threshold, find_right(starts, feature), value)
+    trees = Trees(starts, feature, threshold, value)
     try:
         trees.check(n_columns)
     except ValueError:

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import OutlierDetector
 from boreod.detector.profile import TrainingProfile
 from boreod.detector.reasons import Cells, Output, Reason, ReasonWriter
 from boreod.detector.words import ranks_only
-from boreod.ensemble.calibration import count_as_inliers
+from boreod.ensemble.calibration import count_as_inliers, expit
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.neighbors.known_rows import UNKNOWN

@@ -1,8 +1,9 @@
 """Many binary trees in flat arrays: their sums for rows, and the share of every column in them.
 
-Nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``. A row goes left where
-its value, as float32, is at most the threshold: scikit-learn's rule. Trees stand in groups of equal
-size, one after the other; a group is what one bag has learned, or a whole forest.
+Nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``, and where right
+children stand follows from which nodes are leaves. A row goes left where its value, as float32, is
+at most the threshold: scikit-learn's rule. Trees stand in groups of equal size, one after the
+other; a group is what one bag has learned, or a whole forest.
 """
 
 from collections.abc import Iterable
@@ -13,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.scores.tree_kernels import LARGEST, add_up, contribute, count_levels, pack
+from boreod.scores.tree_kernels import LARGEST, add_up, contribute, count_levels, find_right, pack
 
 MAX_NODES = 2**28  # four fields a node must be counted in 32 bits
 DTYPES = {
     "starts": np.int32,
     "feature": np.int32,
     "threshold": np.float32,
-    "right": np.int32,
     "value": np.float64,
 }
 
@@ -32,7 +32,6 @@ class Trees:
     starts: NDArray  # first node of every tree, and the number of nodes: int32
     feature: NDArray  # column that a node asks for, -1 in a leaf: int32
     threshold: NDArray  # rows at or below go left, 0 in a leaf: float32
-    right: NDArray  # node on the right side, 0 in a leaf: int32
     value: NDArray  # of a leaf, 0 inside: float64
 
     @classmethod
@@ -52,12 +51,8 @@ class Trees:
                 f"The trees have {starts[-1]:,} nodes; at most {MAX_NODES:,} are possible. "
                 "Use fewer or smaller trees."
             )
-        feature, threshold, right, value = (
-            np.concatenate(of_trees) for of_trees in zip(*pieces, strict=True)
-        )
-        inside = feature >= 0
-        right = np.where(inside, right + np.repeat(starts[:-1], sizes), 0)
-        return cls(starts.astype(np.int32), feature, threshold, right.astype(np.int32), value)
+        nodes = (np.concatenate(of_trees) for of_trees in zip(*pieces, strict=True))
+        return cls(starts.astype(np.int32), *nodes)
 
     @property
     def n_trees(self) -> int:
@@ -73,6 +68,11 @@ class Trees:
     def nbytes(self) -> int:
         """Size of the arrays."""
         return sum(getattr(self, name).nbytes for name in DTYPES)
+
+    @cached_property
+    def right(self) -> NDArray:
+        """The node on the right side of every node, 0 in a leaf: int32."""
+        return find_right(self.starts, self.feature)
 
     @cached_property
     def depths(self) -> NDArray:
@@ -128,16 +128,13 @@ class Trees:
         sizes = np.diff(self.starts)
         nodes = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
-        feature, threshold, value = self.feature[nodes], self.threshold[nodes], self.value[nodes]
-        shift = np.repeat(self.starts[:-1][keep] - starts[:-1], sizes[keep])
-        right = np.where(feature >= 0, self.right[nodes] - shift, 0).astype(np.int32)
-        return Trees(starts, feature, threshold, right, value)
+        return Trees(starts, self.feature[nodes], self.threshold[nodes], self.value[nodes])
 
     def renumber(self, places: ArrayLike) -> "Trees":
         """Return trees that read column ``places[i]`` in the place of column ``i``."""
         inside = self.feature >= 0
         feature = np.where(inside, np.asarray(places)[self.feature], -1).astype(np.int32)
-        return Trees(self.starts, feature, self.threshold, self.right, self.value)
+        return Trees(self.starts, feature, self.threshold, self.value)
 
     def check(self, n_columns: int) -> None:
         """Refuse arrays that are no trees over so many columns: no loop, nothing outside."""
@@ -147,7 +144,7 @@ class Trees:
                 raise ValueError(f"`{name}` of trees must be a list of {np.dtype(dtype)} numbers.")
         n_nodes, starts = self.n_nodes, self.starts.astype(np.int64)
         if not all(len(getattr(self, name)) == n_nodes for name in DTYPES if name != "starts"):
-            raise ValueError("Trees must have as many thresholds, children and values as columns.")
+            raise ValueError("Trees must have as many thresholds and values as columns.")
         if len(starts) < 2 or starts[0] != 0 or starts[-1] != n_nodes or n_nodes > MAX_NODES:
             raise ValueError(f"Trees must start at node 0 and end with the last of {n_nodes}.")
         if (np.diff(starts) < 1).any():
@@ -156,22 +153,14 @@ class Trees:
             raise ValueError(f"Trees must ask for columns 0 to {n_columns - 1}.")
         if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
             raise ValueError("Thresholds and values of trees must be finite numbers.")
-        self._check_children(starts)
-
-    def _check_children(self, starts: NDArray) -> None:
-        """Refuse a node that is outside of its tree or that two nodes or none lead to."""
-        inside = self.feature >= 0
-        if inside[starts[1:] - 1].any():
-            raise ValueError("The last node of a tree must be a leaf.")
-        end = np.repeat(starts[1:], np.diff(starts))[inside]
-        nodes, right = np.flatnonzero(inside), self.right[inside].astype(np.int64)
-        if (right <= nodes + 1).any() or (right >= end).any():
-            raise ValueError("Children must come after their node, within the same tree.")
-        # what follows a leaf is the right child of exactly one node, unless it starts a tree
-        follows = np.flatnonzero(~inside) + 1
-        follows = follows[~np.isin(follows, starts)]
-        if not np.array_equal(np.sort(right), follows):
-            raise ValueError("Every node but the first of a tree must be the child of one node.")
+        # subtrees still to come after each node: an inner node opens one more, a leaf ends one
+        waiting = np.cumsum(np.where(self.feature >= 0, 1, -1))
+        trees = np.arange(len(starts) - 1)
+        ended = waiting[starts[1:] - 1] == -1 - trees
+        open_before = waiting + np.repeat(trees, np.diff(starts)) >= 0
+        open_before[starts[1:] - 1] = True
+        if not (ended.all() and open_before.all()):
+            raise ValueError("Every tree must end with its last leaf, and not before.")
 
     def _check_call(self, table: NDArray, n_groups: int) -> None:
         self._size_of_group(n_groups)
@@ -196,20 +185,17 @@ class Trees:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _flatten(tree: Any, values: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Return columns, thresholds, right children and values of one tree in preorder."""
+def _flatten(tree: Any, values: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+    """Return columns, thresholds and values of one tree in preorder."""
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     values = np.asarray(values, dtype=np.float64)
     if values.shape != left.shape:
         raise ValueError(f"A tree of {len(left)} nodes needs a value for each; got {values.shape}.")
     order = _preorder(left, right)
-    place = np.empty(len(left), np.int64)
-    place[order] = np.arange(len(left))
     leaf = left[order] < 0
     feature = np.where(leaf, -1, tree.feature[order]).astype(np.int32)
     threshold = np.where(leaf, 0.0, tree.threshold[order])
-    children = np.where(leaf, 0, place[right[order]])
-    return feature, round_down(threshold), children, np.where(leaf, values[order], 0.0)
+    return feature, round_down(threshold), np.where(leaf, values[order], 0.0)
 
 
 def _preorder(left: NDArray, right: NDArray) -> NDArray:

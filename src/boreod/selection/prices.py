@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from boreod.ensemble.calibration import expit
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, combine
 from boreod.ensemble.logistic import add_up

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from boreod.detector.words import UNFAIR, tell_better
-from boreod.ensemble.calibration import count_as_inliers
+from boreod.ensemble.calibration import count_as_inliers, expit
 from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress, plain_interrupts

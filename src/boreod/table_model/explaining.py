@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from boreod.ensemble.calibration import expit
 from boreod.parallel import Progress, plain_interrupts
 from boreod.table_model.predictor import TablePredictor
 from boreod.table_model.scoring import is_alert, suspicion_of, top_reasons

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
-from boreod.ensemble.calibration import read_threshold
+from boreod.ensemble.calibration import expit, logit, read_threshold
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.fitted import Assessment
 from boreod.ensemble.novelty import Novelty

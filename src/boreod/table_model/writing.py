@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from boreod.ensemble.calibration import expit
 from boreod.parallel import Progress
 from boreod.table_model.checking import (
     Finding,
