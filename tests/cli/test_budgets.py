@@ -11,6 +11,7 @@ from sklearn.base import clone
 from boreod import OutlierRepresentation
 from boreod.selection import prices
 from boreod.table_model import load
+from boreod.text import count_of
 from cli.runner import run
 
 DECLARED = {"lof": 50, "knn": 8, "knn_10": 2.5, "amount": 3}
@@ -61,7 +62,7 @@ def test_units_of_complexity():
     assert detector.budget == 14.0
     assert detector.costs_.unit == model.curve_.unit == ""
     assert 0 < detector.cost_ <= 14.0
-    spent = f"{len(detector.columns_)} columns for {detector.cost_:.6g} of 14 units."
+    spent = f"{count_of(len(detector.columns_), 'column')} for {detector.cost_:.6g} of 14 units."
     told = run("info", "units.boreod").stdout
     for text in (shown, told):
         assert f"Budget: {spent}" in text

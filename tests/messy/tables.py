@@ -194,6 +194,9 @@ def number_cases() -> list[Case]:
              amounts=np.minimum(whole, 9e5) / 1e3),
         Case("currencies", csv_file(table([f"{'$€'[n % 2]}{n + 5}" for n in range(ROWS)])),
              error="several units"),
+        Case("half percent", csv_file(table([f"{v:.2f}{'%' * (n % 2)}"
+                                             for n, v in enumerate(AMOUNTS)])),
+             error="several units: %, none.*--drop amount"),
     ]  # fmt: skip
     return cases
 
@@ -334,6 +337,15 @@ def column_cases() -> list[Case]:
         Case("dates, seconds", csv_file(table(amounts, when=seconds)), outputs=parts),
         Case("dates, milliseconds", parquet_file(table(amounts, when=[s * 1000 for s in seconds])),
              outputs=parts),
+        Case("dates, two forms", csv_file(table(amounts, when=[
+            d.strftime("%m/%d/%Y %H:%M" if d.hour % 2 else "%Y-%m-%d %H:%M") for d in days])),
+            outputs=parts),
+        Case("dates, two orders", csv_file(table(amounts, when=[
+            d.strftime("%m/%d/%Y" if n % 2 else "%d/%m/%Y") for n, d in enumerate(days)])),
+            error="days first, such as .*months first, such as .*--drop when"),
+        Case("dates, days since 1900", csv_file(table(amounts, date=[
+            (d - datetime(1899, 12, 30)) / timedelta(days=1) for d in days])),
+            outputs=("date hour", "date weekday", "date age in days")),
         Case("dates, one bad", csv_file(table(amounts, when=soon)),
              outputs=(*parts, "when is missing"), note="1 bad cell .*'soon'"),
         Case("times", csv_file(table(amounts, when=[f"{d:%H:%M}" for d in days])),

@@ -267,6 +267,26 @@ def test_missing_labels_are_unlabelled(frame, codes):
         Detector(**QUICK).fit(rows, np.where(codes == 1, np.inf, 0.0))
 
 
+def test_labels_of_a_second_frame(frame, codes, model):
+    words = np.array(["?", "good", "bad"], object)[codes + 1]
+    review = pd.DataFrame({"id": frame["id"], "fraud": words})
+    roles = {"label": "fraud", "ids": "id", "labels": review, "inlier_label": "good"}
+    unknown = frame.assign(fraud="?")
+    for table in (frame.drop(columns="fraud"), unknown, pl.from_pandas(unknown)):
+        with pytest.warns(UserWarning, match="160 ids of the table have an answer in the table of"):
+            found = Detector(**QUICK, outlier_label="bad").fit(table, **roles)
+        assert_array_equal(found.oob_.labels, codes)
+        assert_array_equal(found.predict_proba(frame), model.predict_proba(frame))
+    for wrong, told in (({"ids": None}, "--id"), ({"label": None}, "--label")):
+        with pytest.raises(TableError, match=told):
+            Detector(**QUICK, outlier_label="bad").fit(frame, **roles | wrong)
+
+
+def test_more_alerts_than_rows_are_refused(frame):
+    with pytest.raises(ValueError, match=r"5,000 alerts, and the table has 160 rows.*alerts:5000/"):
+        Detector(**QUICK, threshold="alerts:5000").fit(frame, label="fraud", ids="id")
+
+
 def test_labels_and_their_name_are_not_mixed_up(frame, codes):
     for given in ({"y": "fraud"}, {"label": codes}):
         with pytest.raises(TypeError, match="A name goes to `label`, labels to `y`"):

@@ -151,3 +151,26 @@ def test_known_cases_have_the_numbers_of_their_rows(size, tmp_path):
     with pytest.warns(UserWarning, match="left out"):
         model.fit(path, label="fraud", reading={"bad_cells": "drop"})
     assert model.profile_.cases.names[0] == "row 152"
+
+
+def test_rows_that_are_left_out_keep_the_numbers_of_the_others(tmp_path):
+    cells = [f"{n * 7 % 11}.{n:02d}" if n != 60 else "ERR" for n in range(80)]
+    rows = "".join(f"{cell},{int(place > 70)}\n" for place, cell in enumerate(cells))
+    (tmp_path / "a.csv").write_text("amount,fraud\n" + rows)
+    options = {"label": "fraud", "reading": {"bad_cells": "drop"}, "random_state": 0}
+    small = {"representation": FEW, "heads": ("logistic",), "n_estimators": 40}
+    with pytest.warns(UserWarning, match="1 row left out"):
+        model = fit_table(tmp_path / "a.csv", **options, **small)
+    assert model.reference_rows_.tolist() == [*range(60), *range(61, 80)]
+
+
+def test_copies_are_counted_before_ids_are_told_from_the_labels_of_others():
+    random = np.random.default_rng(0)
+    shops = random.integers(0, 60, 200)
+    shop = [f"s{n}" for n in (*shops, *shops)]
+    amount = np.tile(random.normal(size=200), 2)
+    table = pa.table({"amount": amount, "shop": shop, "fraud": np.tile(np.arange(200) < 20, 2)})
+    small = {"representation": FEW, "heads": ("logistic",), "n_estimators": 40}
+    with pytest.warns(UserWarning, match="200 of 400 rows are copies"):
+        model = fit_table(table, label="fraud", random_state=0, **small)
+    assert "shop outlier odds" in model.preparation_.names_

@@ -119,6 +119,16 @@ def test_days_and_months():
     assert not prepare(["1.2.2024", "3.4.2024"])[0].notes_
 
 
+def test_dates_that_nobody_can_take_for_others_are_read_beside_the_form_of_the_training():
+    prepared, rows = prepare(["1/30/2024", "1/31/2024", "2/29/2024"])
+    others = pa.table({"d": ["2024-01-30", "31 Jan 2024", "Feb 29, 2024"]})
+    assert prepared.transform(others).tobytes() == rows.tobytes()
+    mixed, _ = prepare(["1/30/2024", "2024-01-31", "2/29/2024", "2024-01-31T10:00Z"])
+    assert "written month/day/year, 2 otherwise" in mixed.summary_[0].done
+    with pytest.warns(UserWarning, match="Column 'd' holds dates written month/day/year"):
+        prepared.transform(pa.table({"d": ["30.1.2024"]}))
+
+
 def test_cells_without_a_date_are_missing_and_told():
     days = [f"2024-01-{day:02d}" for day in range(1, 31)]
     with pytest.warns(UserWarning, match="1 bad cell .'d' 1; row 31: '2024-02-30'"):

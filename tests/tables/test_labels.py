@@ -38,6 +38,13 @@ def test_columns_that_nobody_asked_for_are_not_given(files):
     assert table.to_pydict() == {"amount": [5.0, 6.0], "fraud": [None, "N"]}
 
 
+def test_ids_are_the_same_whole_numbers_with_a_point_or_without(files):
+    files[0].with_name("review.csv").write_text("id,fraud\n1.0,Y\n2.00,N\n03,Y\n")
+    with pytest.warns(UserWarning, match="2 ids of the table have an answer.*1 id not in"):
+        table = read_table(files[0], labels=LabelSource("fraud", ("id",), files[1]))
+    assert table["fraud"].to_pylist() == ["Y", "N", "Y", "?"]
+
+
 def test_other_words_are_no_labels(files):
     source = LabelSource("fraud", outlier_label="Y", inlier_label="N")
     assert read_table(files[0], labels=source)["fraud"].to_pylist() == ["N", None, "Y", None]

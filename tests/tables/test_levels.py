@@ -109,8 +109,9 @@ def test_whole_numbers_may_be_codes():
     assert prepared.names_[:2] == ["merchant_id frequency", "merchant_id outlier odds"]
     assert "rename it" in prepared.notes_[0]
     assert prepared.types_ == {"merchant_id": "number", "count": "number"}
-    text = pa.table({"merchant_id": SHOPS.astype(str), "count": SHOPS})
-    assert prepared.transform(text).tobytes() == prepared.transform(table).tobytes()
+    for words in (SHOPS.astype(str), [f"{shop}.0" for shop in SHOPS]):
+        text = pa.table({"merchant_id": words, "count": SHOPS})
+        assert prepared.transform(text).tobytes() == prepared.transform(table).tobytes()
     large = pa.table({"n": SHOPS.astype(np.uint64) + 2**63})
     prepared = Preparation().fit(large)
     assert (prepared.names_, prepared.types_) == (["n frequency"], {"n": "text"})

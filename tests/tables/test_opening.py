@@ -223,3 +223,18 @@ def test_queries_are_for_databases_and_workbooks(tmp_path):
         assert read_table(tmp_path / name).num_rows
         with pytest.raises(TableError, match="is for databases and workbooks"):
             read_table(tmp_path / name, query="SELECT 1")
+
+
+def test_what_is_dropped_need_not_be_in_all_files(tmp_path):
+    for name, text in {
+        "a.csv": "x,note\n1,b\n",
+        "b.csv": "x\n2\n",
+        "c.csv": "x,other\n3,c\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    table = read_table(f"{tmp_path}/*.csv", drop="note, other")
+    assert table.to_pydict() == {"x": [1.0, 2.0, 3.0]}
+    with pytest.raises(TableError, match="No file has a column 'notes' to drop"):
+        read_table(f"{tmp_path}/*.csv", drop=["note,other", "notes"])
+    with pytest.raises(TableError, match=r"differs from .* in 'note'.*boreod fit --drop note"):
+        read_table([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"])

@@ -67,7 +67,7 @@ def test_at_most_so_many_levels(max_levels):
     words = [f"level {i % max_levels}" for i in range(50 * max_levels)] + ["rare"]
     prepared = Preparation(max_levels).fit(pa.table({"c": words}))
     assert len(prepared.names_) == max_levels + 1
-    assert prepared.summary_[0].done == f"{max_levels} levels; 1 rare ones pooled"
+    assert prepared.summary_[0].done == f"{max_levels} levels; 1 rare one pooled"
     more = Preparation(max_levels).fit(pa.table({"c": [*words, *["more"] * 10]}))
     assert more.names_ == ["c frequency"]
     assert more.summary_[0].done == f"frequency of {max_levels + 2} levels"

@@ -8,6 +8,7 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import cell, plain_errors, print_json
 from boreod.cli.options import reads_table
+from boreod.text import count_of
 
 FOUND = 3  # exit code
 
@@ -76,7 +77,8 @@ def check(
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
         if not alarms and not quiet:
-            like = f"{found.rows} rows are like the training rows."
+            verb = "is" if found.rows == 1 else "are"
+            like = f"{count_of(found.rows, 'row')} {verb} like the training rows."
             typer.echo(like if found.rows else "The table has no rows to compare with training.")
     if alarms:
         raise typer.Exit(FOUND)

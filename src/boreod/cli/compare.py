@@ -8,6 +8,7 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import cell, note, plain_errors, print_json, print_table
 from boreod.cli.options import labels_of_model, reads_table
+from boreod.text import count_of
 
 
 @plain_errors
@@ -71,7 +72,8 @@ def compare(
 def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
     """Print measures, alerts, and rows with another decision."""
     typer.echo(
-        f"{found.rows} rows; {found.outliers} outliers and {found.inliers} inliers judge the models"
+        f"{count_of(found.rows, 'row')}; {count_of(found.outliers, 'outlier')} and "
+        f"{count_of(found.inliers, 'inlier')} judge the models"
     )
     lines = [
         [name, f"{of.second:.4f}", f"{of.first:.4f}",
@@ -85,7 +87,7 @@ def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
     print_table(["", cell(old), cell(new), "new - old (95 % interval)"], lines)
     if found.verdict is not None:
         typer.echo(found.verdict)
-    typer.echo(f"\n{found.changed} rows are alerts of one model only.")
+    typer.echo(f"\nAlerts of one model only: {count_of(found.changed, 'row')}.")
     if found.changes:
         header = ["row", *map(cell, ids), "label", "old", "new", "is now"]
         rows = [

@@ -8,7 +8,7 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import plain_errors, print_json, print_notes, stop_with_journal
 from boreod.cli.info import print_preparation
-from boreod.cli.options import label_options, reads_table, split_names
+from boreod.cli.options import reads_table, split_names
 
 
 @plain_errors
@@ -65,11 +65,12 @@ def evaluate(
     from boreod.files import write_text
     from boreod.table_model.fitting import name_source, read_only
     from boreod.tables import Preparation, read_label_column, read_table
-    from boreod.text import shorten, suggest
+    from boreod.tables.labels import label_options
+    from boreod.text import count_of, shorten, suggest
 
     sizes = _read_numbers(reference_sizes)
     reading |= {"since": since or ()}
-    reading |= label_options(label, ids, labels, outlier_label, inlier_label)
+    reading |= label_options(label, ids or (), labels, outlier_label, inlier_label)
     rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
     if label not in rows.column_names:
         close = suggest(label, rows.column_names)
@@ -99,8 +100,8 @@ def evaluate(
         stop_with_journal(output / "runs.jsonl")
     counts = [int((codes == code).sum()) for code in (1, 0, -1)]
     about = (
-        f"{name_source(table)}: {counts[0]} outliers, {counts[1]} inliers, "
-        f"{counts[2]} unlabelled rows, {len(preparation.names_)} columns of numbers."
+        f"{name_source(table)}: {count_of(counts[0], 'outlier')}, {count_of(counts[1], 'inlier')}, "
+        f"{count_of(counts[2], 'unlabelled row')}; columns of numbers: {len(preparation.names_)}."
     )
     section = present(found, about, output)
     write_text(output / "comparison.md", to_markdown(section, level=1))

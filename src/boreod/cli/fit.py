@@ -17,7 +17,7 @@ from boreod.cli.info import (
     print_preparation,
     print_training,
 )
-from boreod.cli.options import label_options, read_amount, reads_table
+from boreod.cli.options import read_amount, reads_table
 
 
 @plain_errors
@@ -110,7 +110,9 @@ def fit(
         keep=keep or None,
         since=since or (),
         curve=curve,
-        reading=reading | label_options(label, ids, labels, outlier_label, inlier_label),
+        labels=labels,
+        inlier_label=inlier_label,
+        reading=reading,
         neighbors=neighbors,
         reference_size=reference_size,
         budget=read_amount(budget),

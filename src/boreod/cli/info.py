@@ -7,6 +7,7 @@ import typer
 
 from boreod.cli import options
 from boreod.cli.app import cell, fold_lines, plain_errors, print_json, print_table
+from boreod.text import count_of
 
 MAX_COLUMNS = 40  # lines on a screen
 FEW_COLUMNS = 20  # have a line each
@@ -63,8 +64,9 @@ def print_training(facts: dict[str, Any]) -> None:
     training = facts["training"]
     source = cell(facts["source"] or "a table")
     typer.echo(
-        f"Trained on {source}: {training['rows']} rows, {training['outliers']} outliers, "
-        f"{training['inliers']} inliers, {training['unlabelled']} unlabelled."
+        f"Trained on {source}: {count_of(training['rows'], 'row')}, "
+        f"{count_of(training['outliers'], 'outlier')}, {count_of(training['inliers'], 'inlier')}, "
+        f"{training['unlabelled']:,} unlabelled."
     )
     if training["table_rows"] > training["rows"]:
         typer.echo(
@@ -116,7 +118,7 @@ def print_limits(facts: dict[str, Any]) -> None:
 
     if facts["budget"] is not None:
         spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
-        typer.echo(f"Budget: {len(facts['columns'])} columns for {spent} of {limit}.")
+        typer.echo(f"Budget: {count_of(len(facts['columns']), 'column')} for {spent} of {limit}.")
     if facts["trees"] is not None:
         bought = ", ".join(f"{n} of {head!r}" for head, n in facts["trees"]["of_every_bag"].items())
         spent = show_cost(facts["trees"]["cost"], facts["unit"])
@@ -134,7 +136,8 @@ def print_limits(facts: dict[str, Any]) -> None:
     if isinstance(rule, str) and rule.startswith("alerts:"):
         number, _, rows = rule.removeprefix("alerts:").partition("/")
         where = f"in {rows} rows" if rows else "in a table like that of the training"
-        origin = f" ({cell(rule)}: {cell(number)} alerts {cell(where)})"
+        what = "alert" if number == "1" else "alerts"
+        origin = f" ({cell(rule)}: {cell(number)} {what} {cell(where)})"
     if rule is None and not facts["training"]["outliers"]:
         origin = " (one alert in a hundred rows)"
     typer.echo(

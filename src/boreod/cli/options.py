@@ -162,24 +162,6 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def label_options(
-    label: str | None,
-    ids: list[str] | tuple[str, ...] | None,
-    labels: str | None,
-    outlier_label: str | None,
-    inlier_label: str | None,
-) -> dict[str, Any]:
-    """Return the option of ``boreod.tables.open_table`` for labels that are not plain."""
-    if labels is None and inlier_label is None:
-        return {}
-    if label is None:
-        raise typer.BadParameter("--labels and --inlier-label need the column of labels: --label.")
-    from boreod.tables.labels import LabelSource
-
-    names = tuple(split_names(list(ids)) or ()) if ids else ()
-    return {"labels": LabelSource(label, names, labels, outlier_label, inlier_label)}
-
-
 def labels_of_model(
     model: Any,
     label: str | None,
@@ -187,7 +169,12 @@ def labels_of_model(
     outlier_label: str | None,
     inlier_label: str | None,
 ) -> dict[str, Any]:
-    """Return the same for a table that a model judges; what is not given is that of its fit."""
+    """Return the option of ``boreod.tables.open_table`` for labels of a table to judge models by.
+
+    What is not given is that of the fit.
+    """
+    from boreod.tables.labels import label_options
+
     name, outlier = label or model.preparation_.label_, outlier_label or model.outlier_label
     return label_options(name, model.ids_, labels, outlier, inlier_label)
 

@@ -10,6 +10,7 @@ import typer
 from boreod.cli import options
 from boreod.cli.app import note, plain_errors, print_json
 from boreod.cli.options import read_amount, reads_table, split_names
+from boreod.text import count_of
 
 ENGINES = ("threads", "dask")
 
@@ -121,7 +122,9 @@ def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> 
     if quiet:
         return
     share = f"{found.outliers / max(1, found.rows):.2%}"
-    counted = f"{found.rows} rows in {seconds:.1f} s; {found.outliers} ({share}) are alerts: "
+    verb = "is an alert" if found.outliers == 1 else "are alerts"
+    rows = count_of(found.rows, "row")
+    counted = f"{rows} in {seconds:.1f} s; {found.outliers:,} ({share}) {verb}: "
     if found.asked is None:
         novel = "" if found.novel is None else f", or novel ({found.novel})"
         told = f"probability above {found.threshold:.4g}{novel}."
@@ -131,7 +134,7 @@ def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> 
     typer.echo(counted + told, err=to_screen)
     if not to_screen:
         files = f" in {found.files} files" if found.files > 1 else ""
-        typer.echo(f"Scores: {output} ({found.written} rows{files})")
+        typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
 
 
 def _check_engine(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in
 from boreod.detector.predictor import Predictor, check_parameters, read_options
 from boreod.detector.profile import LearnedRows
 from boreod.ensemble.bags import Bagging, Shares, draw_reference
-from boreod.ensemble.calibration import warn_without_score
+from boreod.ensemble.calibration import check_alerts, warn_without_score
 from boreod.ensemble.heads import PENALTY
 from boreod.ensemble.training import NotStoredError, Plan, Training
 from boreod.parallel import plain_interrupts
@@ -188,6 +188,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self, rows: NDArray, labels: tuple[NDArray, NDArray, Shares], seeds: list[int]
     ) -> None:
         """Go the way from rows to bags; everything is fitted here."""
+        check_alerts(self.threshold, labels[2].n_rows)
         on_budget = self.budget is not None
         representation = make_representation(
             self.representation,

@@ -261,6 +261,17 @@ def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
     raise ValueError(f"`threshold` must be {ALLOWED}; got {spelling!r}.")
 
 
+def check_alerts(spelling: Any, n_rows: int) -> None:
+    """Refuse a threshold that asks for more alerts than a table has rows."""
+    kind, number, rows = ("", 0.0, None) if spelling is None else read_threshold(spelling)
+    if kind == "alerts" and rows is None and number > n_rows:
+        raise ValueError(
+            f"`threshold` asks for {number:,.0f} alerts, and the table has {n_rows:,} rows. Ask "
+            f"for fewer, such as 'alerts:{max(1, n_rows // 100)}', or say in how many rows they "
+            f"are: 'alerts:{number:.0f}/{100 * number:.0f}' (--rows-per-day {100 * number:.0f})."
+        )
+
+
 def _for_rate(share: float, scores: NDArray, weights: NDArray) -> float:
     """Return a threshold that about this share of rows is above.
 

@@ -67,7 +67,8 @@ class Workload:
         """Return how many alerts a share of the rows is."""
         amount = share * self.rows
         number = f"{amount:.2g}" if amount < 10.0 else f"{amount:,.0f}"
-        return f"{number} alerts a day" if self.is_day else f"{number} alerts in 1,000 rows"
+        what = "alert" if number == "1" else "alerts"
+        return f"{number} {what} a day" if self.is_day else f"{number} {what} in 1,000 rows"
 
 
 class Alerts(NamedTuple):

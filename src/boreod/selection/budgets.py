@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from boreod.ensemble.calibration import OutOfBag
 from boreod.metrics import auc, average_precision
 from boreod.selection.costs import SECONDS, Costs
-from boreod.text import shorten
+from boreod.text import count_of, shorten
 from boreod.validation import is_number
 
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
@@ -142,7 +142,8 @@ class Selection:
         """Return a table of the chosen columns."""
         spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
         rows = [
-            f"{len(self.columns)} columns for {spent} of {budget}; share of bags that want each"
+            f"{count_of(len(self.columns), 'column')} for {spent} of {budget}; "
+            "share of bags that want each"
         ]
         for name in self.columns:
             share = f"{self.frequencies[name]:6.0%}" if name in self.frequencies else "     -"

@@ -108,7 +108,7 @@ class Tally:
         part.keys, part.sample = part.keys[kept], rows[kept]
         for step in steps:
             if isinstance(step, CategoryStep | LevelStep) and step.levels:
-                words = as_text(_column(model, batch, step.name), step.name)
+                words = step.words_of(_column(model, batch, step.name))
                 new = words.is_valid().to_numpy(zero_copy_only=False)
                 new &= find_levels(words, step.levels) < 0
                 part.unseen[step.name] = int(new.sum())

@@ -28,8 +28,9 @@ from boreod.tables.arrow import Names, pa, pc
 from boreod.tables.bad_cells import ROWS, row_numbers
 from boreod.tables.blocks import Options
 from boreod.tables.locations import BETWEEN, STANDARD, can_read_again, show_place
+from boreod.tables.reader import settle_labels
 from boreod.tables.since import add_to_table
-from boreod.text import shorten, suggest
+from boreod.text import count_of, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
 MANY_COPIES = 0.05  # share of rows
@@ -46,6 +47,13 @@ class TrainingRows(NamedTuple):
     shares: Shares
     numbers: NDArray | None = None  # of the rows in their file, from 1; None if all were read
 
+    @property
+    def positions(self) -> NDArray:
+        """Where the rows are in the table of the user, from 0."""
+        if self.numbers is not None:
+            return self.numbers - 1
+        return np.arange(len(self.codes)) if self.rows is None else self.rows
+
 
 def fit_table(
     source: Any,
@@ -56,6 +64,8 @@ def fit_table(
     drop: Names | None = None,
     keep: Names | None = None,
     since: Names | None = None,
+    labels: Any = None,
+    inlier_label: Any = None,
     name: str | None = None,
     curve: bool = False,
     reading: dict[str, Any] | None = None,
@@ -67,7 +77,7 @@ def fit_table(
     ----------
     source
         A file name; also a frame.
-    label, ids, drop, keep, since, reading
+    label, ids, drop, keep, since, labels, inlier_label, reading
         As in :meth:`boreod.Detector.fit`.
     method
         ``"detector"``, or ``"bore"`` for the parameters of :class:`boreod.BORE`.
@@ -94,6 +104,7 @@ def fit_table(
         parameters = {**BORE().get_params(deep=False), **parameters}
     detector = Detector(**parameters)
     roles: dict[str, Any] = {"ids": ids, "drop": drop, "keep": keep, "since": since}
+    roles |= {"labels": labels, "inlier_label": inlier_label}
     detector.fit(source, label=label, reading=reading, **roles)
     # prices are taken when they are read first, and known ones are saved with the model
     costs = detector.costs_ if curve or detector.budget is not None else None
@@ -141,15 +152,7 @@ def read_training_rows(
         table, numbers = _read_rows(path, None, None, options, verbose)
         _check_label(label, table.column_names)
     else:
-        since = options.get("since", ())
-        if since and is_collection(source):
-            raise TableError(
-                "The time since the last row of an id (`since`) needs rows that follow one "
-                "another, and those of a Dask collection come in parts. Pass X.compute(), sorted "
-                "by time."
-            )
-        table = _choose_columns(source, label, options)
-        table = table if is_collection(table) else add_to_table(_to_arrow(table), since)
+        table = _read_frame(source, label, options)
     sizes = count_rows(table) if is_collection(table) else [table.num_rows]
     if label is not None:
         cells = gather_rows(table[label]) if is_collection(table) else table[label]
@@ -175,19 +178,29 @@ def _check_label(label: str | None, known: list[str]) -> None:
         raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, known)}")
 
 
-def _choose_columns(frame: Any, label: str | None, options: dict[str, Any]) -> Any:
-    """Return the columns of a frame that are wanted, before anything is made of them."""
+def _read_frame(frame: Any, label: str | None, options: dict[str, Any]) -> Any:
+    """Return the columns of a frame that are wanted, as Arrow, with what is to be added to them."""
+    since, told = options.get("since", ()), options.get("labels")
+    if is_collection(frame) and (since or told):
+        raise TableError(
+            "The time since the last row of an id (`since`) and labels of a second table "
+            "(`labels`, `inlier_label`) need a whole table, and the rows of a Dask collection come "
+            "in parts. Pass X.compute(), sorted by time."
+        )
     known = names_of(frame)
-    if not known:  # an array, or no table
+    if known:  # else an array, or no table
+        _check_label(None if told else label, known)
+        optional = () if told is None else (told.label,)
+        wanted = Options(
+            columns=options.get("columns"), drop=options.get("drop", ()), optional=optional
+        )
+        places = wanted.chosen(known, "the table")
+        if is_collection(frame):
+            return frame[[frame.columns[place] for place in places]]
+        frame = take_columns(frame, places)
+    if is_collection(frame):
         return frame
-    _check_label(label, known)
-    chosen = Options(columns=options.get("columns"), drop=options.get("drop", ()))
-    places = chosen.chosen(known, "the table")
-    return (
-        frame[[frame.columns[p] for p in places]]
-        if is_collection(frame)
-        else take_columns(frame, places)
-    )
+    return settle_labels(add_to_table(_to_arrow(frame), since), told)
 
 
 def read_only(
@@ -247,7 +260,7 @@ def prepare_training(
         decimal=(reading or {}).get("decimal"),
         assume=assume,
     )
-    _warn_of_copies(matrix)
+    _warn_of_copies(preparation, found.table, matrix)
     return preparation, matrix
 
 
@@ -257,10 +270,9 @@ def name_rows(found: TrainingRows, ids: tuple[str, ...]) -> Callable[[int], str]
     def name(place: int) -> str:
         if ids:
             return ", ".join(str(found.table[column][place].as_py()) for column in ids)
-        if found.numbers is not None:
-            return f"row {found.numbers[place]}"
-        return f"row {(place if found.rows is None else int(found.rows[place])) + 1}"
+        return f"row {positions[place] + 1}"
 
+    positions = found.positions
     return name
 
 
@@ -401,8 +413,9 @@ def _check_labels(codes: NDArray, label: str, assume: bool) -> None:
         needed = "an outlier and another row are needed" if assume else "one of each is needed"
         rather = "leave out" if assume else "let Detector (no --method) do it, leave out"
         raise TableError(
-            f"Column {shorten(label)} marks {n_outliers} outliers and {n_inliers} inliers in "
-            f"{len(codes)} rows, and {needed}. Label some (0 for rows that you take for normal), "
+            f"Column {shorten(label)} marks {count_of(n_outliers, 'outlier')} and "
+            f"{count_of(n_inliers, 'inlier')} in {count_of(len(codes), 'row')}, and {needed}. "
+            "Label some (0 for rows that you take for normal), "
             "say which value marks an outlier: `outlier_label` (--outlier-label), or rank rows "
             f"without labels: {rather} `label` (--label), and drop its column (--drop)."
         )
@@ -415,7 +428,10 @@ def _check_labels(codes: NDArray, label: str, assume: bool) -> None:
         )
 
 
-def _warn_of_copies(rows: NDArray) -> None:
+def _warn_of_copies(preparation: Preparation, table: Any, rows: NDArray) -> None:
+    """Tell of rows that are there several times, whatever labels of others say of their ids."""
+    if preparation.tells_training_rows:
+        rows = preparation.transform(table)
     copies = len(rows) - len(distinct_rows(rows)[0])
     if copies > MANY_COPIES * len(rows):
         warnings.warn(

@@ -71,6 +71,8 @@ class Detector(TablePredictor, NumericDetector):
         drop: Names | None = None,
         keep: Names | None = None,
         since: Names | None = None,
+        labels: Any = None,
+        inlier_label: Any = None,
         reading: dict[str, Any] | None = None,
         **unsupported: Any,
     ) -> "Detector":
@@ -96,6 +98,10 @@ class Detector(TablePredictor, NumericDetector):
             Columns of ids, such as ``card`` or ``card:time`` (needed where there are several
             columns of dates): learn from the time since the last row of the same id, too. Tables
             must be sorted by time then, and rows alone or in parts cannot be scored.
+        labels
+            A second table of ``ids`` and labels, a frame or a file: its answers replace those of X.
+        inlier_label
+            The label of inliers, if labels other than it and ``outlier_label`` are none.
         reading
             Options of ``boreod.tables.open_table`` for a file.
         **unsupported
@@ -106,10 +112,11 @@ class Detector(TablePredictor, NumericDetector):
             if isinstance(X, str | PathLike) or is_frame(X):
                 roles = () if ids is None else ids, () if drop is None else drop, keep
                 options = {**(reading or {}), **({"since": since} if since else {})}
-                self._fit_table(X, y, label, roles, options)
+                self._fit_table(X, y, label, roles, options, (labels, inlier_label))
                 return self
             asked = {"label": label, "ids": ids, "drop": drop, "keep": keep, "reading": reading}
-            for name, value in {**asked, "since": since}.items():
+            asked |= {"since": since, "labels": labels, "inlier_label": inlier_label}
+            for name, value in asked.items():
                 if value is not None:
                     raise TypeError(
                         f"`{name}` is of frames and files, whose columns have names; X is a "
@@ -171,6 +178,7 @@ class Detector(TablePredictor, NumericDetector):
         label: str | None,
         roles: tuple[Names, Names, Names | None],
         reading: dict[str, Any] | None,
+        told: tuple[Any, Any] = (None, None),
     ) -> None:
         """Learn a preparation from the rows that are wanted, and then from what it makes."""
         from boreod.table_model.fitting import (
@@ -181,12 +189,13 @@ class Detector(TablePredictor, NumericDetector):
             read_only,
             read_training_rows,
         )
+        from boreod.tables.labels import label_options
 
         check_parameters(self)
         check_source(source, y, label, self)
         seeds = draw_seeds(self.random_state)
-        is_file = isinstance(source, str | PathLike)
         reading = read_only(reading, label, *roles)
+        reading |= label_options(label, roles[0], told[0], self.outlier_label, told[1])
         roles = (roles[0], (), roles[2])  # what is dropped is not read
         found = read_training_rows(source, self, y, label, seeds, reading)
         preparation, matrix = prepare_training(found, self, label, *roles, reading)
@@ -194,9 +203,8 @@ class Detector(TablePredictor, NumericDetector):
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
         if preparation.tells_training_rows:  # as they would be if they came again
             self.learned_rows_ = LearnedRows.of(preparation.transform(found.table))
-        n_rows = len(found.codes)
-        self.reference_rows_ = np.arange(n_rows) if found.rows is None else found.rows
-        name = name_source(fspath(source)) if is_file else None
+        self.reference_rows_ = found.positions
+        name = name_source(fspath(source)) if isinstance(source, str | PathLike) else None
         called = name_rows(found, preparation.ids_)
         profile = TrainingProfile.learn(rows, found.codes, called, preparation.marks_)
         named = not isinstance(source, np.ndarray)

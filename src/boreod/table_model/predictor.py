@@ -123,14 +123,14 @@ class TablePredictor(Predictor):
         if not _is_arrow(batch) and isinstance(self.preparation_, PlainColumns):
             return {}
         from boreod.tables.arrow import column_of, pc
-        from boreod.tables.cells import as_text
 
         batch, outputs, cells = self._as_batch(batch), self.outputs_, {}
         marked = {output.column for output in outputs if output.kind == "missing"}
         worded = {output.column for output in outputs if output.kind in WORDED}
+        steps = {step.name: step for step in self.preparation_.steps_} if worded else {}
         for name in dict.fromkeys(output.column for output in outputs):
             if name in worded:
-                cells[name] = as_text(column_of(batch, name), name).to_pylist()
+                cells[name] = steps[name].words_of(column_of(batch, name)).to_pylist()
             elif name not in marked:
                 empty = pc.is_null(column_of(batch, name), nan_is_null=True)
                 cells[name] = pc.if_else(empty, None, "").to_pylist()

@@ -48,6 +48,11 @@ def option(name: str, *columns: str) -> str:
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
+def leave_out(*columns: str) -> str:
+    """Return what to type so that columns are not read, for commands that learn and others."""
+    return f"boreod fit {option('drop', *columns)}; boreod score without --all-columns"
+
+
 def check_names(names: list[str], shown: str, places: list[int] | None = None) -> None:
     """Refuse tables in which a column name is there twice, or longer than any name is."""
     seen: dict[str, int] = {}
@@ -61,7 +66,7 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
             raise TableError(
                 f"Columns must have distinct names; {shown} has {shorten(name)} as column "
                 f"{seen[name] + 1} and as column {position + 1}. Rename one of them, or leave both "
-                f"out ({option('drop', name)})."
+                f"out ({leave_out(name)})."
             )
         seen[name] = position
 
@@ -191,7 +196,7 @@ def _plain_type(field: Any, shown: str) -> Any:
         what, remedy = "nested values", "Spread it over columns of its own"
     raise TableError(
         f"Cells must hold one number, word or date each; column {shorten(field.name)} of {shown} "
-        f"holds {what} ({str(held)[:60]}). {remedy}, or read only the others."
+        f"holds {what} ({str(held)[:60]}). {remedy}, or leave it out ({leave_out(field.name)})."
     )
 
 

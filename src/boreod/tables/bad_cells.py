@@ -18,7 +18,6 @@ from boreod.tables.number_formats import NumberFormat
 from boreod.text import count_of, shorten
 
 POLICIES = ("missing", "error", "drop")
-ALLOWED = {"number": "finite numbers", "truth value": "true or false"}
 FIRST = 3  # places in a note
 MANY_BAD = 20  # cells of a column and most of them: this is no fault of single rows
 ROW = "\0row"  # a column of row numbers, where rows are left out
@@ -51,6 +50,7 @@ class BadCells:
         self.seen = 0  # rows of all files
         self.file: str | None = None  # that is being read, if there are several
         self._places: list[str] = []
+        self._rules: dict[str, str] = {}  # how cells of columns should be written
 
     def add(
         self,
@@ -66,6 +66,8 @@ class BadCells:
         if not len(places):
             return
         self.counts[name] = self.counts.get(name, 0) + len(places)
+        noun, written, rule = what.partition(" written ")
+        self._rules[name] = f"{noun}s{written}{rule}" if rule else ""
         self._check_share(column, int(places[0]), name, where, what)
         if self.policy == "error":
             cell = shorten(column[int(places[0])].as_py())
@@ -86,12 +88,16 @@ class BadCells:
         """Refuse a column of words where numbers should be: too many cells for faults."""
         filled, wrong = self.filled[name], self.counts[name]
         if wrong >= MANY_BAD and 2 * wrong > filled:
-            allowed = ALLOWED.get(what, f"{what}s")
+            allowed = {"number": "finite numbers", "truth value": "true or false"}
+            rule, plain = self._rules[name], allowed.get(what, f"{what}s")
+            remedy = "Correct them or leave them empty"
+            if rule:
+                remedy = "Write them as in the training table, or fit again to tables like this one"
             raise TableError(
-                f"Column {shorten(name)} must hold {allowed}; {wrong} of {filled} filled cells "
-                f"hold something else, such as {shorten(column[first].as_py())} ({where(first)}). "
-                "Correct them or leave them empty, or fit again without the column "
-                f"({option('drop', name)})."
+                f"Column {shorten(name)} must hold {rule or plain}; {wrong} of {filled} filled "
+                f"cells hold something else, such as {shorten(column[first].as_py())} "
+                f"({where(first)}). {remedy}, or fit again without the column "
+                f"(boreod fit {option('drop', name)})."
             )
 
     def note(self, advice: str = "") -> str | None:
@@ -102,8 +108,11 @@ class BadCells:
         columns = ", ".join(f"{shorten(name)} {count}" for name, count in self.counts.items())
         first = "; ".join(self._places) + ("; ..." if total > len(self._places) else "")
         found = f"{count_of(total, 'bad cell')} ({columns}; {first})"
+        told = {name: rule for name, rule in self._rules.items() if rule}
+        rules = [f" Column {shorten(name)} holds {rule}." for name, rule in told.items()]
+        advice = "".join([*rules, advice])
         if self.policy == "drop":
-            return f"{count_of(self.rows, 'row')} left out because of {found}."
+            return f"{count_of(self.rows, 'row')} left out because of {found}.{''.join(rules)}"
         verb = "counts" if total == 1 else "count"
         return f"{found} {verb} as missing.{advice}"
 

@@ -33,6 +33,7 @@ class Options:
     query: str | None = None
     bad_cells: BadCells = field(default_factory=BadCells)
     optional: tuple[str, ...] = ()  # of the columns, those that need not be there
+    met: set[str] = field(default_factory=set)  # columns to drop that were there
 
     def __post_init__(self) -> None:
         for name, kind in self.types.items():
@@ -53,7 +54,9 @@ class Options:
         if wanted is not None:
             wanted = tuple(n for n in wanted if n in known or n not in self.optional)
         dropped = as_names(self.drop, known)
-        check_columns((*(wanted or ()), *dropped), known, shown)
+        self.met.update(set(dropped) & set(known))
+        needed = (name for name in dropped if name not in self.optional)
+        check_columns((*(wanted or ()), *needed), known, shown)
         if wanted is None:
             places = [place for place, name in enumerate(known) if name not in dropped]
         else:

@@ -133,7 +133,7 @@ def as_numbers(
         raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
     if held == "text" and kind == "number":
         parsed = parse(column, rule or NumberFormat())
-        note_bad(column, parsed.bad, name, first_row)
+        note_bad(column, parsed.bad, name, first_row, (rule or NumberFormat()).what)
         return parsed.values
     if held == "text":
         text, (column, bad) = column, to_kind(column, Kind(kind))
@@ -148,8 +148,8 @@ def as_numbers(
     checks: list[tuple[NDArray, str, str]] = []
     if pa.types.is_integer(column.type):
         remedy = (
-            f"If it is an id, say so ({option('id', name)}), else divide it or leave it out "
-            f"({option('drop', name)})."
+            f"If it is an id, say so ({option('id', name)}), else divide it, or fit without it "
+            f"(boreod fit {option('drop', name)})."
         )
         checks.append((np.abs(values) >= WHOLE, "whole numbers below 2**53", remedy))
     if kind == "boolean":
@@ -176,6 +176,11 @@ def as_text(column: Any, name: str) -> Any:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return to_kind(pc.cast(column, pa.string()), Kind("text"))[0]
+
+
+def whole_words(words: Any) -> Any:
+    """Return text in which whole numbers, such as 118.0, have no point."""
+    return pc.replace_substring_regex(words, r"^(\s*[+-]?\d+)\.0+(\s*)$", r"\1\2")
 
 
 def read_label_column(

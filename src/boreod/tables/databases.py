@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from boreod.tables.arrow import TableError, pa, plain_batch, plain_schema
+from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_schema
 from boreod.tables.blocks import Block, Options, Typed, cleaned, kind_of_values, typed
 from boreod.tables.cells import Kind, find_kind, to_kind
 from boreod.tables.header import LINES, NoRows, find_header, tell_others
@@ -167,7 +167,7 @@ def _text_block(
         if bytes in own:
             raise TableError(
                 f"Cells must hold one number or word each; column {shorten(known[place])} holds "
-                f"bytes. Leave it out (--drop)."
+                f"bytes. Leave it out ({leave_out(known[place])})."
             )
         columns.append(
             pa.array([None if v is None else v if type(v) is str else repr(v) for v in values],

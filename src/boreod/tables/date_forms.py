@@ -1,7 +1,7 @@
 """How dates and times are written: forms of text, and the moments that cells of them mean."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ FORMS = {
     "month day, year": r"(?P<m>[A-Za-z]{3,9})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
 }
 TIME = "hour:minute"
+CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
 
 
 class Moments(NamedTuple):
@@ -41,7 +42,13 @@ class DateForm:
     """What cells of a column of dates must look like: one of FORMS, or TIME."""
 
     form: str
-    what: ClassVar[str] = "date"
+
+    @property
+    def what(self) -> str:
+        """What a cell should be."""
+        if self.form == CERTAIN[0]:
+            return "date"
+        return "time" if self.form == TIME else f"date written {self.form}"
 
     def find_bad(self, column: Any) -> NDArray:
         """Tell which cells are filled and hold no date of this form."""
@@ -58,22 +65,50 @@ def is_filled(column: Any) -> NDArray:
 def find_form(column: Any) -> tuple[str, bool]:
     """Return the form of the dates of a column of text, and whether days may be months.
 
-    The form is empty if it does not hold dates; a few cells may be something else.
+    The form is empty if it does not hold dates, or in doubt if it holds both orders of days and
+    months; a few cells may be something else.
     """
     present = _informative(column.slice(0, SAMPLE))
     if not len(present):
         return "", False
-    shares = {form: _share(present, form) for form in (*FORMS, TIME)}
+    shares = {form: _share(_read_form(present, form)) for form in (*FORMS, TIME)}
     best = max(shares, key=lambda form: shares[form])
     first, second = "day.month.year", "month/day/year"
-    if shares[best] < NEARLY_ALL or best not in (first, second):
-        return (best if shares[best] >= NEARLY_ALL else ""), False
+    if best not in (first, second) and _share(read_written(present, best)) >= NEARLY_ALL:
+        return best, False
+    if not (shares[first] or shares[second]) or _share_of_either(present)[0] < NEARLY_ALL:
+        return "", False
     whole = _informative(column)
-    days, months = _share(whole, first), _share(whole, second)
+    either, days, months = _share_of_either(whole)
+    if max(days, months) < NEARLY_ALL:
+        return "", either >= NEARLY_ALL
     if days != months:
         return (first if days > months else second), False
     # nobody writes months first with points
     return first, not pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
+
+
+def _share_of_either(words: Any) -> tuple[float, float, float]:
+    """Return the shares of dates: with days or months first, with days, with months first."""
+    days, months = (read_written(words, form) for form in ("day.month.year", "month/day/year"))
+    either = np.fmax(days.clock, months.clock)
+    return _share(Moments(either, either)), _share(days), _share(months)
+
+
+def find_contradiction(column: Any) -> tuple[str, str]:
+    """Return a date that must have its day first, and one that must have its month first."""
+    cells = _informative(column)
+    days, months = (
+        np.isnan(read_written(cells, form).clock) for form in ("month/day/year", "day.month.year")
+    )
+    both = np.flatnonzero(days & ~months), np.flatnonzero(months & ~days)
+    return cells[int(both[0][0])].as_py(), cells[int(both[1][0])].as_py()
+
+
+def count_others(words: Any, form: str) -> int:
+    """Return how many cells are dates of another form than most."""
+    strict, found = _read_form(pc.utf8_trim_whitespace(words), form), read_written(words, form)
+    return int(np.sum(np.isnan(strict.clock) & ~np.isnan(found.clock)))
 
 
 def _informative(column: Any) -> Any:
@@ -81,17 +116,32 @@ def _informative(column: Any) -> Any:
     return cells.filter(pc.invert(is_placeholder(pc.utf8_trim_whitespace(cells))))
 
 
-def _share(words: Any, form: str) -> float:
-    return float(np.mean(~np.isnan(read_written(words, form).clock)))
+def _share(found: Moments) -> float:
+    return float(np.mean(~np.isnan(found.clock)))
 
 
 def read_written(words: Any, form: str) -> Moments:
-    """Return the moments of text of some form, NaN where a cell has another one."""
+    """Return the moments of text of some form, NaN where a cell has none.
+
+    Forms that cannot be taken for others are understood beside it.
+    """
     words = pc.utf8_trim_whitespace(words)
+    found = _read_form(words, form)
+    for other in CERTAIN if form != TIME else ():
+        left = np.flatnonzero(np.isnan(found.clock) & is_filled(words))
+        if other != form and len(left):
+            more = _read_form(words.take(pa.array(left)), other)
+            for values, new in zip(found, more, strict=True):
+                values[left] = new
+    return found
+
+
+def _read_form(words: Any, form: str) -> Moments:
+    """Return the moments of trimmed text of one form, NaN where a cell has another one."""
     if form == "year-month-day":  # as nearly everybody writes them, which Arrow reads quickly
         try:
             seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
-            return Moments(seconds, seconds)
+            return Moments(seconds, seconds.copy())
         except pa.ArrowException:
             pass  # there is a zone, or something else
     day = "" if form == TIME else FORMS[form]

@@ -32,6 +32,8 @@ OLDEST, LATEST = -6.3e10, 2.6e11  # seconds of the years 1 to 9999, and a bit mo
 OPEN_END = 7.2e9  # seconds; later years such as 9999 stand for no end and are nobody's newest row
 NUMBERS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 DIGITS = "yyyymmdd"
+SERIAL = "days since 1900"  # as spreadsheets count them
+SERIAL_1970 = 25_569.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class DateStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
-        forms = (*FORMS, TIME) if self.kind == "text" else (*NUMBERS, DIGITS)
+        forms = (*FORMS, TIME) if self.kind == "text" else (*NUMBERS, DIGITS, SERIAL)
         in_order = [part for part in PARTS if part in self.parts]
         fits = self.kind in ("text", "number") and self.form in forms and self.parts == in_order
         known = OLDEST <= self.newest <= LATEST and (self.zone is None or 0 < len(self.zone) < 60)
@@ -86,12 +88,12 @@ def read_moments(
     """Return the moments of a column of a plain type; what is none is missing and told."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
-    if form in NUMBERS or form == DIGITS:
+    if form in (*NUMBERS, DIGITS, SERIAL):
         if pa.types.is_integer(column.type):  # of nanoseconds float64 does not know each
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)
-        seconds = from_digits(values) if form == DIGITS else values / NUMBERS[form]
+        seconds = _from_numbers(values, form)
         found, present = Moments(seconds, seconds), ~np.isnan(values)
     else:
         words = as_text(column, name)
@@ -99,7 +101,8 @@ def read_moments(
     clock, instant = found
     with np.errstate(invalid="ignore"):
         wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
-    note_bad(column, wrong, name, first_row, "time" if form == TIME else "date")
+    what = DateForm(form).what if form in (*FORMS, TIME) else "date"
+    note_bad(column, wrong, name, first_row, what)
     return Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
 
 
@@ -144,6 +147,12 @@ def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
             f"Column {shorten(name)} has times of the zone {shorten(zone or tz)}, which is not "
             f"known here: {str(error).splitlines()[0][:80]}. Convert it to another zone."
         ) from None
+
+
+def _from_numbers(values: NDArray, form: str) -> NDArray:
+    if form == DIGITS:
+        return from_digits(values)
+    return (values - SERIAL_1970) * DAY if form == SERIAL else values / NUMBERS[form]
 
 
 def from_digits(values: NDArray) -> NDArray:

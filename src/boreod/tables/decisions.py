@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import kind_of, option, pa, pc
+from boreod.tables.arrow import TableError, kind_of, option, pa, pc
 from boreod.tables.bad_cells import sentinel_note
 from boreod.tables.cells import WHOLE, as_text
-from boreod.tables.date_forms import TIME, Moments, find_form
+from boreod.tables.date_forms import TIME, Moments, count_others, find_contradiction, find_form
 from boreod.tables.dates import (
     DIGITS,
     NUMBERS,
     PARTS,
+    SERIAL,
     DateStep,
     find_newest,
     from_digits,
@@ -33,7 +34,7 @@ from boreod.tables.steps import (
     count_in_text,
     numbers_of,
 )
-from boreod.text import shorten
+from boreod.text import count_of, shorten
 
 STEPS: dict[str, type[Step]] = {
     "number": NumberStep,
@@ -58,8 +59,10 @@ ENTITIES = {
 }  # fmt: skip
 TIMES = {
     "at", "birth", "birthday", "created", "date", "datetime", "day", "epoch", "modified", "opened",
-    "seen", "time", "timestamp", "ts", "unix", "updated", "utc", "when",
+    "datum", "seen", "time", "timestamp", "ts", "unix", "updated", "utc", "when",
 }  # fmt: skip
+CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "utc"}
+SERIALS = (36_526.0, 51_502.0)  # days since 1900 of the years 2000 and 2040
 
 
 @dataclass(frozen=True)
@@ -129,16 +132,9 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     present, name = values[~np.isnan(values)], asked.name
     if not len(present) or present.min() == present.max() or asked.wanted:
         return None
-    named = _sounds_like(name, TIMES)
-    for unit, scale in NUMBERS.items():
-        low, high = EPOCH[0] * scale, EPOCH[1] * scale
-        if low <= present.min() <= present.max() <= high and (named or _is_sorted(present)):
-            return _decide_date(column, DateStep(name, "number", form=unit), f"{unit} since 1970")
-    if DAYS[0] <= present.min() <= present.max() <= DAYS[1]:
-        step = DateStep(name, "number", form=DIGITS)
-        several = named or len(np.unique(present)) >= MANY / 2
-        if several and not np.isnan(from_digits(present)).any():
-            return _decide_date(column, step, "days such as 20240131")
+    form, told = _find_numbered_dates(present, name)
+    if form:
+        return _decide_date(column, DateStep(name, "number", form=form), told)
     is_whole = bool((present % 1 == 0).all()) and not _is_row_id(present)
     if not is_whole or not _sounds_like(name, CODES, alone=ENTITIES):
         return None
@@ -148,6 +144,21 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     # read as numbers 118 and 118.0 are one code, if as numbers they are written alike
     alike = words.equals(as_text(pc.cast(column, pa.float64()), name))
     return _decide_codes(words, asked, "number" if alike else "text")
+
+
+def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
+    """Return the form of numbers that are dates, and what to say of it; empty for others."""
+    low, high, named = present.min(), present.max(), _sounds_like(name, TIMES)
+    for unit, scale in NUMBERS.items():
+        within = EPOCH[0] * scale <= low <= high <= EPOCH[1] * scale
+        if within and (named or _is_sorted(present)):
+            return unit, f"{unit} since 1970"
+    several = named or len(np.unique(present)) >= MANY / 2
+    if DAYS[0] <= low <= high <= DAYS[1] and several and not np.isnan(from_digits(present)).any():
+        return DIGITS, "days such as 20240131"
+    if SERIALS[0] <= low <= high <= SERIALS[1] and _sounds_like(name, CALENDAR):
+        return SERIAL, "days since 1900, as spreadsheets count"
+    return "", ""
 
 
 def _decide_large(column: Any, asked: Question) -> Decision:
@@ -185,8 +196,17 @@ def _decide_text(words: Any, asked: Question) -> Decision:
                 f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
                 "as 2024-01-31."
             )
-        found = _decide_date(words, DateStep(name, "text", form=form), f"written {form}")
+        others = count_others(words, form)
+        told = f"written {form}" + (f", {others} otherwise" if others else "")
+        found = _decide_date(words, DateStep(name, "text", form=form), told)
         return Decision(found.step, found.done, doubt or found.note)
+    if doubtful:
+        day, month = find_contradiction(words)
+        raise TableError(
+            f"Column {shorten(name)} holds dates with days first, such as {shorten(day)}, and with "
+            f"months first, such as {shorten(month)}. Write them as 2024-01-31, or leave the "
+            f"column out ({option('drop', name)})."
+        )
     rule = find_format(words, asked.decimal)
     if isinstance(rule, Ambiguous):
         raise rule.question(name)
@@ -219,9 +239,9 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     if frequent.sum() <= asked.max_levels and told_apart:
         levels = sorted(counted.field("values").filter(pa.array(frequent)).to_pylist())
         pooled = len(counts) - len(levels)
-        rare = f"; {pooled} rare ones pooled" if pooled else ""
+        rare = f"; {pooled} rare one{'s' * (pooled > 1)} pooled" if pooled else ""
         step: Step = CategoryStep(name, "text", levels, pooled > 0, missing > 0)
-        return Decision(step, f"{len(levels)} levels{rare}{told}")
+        return Decision(step, f"{count_of(len(levels), 'level')}{rare}{told}")
     step = learn_levels(words, name, asked.targets, missing > 0)
     if not step.names:
         return _leave_out(name, f"its {len(counts)} words are equally frequent")

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from boreod.tables.arrow import TableError, option, pa
+from boreod.tables.arrow import TableError, leave_out, pa
 from boreod.tables.blocks import Block, Options, Typed, kind_of_values, typed
 from boreod.tables.cells import Kind
 from boreod.tables.sources import TextSource
@@ -166,7 +166,7 @@ def _block(records: list[Record], names: list[str]) -> Block:
             raise TableError(
                 f"{records[place][0]} holds nested values for {shorten(name)}. Cells must "
                 "hold one number or word each: spread it over keys of its own, or leave it out "
-                f"({option('drop', name)})."
+                f"({leave_out(name)})."
             )
         if bool in kinds:
             values = [str(value).lower() if isinstance(value, bool) else value for value in values]

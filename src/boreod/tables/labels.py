@@ -7,13 +7,28 @@ empty where nobody knows.
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
-from boreod.tables.arrow import TableError, as_names, column_of, pa, pc
-from boreod.tables.cells import as_text, canonical
+from boreod.tables.arrow import Names, TableError, as_names, column_of, pa, pc
+from boreod.tables.cells import as_text, canonical, whole_words
 from boreod.text import count_of, listed, shorten
 
 MOST = 3  # conflicts in a note
+
+
+def label_options(
+    label: str | None, ids: Names, answers: Any, outlier_label: Any, inlier_label: Any
+) -> dict[str, Any]:
+    """Return the option of ``boreod.tables.open_table`` for labels that are not plain."""
+    if answers is None and inlier_label is None:
+        return {}
+    if label is None:
+        raise TableError(
+            "`labels` (--labels) and `inlier_label` (--inlier-label) need the column of labels: "
+            "`label` (--label)."
+        )
+    return {"labels": LabelSource(label, as_names(ids, []), answers, outlier_label, inlier_label)}
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,7 @@ class LabelSource:
     ids
         The columns by which rows of both are found.
     answers
-        The second file; None for none.
+        The second file, or a frame; None for none.
     outlier_label, inlier_label
         The words of outliers and inliers; other words are no labels. Without a word of inliers all
         words stay.
@@ -35,9 +50,9 @@ class LabelSource:
 
     label: str
     ids: tuple[str, ...] = ()
-    answers: str | None = None
-    outlier_label: str | None = None
-    inlier_label: str | None = None
+    answers: Any = None
+    outlier_label: Any = None
+    inlier_label: Any = None
 
     def __post_init__(self) -> None:
         if self.answers is not None and not self.ids:
@@ -50,6 +65,12 @@ class LabelSource:
                 f"`inlier_label` (--inlier-label) is {shorten(self.inlier_label)}. Name the word "
                 "of outliers, too: `outlier_label` (--outlier-label)."
             )
+
+    @property
+    def shown(self) -> str:
+        """What the second file is called in sentences."""
+        named = isinstance(self.answers, str | PathLike)
+        return str(self.answers) if named else "the table of labels"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the columns to read of a table, if so many are wanted."""
@@ -79,7 +100,7 @@ class LabelSource:
                 columns[self.label] = self._known(words)
                 yield pa.RecordBatch.from_arrays([columns[n] for n in final.names], schema=final)
             if given is not None:
-                warnings.warn(given.note(self.answers or ""), stacklevel=2)
+                warnings.warn(given.note(self.shown), stacklevel=2)
 
         return final, settled()
 
@@ -115,7 +136,7 @@ class Answers:
         for name in (*ids, source.label):
             if name not in table.column_names:
                 raise TableError(
-                    f"{source.answers} has no column {shorten(name)}, which tells ids or labels. "
+                    f"{source.shown} has no column {shorten(name)}, which tells ids or labels. "
                     f"Its columns are {listed(table.column_names)}."
                 )
         words = as_text(column_of(table, source.label), source.label)
@@ -157,7 +178,7 @@ class Answers:
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:
     """Return ids as text, several of them as one; None where one is missing."""
-    cells = [as_text(column_of(table, name), name).to_pylist() for name in ids]
+    cells = [whole_words(as_text(column_of(table, name), name)).to_pylist() for name in ids]
     return [
         None if None in row else "\0".join(cell.strip() for cell in row)
         for row in zip(*cells, strict=True)

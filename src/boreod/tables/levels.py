@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import pc
-from boreod.tables.cells import as_text
 from boreod.tables.steps import Step, Targets, find_levels
 from boreod.validation import OUTLIER, UNLABELLED
 
@@ -85,7 +84,7 @@ class LevelStep(Step):
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
-        words = as_text(column, self.name)
+        words = self.words_of(column)
         places = find_levels(words, self.levels)  # -1 is the last of the arrays below
         columns = []
         if self.middle is not None:
@@ -101,7 +100,7 @@ class LevelStep(Step):
         The frequency does not count the row itself, as that of a new row does not, and odds are
         without the labels of its fold.
         """
-        words = as_text(column, self.name)
+        words = self.words_of(column)
         encoded = pc.dictionary_encode(words)
         places = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
         columns = []

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,11 @@ class NumberFormat:
     unit: str = ""
     thousands: str = ""
     before: bool = False
-    what: ClassVar[str] = "number"
+
+    @property
+    def what(self) -> str:
+        """What a cell should be."""
+        return "number" if self.is_plain else f"number written like {self.like}"
 
     @property
     def is_possible(self) -> bool:
@@ -185,10 +189,9 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     """
     cells = _informative(column)
     start = cells[:SAMPLE]
-    if not len(cells) or 2 * pc.sum(pc.match_substring_regex(start, r"\d")).as_py() < len(start):
-        return None
+    filled = 2 * pc.sum(pc.match_substring_regex(start, r"\d")).as_py() if len(cells) else 0
     digits = pc.all(pc.match_substring_regex(cells, DIGITS)).as_py()
-    if digits and len(cells) + column.null_count >= len(column):
+    if filled < max(1, len(start)) or (digits and len(cells) + column.null_count >= len(column)):
         return None
     units = _find_units(cells)
     if isinstance(units, Ambiguous) or units is None:
@@ -198,7 +201,9 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     counts = {sign: int(fits.sum()) for sign, fits in found.items()}
     best = max(counts, key=lambda sign: (counts[sign], sign == (decimal or "."), sign == "."))
     if not _is_number(cells, found[best]) or first_code(cells):
-        return None
+        bare = _fits(cells, NumberFormat(best))
+        mixed = unit in PERCENT and _is_number(cells, found[best] | bare)
+        return Ambiguous("", (unit, "none")) if mixed else None
     good = cells.filter(pa.array(found[best]))
     if counts["."] == counts[","] and decimal is None:
         unclear = good.filter(pc.match_substring_regex(good, r"^[^\d]*[1-9]\d{0,2}[.,]\d{3}\D*$"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from boreod.tables.arrow import TableError, kind_of, pa, pc
+from boreod.tables.arrow import TableError, as_names, kind_of, leave_out, pa, pc
 from boreod.tables.bad_cells import ROW
 from boreod.tables.binary_files import find_text_files, open_arrow, open_parquet
 from boreod.tables.blocks import Options, Typed, find_rules
@@ -26,7 +26,7 @@ from boreod.tables.locations import (
 )
 from boreod.tables.separated import open_separated
 from boreod.tables.sources import TextSource, zip_member
-from boreod.text import listed
+from boreod.text import listed, shorten, suggest
 
 
 def open_source(
@@ -45,7 +45,12 @@ def open_source(
 def _open_several(
     paths: list[str], asked: str | None, options: Options, batch_rows: int, stack: ExitStack
 ) -> Typed:
-    """Open files that have the same columns; the first one with rows tells their types."""
+    """Open files that have the same columns; the first one with rows tells their types.
+
+    What is dropped need not be in all of them.
+    """
+    dropped = as_names(options.drop, [])
+    options = replace(options, optional=(*options.optional, *options.drop, *dropped))
     names: list[str] = []
     left = iter(paths)
     for path in left:
@@ -72,6 +77,10 @@ def _open_several(
                 _check_same(names, found, paths[0], path)
                 for batch in others:
                     yield _cast(batch, schema, path)
+        for name in as_names(options.drop, list(options.met)):
+            if name not in options.met:
+                close = suggest(name, names)
+                raise TableError(f"No file has a column {shorten(name)} to drop. {close}")
 
     return schema, all_batches()
 
@@ -81,7 +90,8 @@ def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
     if different:
         raise TableError(
             f"Files that are one table must have the same columns; {path} differs from {first} in "
-            f"{listed(different, 5)}. Leave it out, or read only the columns of both (--keep)."
+            f"{listed(different, 5)}. Leave the file out, or these columns "
+            f"({leave_out(*different[:5])})."
         )
 
 

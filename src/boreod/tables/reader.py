@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boreod.tables.arrow import Column, Names, TableError, as_names, kind_of, pa, rebatch
+from boreod.tables.arrow import Column, Names, TableError, as_arrow, as_names, kind_of, pa, rebatch
 from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
 from boreod.tables.blocks import Options, Typed
 from boreod.tables.labels import LabelSource
@@ -79,10 +79,20 @@ class TableReader:
         self._stack.close()
 
 
+def settle_labels(table: Any, labels: LabelSource | None) -> Any:
+    """Return a pyarrow table with the labels that a second table or file tells."""
+    if labels is None:
+        return table
+    schema, batches = labels.add_to(table.schema, table.to_batches(), None, _read_answers(labels))
+    return pa.Table.from_batches(list(batches), schema)
+
+
 def _read_answers(labels: LabelSource) -> Any:
     """Return the table of a second file of labels; None if there is none."""
     if labels.answers is None:
         return None
+    if not isinstance(labels.answers, str | os.PathLike):
+        return as_arrow(labels.answers)
     types = dict.fromkeys((*as_names(labels.ids, []), labels.label), "text")
     return read_table(labels.answers, types=types, columns=list(types))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa, pc
-from boreod.tables.cells import as_numbers, as_text
+from boreod.tables.cells import as_numbers, as_text, whole_words
 from boreod.tables.date_forms import SECONDS
 from boreod.tables.number_formats import NumberFormat
 
@@ -55,6 +55,11 @@ class Step:
         """What the output columns are: a kind and a level, see ``boreod.detector.reasons``."""
         missing = f"{self.name} is missing"
         return [("missing" if name == missing else "value", "") for name in self.names]
+
+    def words_of(self, column: Any) -> Any:
+        """Return a column as text; codes that were numbers have no point."""
+        words = as_text(column, self.name)
+        return whole_words(words) if self.kind == "number" else words
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
@@ -139,7 +144,7 @@ class CategoryStep(Step):
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> None:
         """Write the output columns of some rows into zeros."""
-        words = as_text(column, self.name)
+        words = self.words_of(column)
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         codes = find_levels(words, self.levels)
         known = np.flatnonzero(codes >= 0)
