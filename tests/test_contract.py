@@ -9,6 +9,7 @@ from boreod import BORE, Detector, OutlierRepresentation
 @pytest.mark.filterwarnings("ignore::boreod.ColumnsLeftOutWarning")
 @pytest.mark.filterwarnings("ignore:.*is taken for the outlier")
 @pytest.mark.filterwarnings("ignore:.*-1 is read as inlier")
+@pytest.mark.filterwarnings("ignore:More rows are labelled outliers")
 @parametrize_with_checks([OutlierRepresentation(), BORE(), Detector(n_estimators=40, n_trees=1)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -203,7 +203,8 @@ def test_one_outlier_is_in_every_bag():
 
 def test_more_outliers_than_inliers(data):
     X, y = data
-    model = fit((X, 1 - y))
+    with pytest.warns(UserWarning, match="More rows are labelled outliers"):
+        model = fit((X, 1 - y))
     assert roc_auc_score(1 - y, model.oob_proba_) > 0.6
 
 

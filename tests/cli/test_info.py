@@ -21,6 +21,15 @@ def test_info(fitted, folder):
         assert words in text
 
 
+def test_columns_without_prices_are_names_only(folder, capsys):
+    facts = {"unit": "", "columns": [{"name": "amount", "cost": None, "stability": None}]}
+    print_columns(facts)
+    assert capsys.readouterr().out.split() == ["Columns", "in", "use:", "1.", "column", "amount"]
+    facts["columns"][0]["cost"] = 3.0
+    print_columns(facts)
+    assert "What each adds to the cost\n" in capsys.readouterr().out
+
+
 def test_explain(folder):
     model, table = folder / "small.boreod", folder / "new.csv"
     result = run("explain", model, table, "--top", 4)

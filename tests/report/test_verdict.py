@@ -5,9 +5,17 @@ import re
 import numpy as np
 import pytest
 
+from boreod.metrics import average_precision
 from boreod.report import Times, Workload, gather
-from boreod.report.alerts import choose_point, cost_of, count_alerts, give_verdict
+from boreod.report.alerts import (
+    choose_point,
+    cost_of,
+    count_alerts,
+    give_verdict,
+    tabulate_thresholds,
+)
 from boreod.report.over_time import draw_over_time
+from boreod.report.quality import draw_curves
 
 from .conftest import small_model
 from .reading import Page
@@ -76,7 +84,7 @@ def model_parts():
     return small_model().representation
 
 
-def test_rows_of_a_sample_count_for_those_that_they_stand_for():
+def test_rows_of_a_sample_count_for_those_that_they_stand_for(tmp_path):
     random = np.random.default_rng(0)
     codes = (np.arange(600) < 20).astype(int)
     rows = random.normal(size=(600, 2)) + 2.0 * codes[:, np.newaxis]
@@ -94,6 +102,24 @@ def test_rows_of_a_sample_count_for_those_that_they_stand_for():
     asked = Workload(1000, cost_miss=500, cost_alert=10)
     missed = 500 * (20 - line.caught) / sample.n_known
     assert cost_of(sample, asked, line) == pytest.approx(1000 * (10 * line.share + missed))
+    judged = sample.weights[sample.judged]
+    expected = average_precision(sample.outliers, sample.scores, judged)
+    assert expected < average_precision(sample.outliers, sample.scores) - 0.05
+    assert model.oob_.summarize().average_precision == pytest.approx(expected)
+    assert draw_curves(sample, tmp_path, 0)[1][1].quality == pytest.approx(expected)
+
+
+def test_rows_without_a_label_cost_nothing_and_that_is_told(wdbc):
+    codes = np.where(np.arange(len(wdbc.codes)) % 2, -1, wdbc.codes)
+    evidence = gather(wdbc.model, wdbc.rows, codes)
+    asked = Workload(1000, 60, cost_miss=500, cost_alert=10)
+    money = give_verdict(evidence, asked)[1].text
+    assert re.search(r"costs at least [\d,]+ with the model and at least [\d,]+ without it", money)
+    assert f"among the {(codes == -1).sum()} rows without a label are unknown" in money
+    point, judged = choose_point(evidence, asked), int(evidence.judged.sum())
+    saved = 1000 * (500 * point.caught / judged - 10 * point.share)
+    assert f"as often as rows with a label, the model saves {saved:,.0f}." in money
+    assert "cost a day, at least" in str(tabulate_thresholds(evidence, asked))
 
 
 def test_money(evidence):

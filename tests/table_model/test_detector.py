@@ -207,13 +207,44 @@ class TestArrays:
         ({"label": "fraud", "y": True}, "Labels come as `y` or in the column `label`, not both"),
         ({"label": "fruad"}, "Did you mean 'fraud'"),
         ({"y": True, "drop": "amonut"}, "Did you mean 'amount'"),
-        ({"label": "fraud", "sample_weight": 1}, "does not take sample_weight"),
+        ({"label": "fraud", "sample_weight": 1}, "does not take sample_weight. Rows have no"),
+        ({"labl": "fraud"}, "Detector.fit does not take labl. Did you mean 'label'?"),
     ],
 )
 def test_wrong_options(options, message, frame, codes):
     given = {**options, "y": codes} if "y" in options else options
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         Detector(**QUICK).fit(frame, **given)
+
+
+def test_a_parameter_that_there_is_not():
+    with pytest.raises(TypeError, match=r"^Detector has no parameter 'treshold'. Did you mean"):
+        Detector(treshold=0.5)
+    with pytest.raises(ValueError, match="for estimator Detector"):
+        Detector().set_params(treshold=0.5)
+
+
+def test_labels_the_wrong_way_round_are_told():
+    """As scikit-learn's detectors have them: -1 is an outlier there and unlabelled here."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), np.where(np.arange(60) % 10, 1, -1)
+    X[y == -1] += 5.0
+    small = {"n_estimators": 30, "heads": "logistic", "random_state": 0}
+    with pytest.warns(UserWarning, match=r"outliers \(54\) than not \(6\).*outlier_label=-1"):
+        Detector(**small).fit(X, y)
+    model = Detector(**small, outlier_label=-1).fit(X, y)  # the advice
+    assert model.predict(X[:2]).tolist() == [-1, 1]
+    with pytest.warns(UserWarning, match="than not"):
+        Detector(**small).fit(pd.DataFrame(X).assign(y=y), label="y")
+
+
+def test_what_is_missing_in_a_plain_array_is_told_so():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(80, 2)), np.repeat([1, 0], [20, 60])
+    X[:20] += 3.0
+    model = Detector(n_estimators=30, heads="logistic", random_state=0).fit(X, y)
+    row = np.array([[np.nan, 4.0]])
+    assert "x0 is missing, as in no training row" in str(model.reason(row, 5))
 
 
 STRANGE = {

@@ -1,9 +1,8 @@
-"""The command line: one file a command, but for those that list what there is."""
+"""The command line: one file a command, or two that belong together."""
 
 from boreod.cli.app import app, main
 from boreod.cli.catalogues import datasets, scorers
-from boreod.cli.check import check
-from boreod.cli.compare import compare
+from boreod.cli.check import check, compare
 from boreod.cli.evaluate import evaluate
 from boreod.cli.explain import explain
 from boreod.cli.fit import fit

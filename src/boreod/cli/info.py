@@ -108,8 +108,12 @@ def print_columns(facts: dict[str, Any]) -> None:
         ]
         for column in found
     ]
-    typer.echo(f"\nColumns in use: {len(found)}. What each adds to the cost; bags that want it.")
-    _print_folded(["column", "cost", "bags"], lines)
+    told = {"What each adds to the cost": "cost", "bags that want it": "bags"}
+    there = [place for place in (1, 2) if any(line[place] for line in lines)]  # prices on request
+    words = [list(told)[place - 1] for place in there]
+    typer.echo(f"\nColumns in use: {len(found)}.{' ' * bool(words)}{'; '.join(words)}")
+    header = ["column", *(told[word] for word in words)]
+    _print_folded(header, [[line[0], *(line[place] for place in there)] for line in lines])
 
 
 def print_limits(facts: dict[str, Any]) -> None:

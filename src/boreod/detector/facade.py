@@ -1,6 +1,7 @@
 """The facade of a detector: fit, predict, explain, budgets; presets give it its parameters."""
 
 import copy
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in
 from boreod.detector.predictor import Predictor, check_parameters, read_options
 from boreod.detector.profile import LearnedRows
 from boreod.ensemble.bags import Bagging, Shares, draw_reference
-from boreod.ensemble.calibration import check_alerts, warn_without_score
+from boreod.ensemble.calibration import check_alerts, warn_of_many_outliers, warn_without_score
 from boreod.ensemble.heads import PENALTY
 from boreod.ensemble.training import NotStoredError, Plan, Training
 from boreod.parallel import plain_interrupts
@@ -28,6 +29,7 @@ from boreod.selection.budgets import (
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import SHARED, budgets_over, is_fresh, needs_clock
 from boreod.selection.selector import Selector
+from boreod.text import suggest
 from boreod.validation import (
     OUTLIER,
     all_or_nothing,
@@ -156,12 +158,16 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         return self._costs
 
     def _refuse(self, unsupported: dict[str, Any]) -> None:
-        """Say why something that other classifiers take is not taken."""
-        if unsupported:
-            raise TypeError(
-                f"{type(self).__name__}.fit does not take {', '.join(unsupported)}: rows have no "
-                "weights in a neighbor graph, and bags are balanced already. Leave it out."
-            )
+        """Say why something that other classifiers take, or that nobody knows, is not taken."""
+        for name in unsupported:
+            known = [n for n in signature(self.fit).parameters if n != "unsupported"]
+            why = suggest(name, known, "parameters")
+            if name == "sample_weight":
+                why = (
+                    "Rows have no weights in a neighbor graph, and bags are balanced already. "
+                    "Leave it out."
+                )
+            raise TypeError(f"{type(self).__name__}.fit does not take {name}. {why}")
 
     def _fit(self, X: ArrayLike, y: ArrayLike | None) -> None:
         """Read rows and labels, all or a sample of them, and learn."""
@@ -189,6 +195,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
     ) -> None:
         """Go the way from rows to bags; everything is fitted here."""
         check_alerts(self.threshold, labels[2].n_rows)
+        warn_of_many_outliers(labels[0], labels[2], self.inliers == "assumed")
         on_budget = self.budget is not None
         representation = make_representation(
             self.representation,

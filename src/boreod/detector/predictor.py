@@ -26,6 +26,7 @@ from boreod.representation.scaling import SCALERS
 from boreod.selection.budgets import Selection
 from boreod.selection.costs import Costs
 from boreod.selection.prices import check_purchase
+from boreod.text import suggest
 from boreod.validation import (
     OUTLIER,
     UNLABELLED,
@@ -79,7 +80,13 @@ class Predictor:
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool = False,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {name!r}. "
+                f"{suggest(name, names_of_parameters(type(self)), 'parameters')}"
+            )
         self.representation = representation
         self.neighbors = neighbors
         self.reference_size = reference_size
@@ -276,13 +283,17 @@ class Predictor:
     def for_workers(self, n_jobs: int | None) -> Self:
         """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
         check_fitted(self)
-        parameters = {
-            name: getattr(self, name) for name in inspect.signature(type(self)).parameters
-        }
+        parameters = {name: getattr(self, name) for name in names_of_parameters(type(self))}
         parameters |= {"n_jobs": n_jobs, "verbose": False}
         named = hasattr(self, "feature_names_in_")
         parts, learned = (self.fitted_, self.oob_, self.threshold_), self.learned_rows_
         return self.from_parts(parameters, *parts, named=named, learned=learned)
+
+
+def names_of_parameters(kind: type) -> list[str]:
+    """Return what the constructor of a predictor takes."""
+    known = inspect.signature(kind).parameters.values()
+    return [of.name for of in known if of.kind is not inspect.Parameter.VAR_KEYWORD]
 
 
 def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArray:

@@ -99,6 +99,22 @@ def count_as_inliers(labels: NDArray) -> NDArray:
     return np.where(labels == UNLABELLED, INLIER, labels)
 
 
+def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
+    """Say it if more rows are outliers than others, among which may be unlabelled ones."""
+    n_outliers = int((codes == OUTLIER).sum())
+    others = (codes == INLIER) | (assume & (codes == UNLABELLED))
+    n_others = round(float(shares.weigh(codes)[others].sum()))
+    if n_outliers > n_others:
+        warnings.warn(
+            f"More rows are labelled outliers ({n_outliers}) than not ({n_others}). Here 1 is an "
+            "outlier, 0 an inlier and -1 unlabelled; detectors of scikit-learn call inliers 1 and "
+            "outliers -1. If yours are the wrong way round, name the label of outliers: "
+            "`outlier_label` (--outlier-label), such as outlier_label=-1.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
 def warn_without_score(log_odds: NDArray) -> None:
     """Say how many rows have no out-of-bag score."""
     missing = int(np.isnan(log_odds).sum())

@@ -192,11 +192,17 @@ def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     return f"{workload.say(more.share).capitalize()} would catch {more.caught}."
 
 
-def cost_of(evidence: Evidence, workload: Workload, line: Alerts) -> float:
-    """Return what alerts and missed outliers cost in a day, or in 1000 rows."""
+def cost_of(
+    evidence: Evidence, workload: Workload, line: Alerts, among: float | None = None
+) -> float:
+    """Return what alerts and missed outliers cost in a day, or in 1000 rows.
+
+    Known outliers are all that there are ``among`` so many rows; None for all rows, which is too
+    little if some have no label: the cost is at least this.
+    """
     assert workload.cost_miss is not None
     assert workload.cost_alert is not None
-    share = line.outliers / max(evidence.n_known, 1.0)
+    share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
     each = workload.cost_alert * line.share + workload.cost_miss * share * missed
     return workload.rows * each
@@ -213,19 +219,21 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     lines = [count_alerts(evidence, float(np.nextafter(of, 0.0))) for of in np.unique(tried)]
     best = min([*lines, point], key=lambda line: cost_of(evidence, workload, line))
     least = cost_of(evidence, workload, best)
-    when = "A day" if workload.is_day else "Work on 1,000 rows"
-    saved = nothing - here
+    when = "a day" if workload.is_day else "work on 1,000 rows"
+    least_of, most_of = ("at least ", "at most ") if evidence.n_unlabelled else ("", "")
     text = (
         f"In money, with {show_number(workload.cost_miss)} for an outlier that nobody looks at and "
-        f"{show_number(workload.cost_alert)} for looking at a row: {when[0].lower()}{when[1:]} "
-        f"costs {show_number(here)} with the model and {show_number(nothing)} without it, so it "
-        f"{'saves' if saved >= 0 else 'loses'} {show_number(abs(saved))}. "
+        f"{show_number(workload.cost_alert)} for looking at a row: {when} costs {least_of}"
+        f"{show_number(here)} with the model and {least_of}{show_number(nothing)} without it, so "
+        f"it {_saves(nothing - here, least_of, most_of)}. "
     )
+    if evidence.n_unlabelled:
+        text += _tell_unlabelled(evidence, workload, point)
     if least < here and best.threshold != point.threshold:
         text += (
             f"The cheapest threshold on these rows is {show_probability(best.threshold)} "
-            f"({workload.say(best.share)}), which costs {show_number(least)}; it was picked on the "
-            "same rows, so expect a little less of it. "
+            f"({workload.say(best.share)}), which costs {least_of}{show_number(least)}; it was "
+            "picked on the same rows, so expect a little less of it. "
         )
     if least >= nothing:
         text += "No threshold is cheaper than to look at nothing. "
@@ -236,6 +244,31 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
             f"(boreod fit --threshold {show_probability(pays)})."
         )
     return text.strip()
+
+
+def _saves(saved: float, least: str = "", most: str = "") -> str:
+    if saved >= 0.0:
+        return f"saves {least}{show_number(saved)}"
+    return f"loses {most}{show_number(-saved)}"
+
+
+def _tell_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) -> str:
+    """Say what rows without a label do to the costs."""
+    text = (
+        f"Outliers among the {evidence.n_unlabelled:,} rows without a label are unknown and cost "
+        "nothing here, while looking at these rows does. "
+    )
+    if evidence.assumes:
+        return text
+    among = float(evidence.weights[evidence.judged].sum())
+    both = [
+        cost_of(evidence, workload, line, among)
+        for line in (point._replace(share=0.0, caught=0), point)
+    ]
+    return (
+        f"{text}If they are outliers as often as rows with a label, the model "
+        f"{_saves(both[0] - both[1])}. "
+    )
 
 
 def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
@@ -268,7 +301,7 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         header, rows = header[:2], [row[:2] for row in rows]
         caption = "What thresholds do"
     elif workload.cost_miss is not None:
-        header.append(workload.cost)
+        header.append(f"{workload.cost}{', at least' if evidence.n_unlabelled else ''}")
         for row, line in zip(rows, lines, strict=True):
             row.append(show_number(cost_of(evidence, workload, line)))
     bold = frozenset((lines.index(chosen), column) for column in range(len(header)))

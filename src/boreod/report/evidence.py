@@ -73,6 +73,11 @@ class Evidence:
         return float(self.weights[np.isfinite(self.probabilities)].sum())
 
     @property
+    def n_unlabelled(self) -> int:
+        """Number of rows with a probability and without a label."""
+        return int((np.isfinite(self.probabilities) & (self.codes == UNLABELLED)).sum())
+
+    @property
     def ranks_only(self) -> bool:
         """Whether the model was fitted without any label."""
         return ranks_only(self.model.oob_)

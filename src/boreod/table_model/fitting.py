@@ -419,13 +419,6 @@ def _check_labels(codes: NDArray, label: str, assume: bool) -> None:
             "say which value marks an outlier: `outlier_label` (--outlier-label), or rank rows "
             f"without labels: {rather} `label` (--label), and drop its column (--drop)."
         )
-    if n_outliers > n_others:
-        warnings.warn(
-            f"More rows are labelled outliers ({n_outliers}) than inliers ({n_inliers}). If that "
-            "is the wrong way round, name the other value: `outlier_label` (--outlier-label).",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def _warn_of_copies(preparation: Preparation, table: Any, rows: NDArray) -> None:

@@ -121,7 +121,9 @@ class TablePredictor(Predictor):
     def words_of(self, batch: Any) -> Cells:
         """Return cells by column: words that reasons name, None for what is missing unmarked."""
         if not _is_arrow(batch) and isinstance(self.preparation_, PlainColumns):
-            return {}
+            empty = np.isnan(np.asarray(batch, dtype=np.float64)).T.tolist()
+            named = zip(self.preparation_.names_, empty, strict=True)
+            return {name: [None if hole else "" for hole in column] for name, column in named}
         from boreod.tables.arrow import column_of, pc
 
         batch, outputs, cells = self._as_batch(batch), self.outputs_, {}

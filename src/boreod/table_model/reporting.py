@@ -87,6 +87,7 @@ def write_report(
         table = as_arrow(table)
     codes = model.oob_.labels if own else _codes(model, table, y, label, outlier_label, shown)
     is_table = hasattr(table, "column_names")
+    rows = None if is_table else np.asarray(table, dtype=object)
     page = make_report(
         model,
         table,
@@ -97,7 +98,9 @@ def write_report(
         notes=model.preparation_.notes_,
         outputs=model.outputs_,
         profile=model.profile_,
-        cells=(lambda places: model.words_of(table.take(places))) if is_table else None,
+        cells=lambda places: model.words_of(
+            rows[places] if rows is not None else table.take(places)
+        ),
         budget_curve=model.curve_,
         workload=workload,
         times=_find_times(model, table, time) if is_table else None,
