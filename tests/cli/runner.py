@@ -18,6 +18,13 @@ def run(*arguments, code=0, **options):
     return result
 
 
+def start_python(code, *arguments):
+    """Start Python itself."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
 def start(folder, *arguments, **options):
     """Start a command in a process of its own."""
     return subprocess.Popen(

@@ -155,6 +155,9 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         if no_header and line is not None:
             raise typer.BadParameter("--no-header and --header-line exclude each other.")
         chosen |= {"header": False if no_header else line}
+        from boreod.tables.arrow import leave_pandas_out
+
+        leave_pandas_out()
         command(**given, reading={**chosen, "types": dict.fromkeys(text or (), "text")})
 
     wrapped.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]

@@ -289,6 +289,15 @@ class Predictor:
         parts, learned = (self.fitted_, self.oob_, self.threshold_), self.learned_rows_
         return self.from_parts(parameters, *parts, named=named, learned=learned)
 
+    def __sklearn_tags__(self) -> Any:
+        """Answer scikit-learn, which checks frames of numbers; estimators have more to say."""
+        of_estimator = getattr(super(), "__sklearn_tags__", None)
+        if of_estimator is not None:
+            return of_estimator()
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(None, TargetTags(required=False))
+
 
 def names_of_parameters(kind: type) -> list[str]:
     """Return what the constructor of a predictor takes."""

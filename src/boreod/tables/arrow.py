@@ -5,8 +5,10 @@ at its own top: pyarrow is loaded late.
 """
 
 import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from importlib.abc import MetaPathFinder
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +42,29 @@ class Column(NamedTuple):
 
     name: str
     type: str
+
+
+class _NoPandas(MetaPathFinder):
+    """Says that pandas is not installed."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def leave_pandas_out() -> None:
+    """Let pyarrow do without pandas, which it imports for its first value if it can.
+
+    That takes half a second. It is for processes that meet no frame: the command line. Who turns a
+    table into a frame of pandas imports it then, and pyarrow knows it from there on.
+    """
+    if "pandas" not in sys.modules:
+        finder = _NoPandas()
+        sys.meta_path.insert(0, finder)
+        try:
+            pa.scalar(0)
+        finally:
+            sys.meta_path.remove(finder)
 
 
 def option(name: str, *columns: str) -> str:
