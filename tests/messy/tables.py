@@ -194,6 +194,9 @@ def number_cases() -> list[Case]:
              amounts=np.minimum(whole, 9e5) / 1e3),
         Case("currencies", csv_file(table([f"{'$€'[n % 2]}{n + 5}" for n in range(ROWS)])),
              error="several units"),
+        Case("thousands and millions", csv_file(table([f"{v:.1f}{'kM'[n % 2]}"
+                                                       for n, v in enumerate(AMOUNTS)])),
+             error="several units: M, k"),
         Case("half percent", csv_file(table([f"{v:.2f}{'%' * (n % 2)}"
                                              for n, v in enumerate(AMOUNTS)])),
              error="several units: %, none.*--drop amount"),
@@ -264,7 +267,7 @@ def file_cases() -> list[Case]:
         Case("separator told", text_file("sep=;\r\n" + semicolons), like="1234,50"),
         Case("latin letters", text_file(plain.replace("US", "Ü").encode("cp1252")),
              {"encoding": "cp1252"}),
-        Case("utf-16", text_file(plain.encode("utf-16")), {"encoding": "utf-16"}),
+        Case("utf-16", text_file(plain.encode("utf-16"))),
         Case("tabs", text_file(plain.replace(",", "\t"), "a.txt")),
         Case("pipes", text_file(plain.replace(",", "|"))),
         Case("gzip", text_file(gzip.compress(plain.encode()), "a.csv.gz")),
@@ -277,6 +280,7 @@ def file_cases() -> list[Case]:
                                                  for r in records]), "a.json")),
         Case("nested", text_file(json.dumps(nested), "a.json"), error="nested.*--drop place"),
         Case("nested dropped", text_file(json.dumps(nested), "a.json"), roles={"drop": "place"}),
+        Case("one object", text_file(json.dumps({"data": records}), "a.json"), error="jq .data"),
         Case("nested not kept", text_file(json.dumps(nested), "a.json"),
              roles={"keep": ["amount", "country"]}),
         Case("names twice", text_file(doubled), error="distinct.*--drop note"),
@@ -300,6 +304,9 @@ def label_cases() -> list[Case]:
     both = {"labels": ("Y", "N")}
     return [
         Case("Y and N", labelled("Y", "N"), codes=codes),
+        Case("ja and nein", labelled("Ja", "NEIN"), codes=codes),
+        Case("another word beside labels", labelled("1", "0", "[0/1]"),
+             error=r"holds '\[0/1\]' beside .*--outlier-label=1 --inlier-label=0"),
         Case("Y, N and ?", labelled("Y", "N", "?"), codes=codes),
         Case("true and false", labelled("TRUE", "False", "null"), codes=codes),
         Case("words", labelled("fraud", "legit"), codes=codes, outlier_label="fraud"),
@@ -319,6 +326,7 @@ def column_cases() -> list[Case]:
     forms = {
         "ISO": "%Y-%m-%d %H:%M:%S", "zones": "%Y-%m-%dT%H:%M:%S+01:00", "points": "%d.%m.%Y %H:%M",
         "slashes": "%m/%d/%Y %I:%M %p", "month names": "%d-%b-%Y %H:%M",
+        "German months": "%d. Jänner %Y %H:%M", "names of zones": "%Y-%m-%d %H:%M:%S CET",
     }  # fmt: skip
     memos = [f"{'please ' * (n % 4)}pay {'it' * (n % 6)} {n}" for n in range(ROWS)]
     cards, many = [f"card {n * n % 11}" for n in range(ROWS)], [n % 27 for n in range(ROWS)]
@@ -354,6 +362,10 @@ def column_cases() -> list[Case]:
              outputs=("shop frequency",)),
         Case("numbered codes", parquet_file(table(amounts, zip=[10115 + n for n in many])),
              outputs=("zip frequency",), note="taken for codes"),
+        Case("truth of two kinds", csv_file(table(amounts, on=["True", "1", "0", "FALSE"] * 10)),
+             outputs=("on",)),
+        Case("codes with letters", csv_file(table(amounts, shop=[f"00{n}AA" for n in many])),
+             outputs=("shop frequency",)),
         Case("free text", csv_file(table(amounts, memo=memos)), outputs=text, note="free text"),
         Case("row ids", csv_file(table(amounts, key=[f"k{n:04d}" for n in range(ROWS)])),
              note="--id key"),
@@ -374,6 +386,10 @@ def export_cases() -> list[Case]:
     names = list(whole)
     put_together = [header, *lines[:9], header, *lines[9:20], header, *lines[20:]]
     years = plain.replace("country", "2019")
+    rule = "-" * 40
+    drawn = "\n".join([rule, *(f"|{line.replace(';', '|')}|" for line in [header, *lines]), rule])
+    drawn = "List\n\n" + drawn.replace("fraud|\n", f"fraud|\n{rule}\n")
+    spoiled = drawn.replace(f"|{AMOUNTS[4]}|", "|ERR|")
     told = "2 lines repeating the column names are left out (line 11, line 23)"
     return [
         Case("title", text_file(f"Report of 2026-01-31\n\n{plain}"), note="1 line above .*Report"),
@@ -387,6 +403,9 @@ def export_cases() -> list[Case]:
         Case("empty rows", text_file(plain + ";;;\n;;;\n"), note="2 lines without .*line 42"),
         Case("names again", text_file("\n".join(put_together)), note=re.escape(told)),
         Case("names again, workbook", workbook(whole, middle=[names]), note="names .*line 11"),
+        Case("lines drawn", text_file(spoiled, "a.txt"), amounts=missing(4), note="line 10: 'ERR'"),
+        Case("totals of numbered rows", text_file(plain.replace(";p", ";") + "Summe;;;\n"),
+             amounts=np.append(AMOUNTS, np.nan), codes=np.append(CODES, -1), note="line of totals"),
         Case("remarks below", text_file(plain + "Grand Totals (40 records)\nAcme\n"),
              note="2 lines below the table are left out: 'Grand Totals"),
         Case("remark amid rows", text_file("\n".join([header, "a remark", *lines])),

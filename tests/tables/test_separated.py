@@ -87,7 +87,8 @@ def test_words_that_mean_missing_elsewhere_are_text(csv):
         (["inf", "1"], "number"),
         (["", "NA"], "number"),
         (["true", "False", ""], "boolean"),
-        (["true", "1"], "text"),
+        (["true", "1"], "boolean"),
+        (["true", "2"], "text"),
         (["yes", "no"], "text"),
         (["1", "x"], "text"),
         (["007", "123"], "text"),
@@ -228,3 +229,9 @@ def test_names_longer_than_names_are(tmp_path):
     with pytest.raises(TableError, match=r"Column 2 of .* has a name of 10001 letters, of at most"):
         read_table(path)
     assert len(option("id", "x" * 5000)) < 300
+
+
+def test_columns_between_spaces_are_told(tmp_path):
+    (tmp_path / "a.txt").write_text("id   amount fraud\n1    2.5    0\n")
+    with pytest.warns(UserWarning, match="has one column, 'id   amount fraud'. If spaces"):
+        read_table(tmp_path / "a.txt")

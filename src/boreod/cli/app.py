@@ -21,6 +21,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from boreod.files import __version__
+from boreod.text import count_of
 
 DEFAULT_WIDTH = 160  # letters a line, where nobody knows how wide the screen is
 MOST_NOTES = 20  # on a screen
@@ -173,7 +174,8 @@ def print_notes(remarks: Iterable[str]) -> None:
         seen.setdefault(rest, []).append(name)
     told = list(seen.items())
     for rest, names in told[:MOST_NOTES]:
-        more = f" The same holds for {len(names) - 1} more columns, up to {names[-1][7:]}."
+        others = count_of(len(names) - 1, "more column")
+        more = f" The same holds for {others}, up to {names[-1][7:]}."
         note(f"{names[0]} {rest}{more if len(names) > 1 else ''}".strip())
     if len(told) > MOST_NOTES:
         note(f"There are {len(told) - MOST_NOTES} more such remarks (--json lists all).")

@@ -51,6 +51,7 @@ class BadCells:
         self.file: str | None = None  # that is being read, if there are several
         self._places: list[str] = []
         self._rules: dict[str, str] = {}  # how cells of columns should be written
+        self.total: tuple[str, str] | None = None  # a bad cell of the last row, and its column
 
     def add(
         self,
@@ -65,6 +66,8 @@ class BadCells:
         places = np.flatnonzero(bad)
         if not len(places):
             return
+        if places[-1] == len(bad) - 1 and self.policy != "drop":
+            self.total = (name, str(column[-1].as_py()))
         self.counts[name] = self.counts.get(name, 0) + len(places)
         noun, written, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s{written}{rule}" if rule else ""
@@ -153,13 +156,17 @@ def row_numbers(batch: Any, first_row: int) -> NDArray:
     return np.frombuffer(told, np.int64)
 
 
-def total_note(batch: Any) -> str | None:
-    """Return a note if the last row of a table looks like a line of totals."""
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        word = column[-1].as_py() if pa.types.is_string(field.type) and len(column) else None
+def total_note(batch: Any, bad: tuple[str, str] | None = None) -> str | None:
+    """Return a note if the last row of a table, or its bad cell, looks like a line of totals."""
+    texts = [
+        (field.name, column[-1].as_py())
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+        if pa.types.is_string(field.type) and len(column)
+    ]
+    for name, word in [*texts, *([bad] if bad else [])]:
         if word is not None and TOTAL.fullmatch(word):
             return (
-                f"The last row looks like a line of totals (column {shorten(field.name)}: "
+                f"The last row looks like a line of totals (column {shorten(name)}: "
                 f"{shorten(word)}). It is read as a row like others; remove it if it is none."
             )
     return None

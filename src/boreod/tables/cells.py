@@ -30,7 +30,10 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
-WORDS = {"yes": 1.0, "y": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "f": 0.0}  # of outliers, inliers
+WORDS = {
+    **dict.fromkeys(("yes", "y", "t", "ja", "j", "oui", "si", "sí", "sim", "tak", "да"), 1.0),
+    **dict.fromkeys(("no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"), 0.0),
+}  # of outliers and inliers
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
 CORRECT = "Correct it, or leave it empty."
 
@@ -53,8 +56,8 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
     try:
         pc.cast(cells, pa.float64())
     except pa.ArrowInvalid:
-        words = set(pc.unique(pc.utf8_lower(cells)).to_pylist()[:4]) - {None}
-        if words <= {"true", "false"}:
+        words = set(pc.unique(pc.utf8_lower(cells)).to_pylist()[:6]) - {None}
+        if words <= {"true", "false", "1", "0"}:
             return Kind("boolean")
         return _find_written(column, decimal)
     if first_code(cells):
@@ -239,6 +242,14 @@ def _read_words(found: list[str], cells: Any, name: str, assume: bool) -> list[A
     told = assume or known != {OUTLIER, UNLABELLED}
     if known <= {OUTLIER, INLIER, UNLABELLED} and told:
         return meanings
+    others = sorted(meant for meant in known if isinstance(meant, str))
+    if {OUTLIER, INLIER} <= known and others and known <= {OUTLIER, INLIER, UNLABELLED, *others}:
+        yes, no = (shlex.quote(found[meanings.index(code)]) for code in (OUTLIER, INLIER))
+        raise TableError(
+            f"Column {shorten(name)} holds {listed(others, 5)} beside labels of outliers and "
+            "inliers. Correct these cells or leave them empty; or name the labels, then others are "
+            f"none: `outlier_label`, `inlier_label` (--outlier-label={yes} --inlier-label={no})."
+        )
     counts = [(pair["counts"], pair["values"]) for pair in pc.value_counts(cells).to_pylist()]
     counts = [pair for pair in counts if pair[1] is not None and not _is_open(pair[1])]
     rarest = max(value for count, value in counts if count == min(counts)[0])

@@ -13,18 +13,30 @@ DAY = 86_400.0  # seconds
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
 NEARLY_ALL = 0.9  # share of cells of one form
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = (
+    *("jan|jän|ene|gen", "feb|fev|fév", "mar|mär|mrz|mrt", "apr|abr|avr", "may|mai|mei|mag"),
+    *("jun|juin|giu", "jul|juil|lug", "aug|ago|aoû|aou", "sep|set", "oct|okt|ott|out", "nov"),
+    "dec|dez|déc|dic",
+)  # beginnings of their names
+ZONES = {
+    "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
+    "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
+    "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip  # hours before Greenwich; CST and IST are several
 MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<F>\d+))?)?"
 HOURS, HALF = r"(?P<H>\d{1,2})", r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
-CLOCK = f"{HOURS}(?:{MINUTES})?{HALF}" + r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+CLOCK = (
+    f"{HOURS}(?:{MINUTES})?{HALF}"
+    + r"(?: ?(?P<zone>Z|UTC|GMT|{}|[+-]\d{{2}}(?::?\d{{2}})?))?".format("|".join(ZONES))
+)
 YEAR = r"(?P<y>\d{4}|\d{2})"
 FORMS = {
     "year-month-day": r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
     "day.month.year": r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.]" + YEAR,
     "month/day/year": r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.]" + YEAR,
     "day month year": r"(?:[A-Za-z]{3},? )?(?P<d>\d{1,2})[-/ .]{1,2}"
-    r"(?P<m>[A-Za-z]{3,9})\.?[-/ ,]{1,2}" + YEAR,
-    "month day, year": r"(?P<m>[A-Za-z]{3,9})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
+    r"(?P<m>\p{L}{3,10})\.?[-/ ,]{1,2}" + YEAR,
+    "month day, year": r"(?P<m>\p{L}{3,10})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
 }
 TIME = "hour:minute"
 CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
@@ -179,10 +191,14 @@ def _whole(cells: Any) -> NDArray:
 
 
 def _month_numbers(cells: Any) -> NDArray:
-    """Return the number of months by the first letters of their English names, 0 for others."""
-    short = pc.utf8_slice_codeunits(pc.utf8_lower(cells), 0, 3)
-    place = pc.index_in(short, value_set=pa.array(MONTHS))
-    return pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+    """Return the number of months by the beginnings of their names, 0 for others."""
+    encoded = pc.dictionary_encode(pc.fill_null(pc.utf8_lower(cells), ""))
+    beginnings = [(start, n) for n, names in enumerate(MONTHS, 1) for start in names.split("|")]
+    numbers = [
+        next((n for start, n in beginnings if word.startswith(start)), 0)
+        for word in encoded.dictionary.to_pylist()
+    ]
+    return np.array([*numbers, 0])[encoded.indices.to_numpy()]
 
 
 def _offsets(cells: Any) -> NDArray:
@@ -192,7 +208,8 @@ def _offsets(cells: Any) -> NDArray:
     for text in encoded.dictionary.to_pylist():
         digits = text[1:].replace(":", "") if text[:1] in ("+", "-") else ""
         ahead = 3600 * int(digits[:2] or 0) + 60 * int(digits[2:] or 0)
-        seconds.append(-ahead if text.startswith("-") else ahead)
+        ahead = 3600 * ZONES.get(text, 0) or (-ahead if text.startswith("-") else ahead)
+        seconds.append(ahead)
     return np.array([*seconds, 0.0])[encoded.indices.to_numpy()]
 
 

@@ -163,6 +163,11 @@ def _block(records: list[Record], names: list[str]) -> Block:
         kinds = set(map(type, values))
         if dict in kinds or list in kinds:
             place = next(i for i, value in enumerate(values) if isinstance(value, dict | list))
+            if len(records) == 1 and isinstance(values[0], list):
+                raise TableError(
+                    f"This is one object, whose {shorten(name)} may be the table. Write that array "
+                    f"alone into a file: jq .{name} OLD.json > NEW.json"
+                )
             raise TableError(
                 f"{records[place][0]} holds nested values for {shorten(name)}. Cells must "
                 "hold one number or word each: spread it over keys of its own, or leave it out "

@@ -200,7 +200,7 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     found = {sign: _fits(cells, NumberFormat(sign, unit, "", before)) for sign in (".", ",")}
     counts = {sign: int(fits.sum()) for sign, fits in found.items()}
     best = max(counts, key=lambda sign: (counts[sign], sign == (decimal or "."), sign == "."))
-    if not _is_number(cells, found[best]) or first_code(cells):
+    if not _is_number(cells, found[best]) or first_code(cells, unit):
         bare = _fits(cells, NumberFormat(best))
         mixed = unit in PERCENT and _is_number(cells, found[best] | bare)
         return Ambiguous("", (unit, "none")) if mixed else None
@@ -231,9 +231,11 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     return Parsed(values, ~fits & ~_is_missing(cells) | too_large)
 
 
-def first_code(cells: Any) -> bool:
+def first_code(cells: Any, unit: str = "") -> bool:
     """Tell whether a cell looks like a code, which would not survive being a number."""
-    return bool(pc.any(pc.match_substring_regex(cells, CODE)).as_py())
+    beside = "" if _is_money(unit) else re.escape(unit)
+    pattern = CODE.replace("$", f"{beside}$")
+    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
 
 
 def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
@@ -286,8 +288,11 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
         return "", False
     first = min(common, key=len)
     if not all(unit.lower() in (first.lower(), f"{first.lower()}s") for unit in common):
-        money = all(_is_unit(unit, before=True) for unit in common)
-        return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if money else None
+        several = all(_is_unit(unit, before=True) for unit in common)
+        if not several and all(_is_unit(unit, before=False) for unit in common):
+            fractions = pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")
+            several = pc.any(fractions).as_py()  # else codes such as 12A and 13B
+        return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if several else None
     own = cells.filter(pc.is_in(rests, value_set=pa.array(common)))
     starts = pc.match_substring_regex(own, rf"(?i)^[ (+\-]*{re.escape(first)}")
     before = 2 * pc.sum(starts).as_py() > len(own)

@@ -65,7 +65,10 @@ class TableReader:
         last = None
         for last in map(_with_row_numbers, batches):
             yield last
-        for note in (self._found.note(ADVICE), None if last is None else total_note(last)):
+        for note in (
+            self._found.note(ADVICE),
+            None if last is None else total_note(last, self._found.total),
+        ):
             if note is not None:
                 warnings.warn(note, stacklevel=3)
 

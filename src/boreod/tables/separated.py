@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -19,12 +19,14 @@ from boreod.tables.cells import Kind, declared_kind, find_kind
 from boreod.tables.header import LINES, NoRows, find_header, tell_others
 from boreod.tables.locations import STANDARD
 from boreod.tables.sources import TextSource, unpacked
-from boreod.text import count_of
+from boreod.text import count_of, shorten
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 TOLD = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 REMARKS = 20  # lines below a table, at most
+RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
+SPACED = re.compile(r"\S+(?: {2,}|\t+)\S+.*|\S+ \S+ \S+.*")
 MAX_ROW = 2 << 20  # bytes; also those of a block
 
 
@@ -40,12 +42,26 @@ class Layout:
     titles: tuple[list[str], ...] = ()  # what is above the names
 
 
+class Ragged(NamedTuple):
+    """A line with too few or too many cells: its row, counted from 0, and what it holds."""
+
+    row: int
+    cells: int
+    text: str
+
+
 def open_separated(source: TextSource, options: Options) -> Typed:
     """Open separated text (CSV, TSV)."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
     for note in tell_others(layout.titles, "above the column names"):
         warnings.warn(note, stacklevel=2)
+    if len(layout.names) == 1 and SPACED.fullmatch(layout.names[0]):
+        warnings.warn(
+            f"{source.shown} has one column, {shorten(layout.names[0])}. If spaces are between "
+            "columns, write another separator: tr -s ' ' ',' < OLD > NEW.csv",
+            stacklevel=2,
+        )
     places = options.chosen(layout.names, source.shown)
     names = [layout.names[place] for place in places]
     for place in places:
@@ -67,7 +83,7 @@ def find_separator(text: str) -> str:
     for separator in SEPARATORS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         try:
-            widths = [len(record) for record in islice(filter(None, reader), LINES + 1)]
+            widths = [len(record) for record in islice(filter(_is_record, reader), LINES + 1)]
         except csv.Error:
             continue
         if len(widths) > 1 and not text.endswith("\n"):
@@ -117,6 +133,11 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: int | N
     return Layout(separator, names, ends[place] + bool(before), size, unnamed, titles)
 
 
+def _is_record(record: list[str]) -> bool:
+    """Tell what an empty line, and one that is only drawn, are not."""
+    return bool(record) and not (len(record) == 1 and RULE.fullmatch(record[0]))
+
+
 def _first_records(
     text: str, separator: str, shown: str
 ) -> tuple[list[list[str]], list[int], list[int]]:
@@ -126,7 +147,7 @@ def _first_records(
     try:
         before = 0
         for record in reader:
-            if record:
+            if _is_record(record):
                 records.append(record)
                 lines.append(before + 1)
                 ends.append(reader.line_num)
@@ -149,7 +170,7 @@ def _blocks(
     source: TextSource, layout: Layout, places: list[int], where: Callable[[int], str]
 ) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
-    ragged: list[Any] = []
+    ragged: list[Ragged] = []
     rows, last = 0, None
     names = [layout.names[place] for place in places]
     empty = NoRows(["" if i in layout.unnamed else n for i, n in enumerate(layout.names)])
@@ -161,7 +182,7 @@ def _blocks(
                 chosen = batch.select(list(map(str, places))).rename_columns(names)
                 yield _take(Block(chosen, place), empty.find(batch, place))
     except pa.ArrowInvalid as error:
-        raise _explain(str(error), source, ragged, where) from None
+        raise _explain(str(error), source, ragged, where, len(layout.names)) from None
     if last is None:
         return
     value = last.column(len(layout.names) - 1)[-1].as_py()
@@ -170,9 +191,10 @@ def _blocks(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
             "Close or remove it."
         )
-    if ragged and ragged[0].number <= rows:
-        raise _explain("", source, ragged, where)
-    for note in (*empty.notes(), *tell_others([[row.text] for row in ragged], "below the table")):
+    if ragged and ragged[0].row < rows:
+        raise _explain("", source, ragged, where, len(layout.names))
+    remarks = [[line.text.strip(' "')] for line in ragged]
+    for note in (*empty.notes(), *tell_others(remarks, "below the table")):
         warnings.warn(note, stacklevel=2)
 
 
@@ -187,14 +209,19 @@ def _take(block: Block, rows: NDArray | None) -> Block:
     return Block(block.table.take(pa.array(rows)), lambda row: block.where(int(rows[row])))
 
 
-def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
+def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
+    drawn = 0
     names = list(map(str, range(len(layout.names))))  # two columns may have the same name
     if not source.head().strip():  # pyarrow refuses what has no rows
         return []
 
     def keep(row: Any) -> str:
         """Remember a row of another length; a sentence alone may be a remark below the table."""
-        ragged.append(row)
+        nonlocal drawn
+        if RULE.fullmatch(row.text.strip()):
+            drawn += 1
+            return "skip"
+        ragged.append(Ragged(row.number - 1 - drawn, row.actual_columns, row.text))
         alone = row.actual_columns == 1 < len(names) - 1 and " " in ragged[0].text.strip()
         return "skip" if alone and len(ragged) < REMARKS else "error"
 
@@ -215,13 +242,13 @@ def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
 
 
 def _explain(
-    error: str, source: TextSource, ragged: list[Any], where: Callable[[int], str]
+    error: str, source: TextSource, ragged: list[Ragged], where: Callable[[int], str], width: int
 ) -> TableError:
     if ragged:
-        row = ragged[0]
+        line = ragged[0]
         return TableError(
-            f"{where(row.number - 1)} of {source.shown} has {count_of(row.actual_columns, 'cell')} "
-            f"for {row.expected_columns} columns. Correct it (a separator within a "
+            f"{where(line.row)} of {source.shown} has {count_of(line.cells, 'cell')} "
+            f"for {count_of(width, 'column')}. Correct it (a separator within a "
             'cell needs quotation marks: "..."), or pass the right `separator` (--separator).'
         )
     if "straddl" in error:
@@ -246,7 +273,7 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         start, found = 0, -1
         try:
             for record in records:
-                found += bool(record)  # empty lines are no rows
+                found += _is_record(record)
                 if found == row:
                     break
                 start = records.line_num

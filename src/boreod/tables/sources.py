@@ -27,15 +27,14 @@ OTHER_FORMATS = {
     b"\xd0\xcf\x11\xe0": "an Excel workbook. Call it .xls",
     b"SQLite format": "an SQLite database. Pass format='sqlite' (--format sqlite)",
     b"\xff\xff\xff\xff": "an Arrow stream. Pass format='arrow' (--format arrow)",
-    b"\xff\xfe": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
-    b"\xfe\xff": "UTF-16 text. Save it as UTF-8, or pass encoding='utf-16' (--encoding utf-16)",
 }
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks at the beginning
 
 
 class TextSource(io.RawIOBase):
     """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
 
-    Without an encoding it must be UTF-8, with or without a byte order mark.
+    Without an encoding it must be UTF-8, or UTF-16 with a byte order mark.
     """
 
     def __init__(self, path: str, encoding: str | None) -> None:
@@ -58,6 +57,9 @@ class TextSource(io.RawIOBase):
         with reading(self.shown, "a readable file"):
             self._raw = _open(path)
             first = self._raw.peek(8)[:8]
+        if encoding is None and first.startswith(UTF_16):
+            self.encoding = "utf-16"
+            self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
         self._stream: Any = self._raw
         try:
             with _unpacking(self.shown):
