@@ -15,7 +15,7 @@ from boreod.report.alerts import (
     tabulate_thresholds,
 )
 from boreod.report.over_time import draw_over_time
-from boreod.report.quality import draw_curves
+from boreod.report.quality import draw_curves, tell_ranking
 
 from .conftest import small_model
 from .reading import Page
@@ -41,6 +41,17 @@ def test_three_sentences(evidence, wdbc):
     assert text.endswith(" would catch no more.") or re.search(r"would catch \d+\.$", text)
     assert verdict(evidence)[0].startswith("With ")
     assert "alerts in 1,000 rows you catch" in verdict(evidence)[0]
+
+
+def test_few_alerts_and_few_outliers_are_not_more_than_they_are(tmp_path):
+    random = np.random.default_rng(0)
+    rows, codes = random.normal(size=(200, 2)), (np.arange(200) < 4).astype(int)
+    rows[:4] += 4.0
+    few = gather(small_model().fit(rows, codes), rows, codes)
+    assert re.search(r"About \d of \d alerts are right", verdict(few, alerts=3)[0])
+    figures, curves = draw_curves(few, tmp_path, 0)
+    assert [curve.interval for curve in curves] == [None, None]
+    assert "too few for intervals" in str(tell_ranking(few, figures, curves))
 
 
 def test_alerts_without_rows_of_a_day_are_those_of_the_table(evidence):

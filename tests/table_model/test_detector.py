@@ -208,7 +208,7 @@ class TestArrays:
         ({"label": "fruad"}, "Did you mean 'fraud'"),
         ({"y": True, "drop": "amonut"}, "Did you mean 'amount'"),
         ({"label": "fraud", "sample_weight": 1}, "does not take sample_weight. Rows have no"),
-        ({"labl": "fraud"}, "Detector.fit does not take labl. Did you mean 'label'?"),
+        ({"labl": "fraud"}, "Detector.fit does not take labl. Did you mean 'label'"),
     ],
 )
 def test_wrong_options(options, message, frame, codes):
@@ -236,6 +236,18 @@ def test_labels_the_wrong_way_round_are_told():
     assert model.predict(X[:2]).tolist() == [-1, 1]
     with pytest.warns(UserWarning, match="than not"):
         Detector(**small).fit(pd.DataFrame(X).assign(y=y), label="y")
+
+
+def test_training_rows_are_within_their_ranges():
+    """Frequencies of training rows do not count the row itself; those of the same rows later do."""
+    random = np.random.default_rng(0)
+    shops = [f"s{number}" for number in random.geometric(0.05, 300)]
+    frame = pd.DataFrame({"amount": random.normal(size=300), "shop": shops})
+    y = (np.arange(300) % 10 == 0).astype(int)
+    model = Detector(n_estimators=20, heads="logistic", random_state=0).fit(frame, y)
+    assert "shop frequency" in model.preparation_.names_
+    assert set(model.novelty(frame).outside()) == {None}
+    assert model.learned_rows_.find(model.prepare(frame)).tolist() == list(range(300))
 
 
 def test_what_is_missing_in_a_plain_array_is_told_so():

@@ -82,7 +82,7 @@ def print_training(facts: dict[str, Any]) -> None:
         counted = "rows, unlabelled ones as inliers" if training["assumed"] else "labelled rows"
         typer.echo(
             f"Out of bag: AUC {training['auc']:.4f}, average precision "
-            f"{training['average_precision']:.4f}, on {training['judged']} {counted}."
+            f"{training['average_precision']:.4f}, on {training['judged']:,} {counted}."
         )
 
 

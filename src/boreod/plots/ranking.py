@@ -22,6 +22,7 @@ from boreod.plots.style import (
 SIDE, BESIDE = 3.8, 2.2  # inches, of new axes and of a legend beside them
 GRID = np.linspace(0.0, 1.0, 201)
 LOW = 0.75  # height of curves with their free third from which on the axis ends at 1
+LEFT = 0.1  # recall up to which a band is that of very few alarms, and may leave the picture
 LONGEST_NAME = 24  # letters in a legend
 
 
@@ -192,7 +193,8 @@ class RankingDisplay(Display):
         if not self.reference_label:
             return 1.0
         tops = [float(curve.y.max()) for curve in self.curves.values()]
-        tops += [float(np.max(curve.band[2])) for curve in self.curves.values() if curve.band]
+        steady = GRID >= LEFT
+        tops += [float(np.max(c.band[2][steady])) for c in self.curves.values() if c.band]
         highest = 1.5 * max([*tops, 0.0 if np.isnan(self.base_rate) else self.base_rate])
         return min(highest, 1.0) if 0.0 < highest < LOW else 1.0
 
@@ -299,7 +301,7 @@ class PrecisionRecallDisplay(RankingDisplay):
     axis_labels = ("recall", "precision")
     drawstyle = "steps-pre"
     reference_label = "{:.2g}  base rate"
-    max_inside = 3
+    max_inside = 1  # a second curve may be anywhere
     _judge = staticmethod(average_precision)
 
     @staticmethod

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from boreod.documents import Block, Lead, Paragraph, Section, Table
 from boreod.ensemble.calibration import choose_threshold
 from boreod.report.evidence import Evidence
-from boreod.text import shorten, show_number, show_probability
+from boreod.text import count_of, shorten, show_number, show_probability
 from boreod.validation import is_number
 
 INTERVAL = 0.95
@@ -142,7 +142,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
     words = "At least" if evidence.assumes else "About"
     wrong = "; rows that nobody labelled count as wrong" if evidence.assumes else ""
     right = (
-        f"{words} {_of_ten(point.right)} alerts are right, where rows drawn at random would be "
+        f"{words} {_right(point)} alerts are right, where rows drawn at random would be "
         f"right in {_of_ten(base)} cases{wrong}."
     )
     blocks: list[Block] = [Lead(f"{lead}{caught} {right} {_last_word(evidence, workload, point)}")]
@@ -315,7 +315,7 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
         f"The model raises an alert above {show_probability(chosen.threshold)}. In "
         f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
     )
-    if workload.alerts is not None:
+    if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (
             f"{workload.say(chosen.share)[0].upper()}{workload.say(chosen.share)[1:]} are those "
             f"above {show_probability(chosen.threshold)}; the model itself was fitted with a "
@@ -328,9 +328,9 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
         )
     inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"
     text += (
-        f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with {chosen.false} "
-        f"false alerts among {inliers}. Alerts are counted over all {n_rows:,} rows with a "
-        "probability, labelled or not; "
+        f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with "
+        f"{count_of(chosen.false, 'false alert')} among {inliers}. Alerts are counted over all "
+        f"{n_rows:,} rows with a probability, labelled or not; "
     )
     if np.ptp(evidence.weights):
         text += (
@@ -373,8 +373,18 @@ def _of_ten(share: float) -> str:
 
     Examples
     --------
-    >>> _of_ten(0.6), _of_ten(0.034), _of_ten(0.0004), _of_ten(0.0)
-    ('6 of 10', '3 of 100', '4 of 10,000', '0 of 10')
+    >>> _of_ten(0.6), _of_ten(0.034), _of_ten(0.0004), _of_ten(0.0), _of_ten(0.97)
+    ('6 of 10', '3 of 100', '4 of 10,000', '0 of 10', '97 of 100')
     """
-    of = next((of for of in (10, 100, 1000, 10_000, 100_000) if share * of >= 0.95), 10)
+    sizes = (10, 100, 1000, 10_000, 100_000)
+    enough = (of for of in sizes if share * of >= 0.95 and (share == 1.0 or round(share * of) < of))
+    of = next(enough, 10)
     return f"{round(share * of)} of {of:,}"
+
+
+def _right(point: Alerts) -> str:
+    """Return how many alerts are right: all of few, or of as many as people can picture."""
+    alerts = point.caught + point.false
+    if alerts < 10 and point.weight == 1.0:
+        return f"{point.caught} of {alerts}"
+    return _of_ten(point.right)

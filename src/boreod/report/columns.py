@@ -157,7 +157,8 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
     left = len(columns) - len(rows)
     order = "the most stable first" if wanted else "those that move most first"
     caption = f"Columns, {order}" + (f"; {left} more are not shown" if left else "")
-    blocks: list[Block] = [Paragraph(_tell_columns(evidence, bool(wanted)))]
+    told = _tell_columns(evidence, bool(wanted), bool(table.costs))
+    blocks: list[Block] = [Paragraph(told)]
     texts = frozenset({1})
     blocks.append(Table([*header, *table.last], rows, caption=caption, texts=texts))
     if left and families:
@@ -210,10 +211,10 @@ class _ColumnTable:
     The latter is unknown for foreign classifiers.
     """
 
-    costs = ("cost alone", "saved without it")
-
     def __init__(self, evidence: Evidence, seed: int) -> None:
-        self._model = evidence.model
+        self._model, costs = evidence.model, evidence.model.costs_
+        priced = costs is not None and set(evidence.model.columns_) <= set(costs.own)
+        self.costs = ["cost alone", "saved without it"] if priced else []
         places = evidence.draw(MAX_EXPLAINED, 1, seed)
         found = evidence.explain(places) if len(places) else None
         self._changes: dict[str, NDArray] = {}
@@ -231,14 +232,14 @@ class _ColumnTable:
 
     def prices(self, members: list[str]) -> list[str]:
         costs, columns = self._model.costs_, self._model.columns_
-        if costs is None or not all(name in costs.own for name in columns):
-            return ["-", "-"]
+        if costs is None or not self.costs:
+            return []
         others = [name for name in columns if name not in members]
         saved = costs.total(columns) - costs.total(others)
         return [show_price(amount, costs.unit) for amount in (costs.total(members), saved)]
 
 
-def _tell_columns(evidence: Evidence, with_bags: bool) -> str:
+def _tell_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> str:
     model = evidence.model
     count, chosen = len(model.columns_), model.selection_
     if chosen is not None:
@@ -249,9 +250,16 @@ def _tell_columns(evidence: Evidence, with_bags: bool) -> str:
     text += (
         " Raw columns are those of the table; the others are outlier scores, which say how far a "
         "row is from its neighbors or how thin its neighborhood is, with the number of neighbors "
-        "in their name. Scores share one search of neighbors, so a column alone costs more than "
-        "leaving it out saves. The last number is the mean change of the log-odds, up or down, "
-        "over outliers and as many inliers."
+        "in their name."
+    )
+    if with_costs:
+        text += (
+            " Scores share one search of neighbors, so a column alone costs more than leaving it "
+            "out saves."
+        )
+    text += (
+        " The last number is the mean change of the log-odds, up or down, over outliers and as "
+        "many inliers."
     )
     if with_bags:
         text += " A column that most bags want on their own would be chosen again."

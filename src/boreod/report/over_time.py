@@ -57,6 +57,12 @@ def draw_over_time(
         "threshold catches and those that it misses."
     )
     text = _tell(counts, name, starts, bool(outliers.any()))
+    usual = float(np.median(counts["rows"][counts["rows"] > 0]))
+    if workload.is_day and unit == "D" and not 0.5 < usual / workload.rows < 2.0:
+        text += (
+            f" There are {show_number(usual)} rows in a day here, while a day of "
+            f"{show_number(workload.rows)} rows is told of above (--rows-per-day)."
+        )
     left = int((~known).sum())
     if left:
         text += f" {count_of(left, 'row')} without a date or a probability are not shown."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.detector import OutlierDetector
 from boreod.detector.profile import TrainingProfile
 from boreod.detector.reasons import Cells, Output
-from boreod.detector.words import name_method, tell_assumptions
+from boreod.detector.words import tell_assumptions
 from boreod.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
@@ -24,6 +24,7 @@ from boreod.report.quality import (
     check_probabilities,
     compare_previous,
     draw_curves,
+    show_interval,
     tell_ranking,
 )
 from boreod.report.rows import draw_maps, name_novel, name_suspects
@@ -190,8 +191,7 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
         blocks.append(Paragraph(_tell_rows(evidence)))
     items: list[tuple[str, str, str]] = []
     for what, curve in zip(("AUC", "average precision"), curves, strict=False):
-        low, high = curve.interval or (curve.quality, curve.quality)
-        items.append((f"{curve.quality:.3f}", what, f"95 % interval {low:.3f} to {high:.3f}"))
+        items.append((f"{curve.quality:.3f}", what, show_interval(curve)))
     if evidence.can_judge:
         chosen = choose_point(evidence, workload)
         above = f"above the threshold {show_probability(chosen.threshold)}"
@@ -202,7 +202,5 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
     items.append(
         (f"{len(evidence.model.columns_):,}", "columns in use", "raw columns and outlier scores")
     )
-    method = name_method(evidence.model)
-    items.append((method, "method", "heads and weights are below"))
     assumed = [Paragraph(text) for text in tell_assumptions(evidence.model)]
     return Section("In short", [*blocks, Facts(items), *assumed])

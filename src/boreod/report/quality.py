@@ -25,6 +25,7 @@ from boreod.validation import OUTLIER
 INTERVAL = 0.95
 THIS = "this model"
 FEW_OUTLIERS = 30  # below which intervals are rough themselves
+ENOUGH_OUTLIERS = 10  # resamples of fewer are too much alike for any interval
 ROWS_OF_A_BIN = 20
 CURVES = (
     (RocDisplay, "roc", "ROC curve: how many outliers are found for how many false alarms."),
@@ -63,15 +64,22 @@ def draw_curves(
             evidence.codes[judged] == OUTLIER,
             rankings,
             highlight=THIS,
-            interval=INTERVAL,
+            interval=INTERVAL if evidence.outliers.sum() >= ENOUGH_OUTLIERS else None,
             random_state=seed,
             weights=evidence.weights[judged],
             ax=panels[0],
         )
         curves.append(drawn.curves[THIS])
-        shaded = f"{caption} Shaded: {100 * INTERVAL:.0f} % bootstrap interval."
-        figures.append(Figure(save_picture(figure, folder / name), shaded))
+        shaded = f" Shaded: {100 * INTERVAL:.0f} % bootstrap interval." if drawn.bands_ else ""
+        figures.append(Figure(save_picture(figure, folder / name), caption + shaded))
     return figures, curves
+
+
+def show_interval(curve: Curve) -> str:
+    """Return how sure a quality is."""
+    if curve.interval is None:
+        return "too few outliers for an interval"
+    return "{:.0f} % interval {:.3f} to {:.3f}".format(100 * INTERVAL, *curve.interval)
 
 
 def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
@@ -82,9 +90,8 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
     n_outliers, n_rows = int(evidence.outliers.sum()), len(evidence.outliers)
     judged = "rows, unlabelled ones as inliers" if evidence.assumes else "labelled rows"
     area, precision = (
-        f"{curve.quality:.3f} ({100 * INTERVAL:.0f} % interval {low:.3f} to {high:.3f})"
+        f"{curve.quality:.3f}" + (f" ({show_interval(curve)})" if curve.interval else "")
         for curve in curves
-        for low, high in [curve.interval or (np.nan, np.nan)]
     )
     blocks: list[Block] = [
         Paragraph(
@@ -96,10 +103,13 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
         )
     ]
     if n_outliers < FEW_OUTLIERS:
+        rough = "and the intervals too narrow rather than too wide"
+        if n_outliers < ENOUGH_OUTLIERS:
+            rough = "and too few for intervals"
         blocks.append(
             Paragraph(
-                f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and the "
-                "intervals too narrow rather than too wide. More labels would tell more."
+                f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, {rough}. "
+                "More labels would tell more."
             )
         )
     return Section(title, [*blocks, Row(figures)])

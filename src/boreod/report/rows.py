@@ -153,7 +153,8 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
         with threadpool_limits(1):  # threads would wait for each other in a table this small
             EmbeddingDisplay.from_table(table, outliers, name, random_state=seed, ax=panels[0])
         path = save_picture(figure, folder / f"map_{name.split()[0]}")
-        figures.append(Figure(path, f"t-SNE of the {name} ({table.shape[1]} columns)."))
+        count = len(evidence.model.columns_ if name == "representation" else evidence.names)
+        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(count, 'column')})."))
         near = show_percent(_outliers_near_outliers(table, outliers))
         told.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
                     "outliers too.")  # fmt: skip

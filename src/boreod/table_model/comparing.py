@@ -282,7 +282,7 @@ def _read_ids(
 def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
     """Say how rows are judged that a model has learned from."""
     told = " and ".join(
-        f"the {name} model has learned from {found.learned:,}"
+        f"the {name} model knows {found.learned:,}"
         for name, found in (("old", before), ("new", after))
         if found.learned
     )
@@ -290,6 +290,6 @@ def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
         return []
     left = f"; {count_of(unknown, 'row')} in every bag cannot be judged so" if unknown else ""
     return [
-        f"Of these {len(before.chances):,} rows {told} (or from rows that are equal to them), and "
-        f"is judged out of bag on these{left}."
+        f"Of these {len(before.chances):,} rows {told}, because it has learned from them or from "
+        f"equal ones: these judge it by its out-of-bag scores{left}."
     ]

@@ -202,7 +202,10 @@ class Detector(TablePredictor, NumericDetector):
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
         if preparation.tells_training_rows:  # as they would be if they came again
-            self.learned_rows_ = LearnedRows.of(preparation.transform(found.table))
+            later, seen = preparation.transform(found.table), self.fitted_.seen
+            self.learned_rows_ = LearnedRows.of(later)
+            np.minimum(seen.low, later.min(axis=0), out=seen.low)
+            np.maximum(seen.high, later.max(axis=0), out=seen.high)
         self.reference_rows_ = found.positions
         name = name_source(fspath(source)) if isinstance(source, str | PathLike) else None
         called = name_rows(found, preparation.ids_)
