@@ -16,6 +16,7 @@ from tables.test_reader import make_table
 
 from boreod import BORE, Detector, OutlierRepresentation, save
 from boreod.ensemble.members import KINDS
+from boreod.table_model import fit_table
 
 SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
 ROWS, LATER = 150, 40  # of the tables to fit and to score
@@ -58,6 +59,8 @@ def make_good_files(folder: Path) -> None:
         ranking = Detector(OutlierRepresentation(["knn_5", "iforest"]), n_trees=2, n_jobs=1)
         ranking.set_params(n_estimators=9, random_state=0).fit(labelled_rows()[0])
         save(ranking, folder / "rows-ranking.boreod")
+        fit_table(make_kinds(240), **KINDS_FIT).save(folder / "kinds-all.boreod")
+    write(make_kinds(LATER, seed=1), folder / "kinds.csv")
     first, later = make_frauds(ROWS), make_frauds(LATER, seed=1)
     for suffix in SUFFIXES:
         write(first, folder / f"fit.{suffix}")
@@ -67,6 +70,35 @@ def make_good_files(folder: Path) -> None:
     lines = [",".join(f"x{number}" for number in range(rows.shape[1]))]
     lines += [",".join(map(repr, row)) for row in rows.tolist()]
     (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+
+
+KINDS_FIT = {
+    "label": "fraud", "ids": "id", "since": "card:when", "method": "bore", "n_estimators": 20,
+    "representation": OutlierRepresentation(["knn_5"]), "random_state": 0, "n_jobs": 1,
+}  # fmt: skip
+
+
+def make_kinds(rows: int, seed: int = 0) -> pa.Table:
+    """Return a table whose columns are prepared in all ways: numbers, dates, levels, text."""
+    random = np.random.default_rng(seed)
+    days = np.datetime64("2024-01-01T08:00") + np.arange(rows) * np.timedelta64(397, "m")
+    amounts = random.lognormal(5, 1, rows) * np.where(np.arange(rows) % 12 == 3, 9.0, 1.0)
+    return pa.table(
+        {
+            "id": [f"p{number}" for number in range(rows)],
+            "amount": [f"${amount:,.2f}" for amount in amounts],
+            "rate": [f"{value:.1f}%" for value in random.normal(5, 2, rows)],
+            "when": [f"{day:%m/%d/%Y %H:%M}" for day in days.tolist()],
+            "opened": [int(day) for day in days.astype("datetime64[s]").astype(int)],
+            "card": [f"card {number}" for number in random.integers(0, 9, rows)],
+            "shop": [f"shop {number}" for number in random.geometric(0.02, rows)],
+            "zip": 10_115 + random.integers(0, 40, rows),
+            "country": random.choice(["DE", "FR", None], rows).tolist(),
+            "abroad": pa.array(random.random(rows) < 0.3, mask=random.random(rows) < 0.1),
+            "memo": [f"{'pay ' * (n % 7)}for {'x' * (n % 9)} {n}" for n in range(rows)],
+            "fraud": (np.arange(rows) % 12 == 3).astype(int),
+        }
+    )
 
 
 def labelled_rows() -> tuple[np.ndarray, np.ndarray]:

@@ -154,7 +154,7 @@ def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
     else:
         manifest, arrays = take_apart(one.read_bytes())
         way(path, manifest, arrays, random)
-    table = "rows.csv" if one.name.startswith("rows-") else "score.csv"
+    table = {"rows": "rows.csv", "kinds": "kinds.csv"}.get(one.name.partition("-")[0], "score.csv")
     shutil.copy(good / table, folder / "table.csv")
     reasons = int(random.integers(3))
     return {"way": way.__name__, "of": one.name, "reasons": reasons}
@@ -193,7 +193,8 @@ def _check_log_odds(model: Any, table: Path) -> None:
     """Infinite log-odds hide behind probabilities of 0 and 1."""
     from boreod.tables import open_table
 
-    with open_table(table, types=model.types_, columns=model.inputs_) as reader:
+    since = model.preparation_.since_
+    with open_table(table, types=model.types_, columns=model.inputs_, since=since) as reader:
         for batch in reader:
             check_finite(model.decision_function(batch), "log-odds")
             found = model.assess(batch, explain=True)

@@ -127,6 +127,9 @@ def test_dates_that_nobody_can_take_for_others_are_read_beside_the_form_of_the_t
     assert "written month/day/year, 2 otherwise" in mixed.summary_[0].done
     with pytest.warns(UserWarning, match="Column 'd' holds dates written month/day/year"):
         prepared.transform(pa.table({"d": ["30.1.2024"]}))
+    swapped = pa.table({"d": ["30.1.2024", "1.2.2024", "29.2.2024", "13.2.2024"]})
+    with pytest.raises(TableError, match=r"30.1.2024' have days first.*had months first"):
+        prepared.transform(swapped)
 
 
 def test_cells_without_a_date_are_missing_and_told():

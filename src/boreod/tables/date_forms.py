@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import pa, pc
+from boreod.tables.arrow import TableError, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
+from boreod.text import shorten
 
 DAY = 86_400.0  # seconds
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
@@ -39,6 +40,8 @@ FORMS = {
     "month day, year": r"(?P<m>\p{L}{3,10})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
 }
 TIME = "hour:minute"
+ORDERS = ("day.month.year", "month/day/year")
+FEW, SWAPPED = 3, 0.3  # cells, and their share, that tell of the other order
 CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
 
 
@@ -64,7 +67,27 @@ class DateForm:
 
     def find_bad(self, column: Any) -> NDArray:
         """Tell which cells are filled and hold no date of this form."""
-        return is_filled(column) & np.isnan(read_written(column, self.form).clock)
+        bad = is_filled(column) & np.isnan(read_written(column, self.form).clock)
+        check_order(column, bad, self.form)
+        return bad
+
+
+def check_order(column: Any, bad: NDArray, form: str) -> None:
+    """Refuse dates of which many cannot be read because days and months have changed places."""
+    if (
+        form not in ORDERS
+        or bad.sum() < FEW
+        or bad.sum() < SWAPPED * (len(bad) - column.null_count)
+    ):
+        return
+    cells = column.filter(pa.array(bad))
+    if np.isnan(read_written(cells, ORDERS[1 - ORDERS.index(form)]).clock).any():
+        return
+    orders = ("days", "months") if form == ORDERS[1] else ("months", "days")
+    raise TableError(
+        f"Dates such as {shorten(cells[0].as_py())} have {orders[0]} first, and those of the "
+        f"training table had {orders[1]} first. Write them as 2024-01-31, or as in training."
+    )
 
 
 def is_filled(column: Any) -> NDArray:
@@ -85,7 +108,7 @@ def find_form(column: Any) -> tuple[str, bool]:
         return "", False
     shares = {form: _share(_read_form(present, form)) for form in (*FORMS, TIME)}
     best = max(shares, key=lambda form: shares[form])
-    first, second = "day.month.year", "month/day/year"
+    first, second = ORDERS
     if best not in (first, second) and _share(read_written(present, best)) >= NEARLY_ALL:
         return best, False
     if not (shares[first] or shares[second]) or _share_of_either(present)[0] < NEARLY_ALL:
@@ -102,7 +125,7 @@ def find_form(column: Any) -> tuple[str, bool]:
 
 def _share_of_either(words: Any) -> tuple[float, float, float]:
     """Return the shares of dates: with days or months first, with days, with months first."""
-    days, months = (read_written(words, form) for form in ("day.month.year", "month/day/year"))
+    days, months = (read_written(words, form) for form in ORDERS)
     either = np.fmax(days.clock, months.clock)
     return _share(Moments(either, either)), _share(days), _share(months)
 
@@ -110,11 +133,9 @@ def _share_of_either(words: Any) -> tuple[float, float, float]:
 def find_contradiction(column: Any) -> tuple[str, str]:
     """Return a date that must have its day first, and one that must have its month first."""
     cells = _informative(column)
-    days, months = (
-        np.isnan(read_written(cells, form).clock) for form in ("month/day/year", "day.month.year")
-    )
-    both = np.flatnonzero(days & ~months), np.flatnonzero(months & ~days)
-    return cells[int(both[0][0])].as_py(), cells[int(both[1][0])].as_py()
+    days, months = (np.isnan(read_written(cells, form).clock) for form in ORDERS)
+    both = np.argmax(months & ~days), np.argmax(days & ~months)
+    return cells[int(both[0])].as_py(), cells[int(both[1])].as_py()
 
 
 def count_others(words: Any, form: str) -> int:

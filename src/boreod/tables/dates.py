@@ -19,6 +19,7 @@ from boreod.tables.date_forms import (
     TIME,
     DateForm,
     Moments,
+    check_order,
     day_seconds,
     is_filled,
     read_written,
@@ -101,6 +102,8 @@ def read_moments(
     clock, instant = found
     with np.errstate(invalid="ignore"):
         wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
+    if form in FORMS:
+        check_order(column, wrong, form)
     what = DateForm(form).what if form in (*FORMS, TIME) else "date"
     note_bad(column, wrong, name, first_row, what)
     return Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
