@@ -49,19 +49,19 @@ def hang(folder: Path, settings: dict[str, Any]) -> str:
 
 def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
-    from boreod.table_model import Detector
+    from boreod.table_model.predictor import TablePredictor
 
-    honest = Detector.assess_rows
+    honest = TablePredictor.assess_rows
 
     def spoilt(self: Any, *arguments: Any, **options: Any) -> Any:
         found = honest(self, *arguments, **options)
         return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
 
-    Detector.assess_rows = spoilt
+    TablePredictor.assess_rows = spoilt
     try:
         return table_cases.run(folder, settings)
     finally:
-        Detector.assess_rows = honest
+        TablePredictor.assess_rows = honest
 
 
 def unfinished(folder: Path, settings: dict[str, Any]) -> str:
