@@ -208,13 +208,17 @@ class TestArrays:
         ({"label": "fruad"}, "Did you mean 'fraud'"),
         ({"y": True, "drop": "amonut"}, "Did you mean 'amount'"),
         ({"label": "fraud", "sample_weight": 1}, "does not take sample_weight. Rows have no"),
+        ({"label": "fraud", "rows": 0}, "The table has no rows to learn from."),
+        ({"y": True, "rows": 0}, "The table has no rows to learn from."),
         ({"labl": "fraud"}, "Detector.fit does not take labl. Did you mean 'label'"),
     ],
 )
 def test_wrong_options(options, message, frame, codes):
-    given = {**options, "y": codes} if "y" in options else options
+    options, rows = dict(options), options.get("rows", len(frame))
+    options.pop("rows", None)
+    given = {**options, "y": codes[:rows]} if "y" in options else options
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
-        Detector(**QUICK).fit(frame, **given)
+        Detector(**QUICK).fit(frame[:rows], **given)
 
 
 def test_a_parameter_that_there_is_not():

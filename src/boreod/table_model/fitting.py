@@ -154,6 +154,8 @@ def read_training_rows(
     else:
         table = _read_frame(source, label, options)
     sizes = count_rows(table) if is_collection(table) else [table.num_rows]
+    if not sum(sizes):
+        raise TableError("The table has no rows to learn from.")
     if label is not None:
         cells = gather_rows(table[label]) if is_collection(table) else table[label]
         codes = read_label_column(cells, outlier_label, name=label, assume=assume)
@@ -161,8 +163,6 @@ def read_training_rows(
         labels = gather_rows(y) if is_collection(y) else y
         codes, classes = read_labels(labels, sum(sizes), outlier_label, assume)
     rows, shares = detector.draw_reference(codes, seeds)
-    if not sum(sizes):
-        raise TableError("The table has no rows to learn from.")
     if is_collection(table):
         table = _to_arrow(gather_rows(table, rows, sizes))
     elif rows is not None:

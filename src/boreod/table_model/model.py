@@ -1,5 +1,6 @@
 """The detector of tables: frames, arrays and files in, probabilities, reasons and pages out."""
 
+import warnings
 from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import Any
@@ -202,7 +203,8 @@ class Detector(TablePredictor, NumericDetector):
         rows = read_rows(self, matrix, fitting=True, names=preparation.names_)
         self._learn(rows, (found.codes, found.classes, found.shares), seeds)
         if preparation.tells_training_rows:  # as they would be if they came again
-            later, seen = preparation.transform(found.table), self.fitted_.seen
+            with warnings.catch_warnings(action="ignore"):  # they were told
+                later, seen = preparation.transform(found.table), self.fitted_.seen
             self.learned_rows_ = LearnedRows.of(later)
             np.minimum(seen.low, later.min(axis=0), out=seen.low)
             np.maximum(seen.high, later.max(axis=0), out=seen.high)
