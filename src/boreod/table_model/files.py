@@ -36,9 +36,9 @@ def save(model: Any, path: str | PathLike[str], *, extra: dict[str, Any] | None 
 
     The file holds what predictions and explanations need: how columns become numbers, reference
     rows, statistics of the columns in use, coefficients and trees; and for thresholds the
-    out-of-bag probability and the label of every training row. Bags stay behind. The same model
-    gives the same bytes, and a file that is there already is replaced only when the new one is
-    complete.
+    out-of-bag probability, the label and a hash of every training row. Bags stay behind. The same
+    model gives the same bytes, and a file that is there already is replaced only when the new one
+    is complete.
 
     Parameters
     ----------
