@@ -18,7 +18,7 @@ BARS = {
     "boreod --help": 0.3,
     "boreod info model": 0.8,
     "boreod score model one_row.csv": 1.5,
-    "boreod explain model one_row.csv": 1.5,
+    "boreod explain model one_row.csv": 2.0,
 }
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
 from boreod.detector.profile import TrainingProfile
 from boreod.table_model.plain_columns import PlainColumns, numbered
@@ -374,6 +373,8 @@ def _date_columns(model: TablePredictor) -> set[str]:
 
 def _is_more(count: int, rows: int, share: float) -> bool:
     """Whether a count is larger than chance makes it if each row has this share."""
+    from scipy.special import bdtrc
+
     return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < CHANCE)
 
 
