@@ -40,7 +40,7 @@ def read_rows(
         rows = _validate(estimator, table, fitting)
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    if fill is not None and np.isnan(rows.min()):
+    if fill is not None and np.isnan(np.minimum.reduce(rows, axis=None)):
         rows = np.where(np.isnan(rows), fill, rows)
     check_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
@@ -53,7 +53,8 @@ def read_rows(
 
 def check_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large to be squared."""
-    if not max(rows.max(), -rows.min()) <= LARGEST:  # NaN compares with nothing
+    low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
+    if not (low >= -LARGEST and high <= LARGEST):  # NaN compares with nothing
         _refuse_values(estimator, rows)
 
 

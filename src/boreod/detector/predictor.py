@@ -155,7 +155,9 @@ class Predictor:
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
-        return np.column_stack([1.0 - outlier, outlier])
+        result = np.empty((len(outlier), 2))
+        result[:, 0], result[:, 1] = 1.0 - outlier, outlier
+        return result
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Return corrected log-odds of being an outlier."""
@@ -260,8 +262,10 @@ class Predictor:
         return current_engine(self.n_jobs, self.verbose)
 
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
-        rows = self._read(X, "predict")
-        with same_filters(self.estimator is not None):
+        rows = self.prepare(X)
+        if self.estimator is None:
+            return self.fitted_.log_odds(rows, self._engine, corrected)
+        with same_filters():
             return self.fitted_.log_odds(rows, self._engine, corrected)
 
     def _read(self, X: ArrayLike, method: str) -> NDArray:

@@ -18,6 +18,7 @@ spelling               an alert is raised for
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,16 +83,19 @@ def calibrate(
 
 def expit(log_odds: ArrayLike) -> Any:
     """Return probabilities; SciPy is imported when it is first needed."""
-    from scipy import special
-
-    return special.expit(log_odds)
+    return _special().expit(log_odds)
 
 
 def logit(probabilities: ArrayLike) -> Any:
     """Return log-odds."""
+    return _special().logit(probabilities)
+
+
+@cache
+def _special() -> Any:
     from scipy import special
 
-    return special.logit(probabilities)
+    return special
 
 
 def count_as_inliers(labels: NDArray) -> NDArray:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.bags import Bags
-from boreod.ensemble.heads import combine
+from boreod.ensemble.heads import combine, mean_of_bags
 from boreod.parallel import Engine
 from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
@@ -76,7 +76,7 @@ class TreeHead:
             return combine(self.log_odds(table), aggregation, use)
         sums = self.trees.add_up(table, self.n_bags)
         if use is None:
-            mean = sums.mean(axis=1)
+            mean = mean_of_bags(sums)
         else:
             counts = use.sum(axis=1)
             mean = np.divide((sums * use).sum(axis=1), counts, out=np.full(len(sums), np.nan),

@@ -36,18 +36,14 @@ class FittedColumns:
         """Find the place of every column in the output."""
         place = {name: number for number, name in enumerate(self.names)}
         taken = [name for name in self.raw if name in place]
-        self._raw_from = [self.raw.index(name) for name in taken]
-        self._raw_to = [place[name] for name in taken]
+        self.n_raw = len(taken)  # number of raw columns in use
+        self._raw_from = _span([self.raw.index(name) for name in taken])
+        self._raw_to = _span([place[name] for name in taken])
         # the first of equal ones; ranks are bounded, so no row is far from others among them
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
         self._view_to = [[place[n] for n in view.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
-
-    @property
-    def n_raw(self) -> int:
-        """Number of raw columns in use."""
-        return len(self._raw_to)
 
     @property
     def families(self) -> dict[str, str]:
@@ -107,6 +103,8 @@ class FittedColumns:
         """Return columns and isolation; without scores there are no columns."""
         table = unset((len(points), len(self.names) if scores else 0))
         isolation = unset(len(points))
+        if not self.views:
+            return self._fill_rest(table, points) if scores else table, isolation
 
         def take(item: Item, found: Found) -> None:
             if scores:
@@ -116,9 +114,9 @@ class FittedColumns:
                 isolation[item[0]] = found[1]
 
         work = partial(_score, scores=scores, widest=self._widest if isolate else -1)
-        if self.views and len(points) <= SEARCH_ROWS:  # one row must not wait for threads
+        if len(points) <= SEARCH_ROWS:  # one row must not wait for threads
             take((slice(None), points), work(self.views, (slice(None), points)))
-        elif self.views:
+        else:
             items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
             engine.map_unordered(work, items, take, "scores of new rows", [self.views])
         return self._fill_rest(table, points) if scores else table, isolation
@@ -141,7 +139,7 @@ class FittedColumns:
         return FittedColumns(list(names), self.raw, views, detectors)
 
     def _fill_rest(self, result: NDArray, points: NDArray) -> NDArray:
-        if self._raw_to:
+        if self.n_raw:
             result[:, self._raw_to] = points[:, self._raw_from]
         for detector, to in zip(self.detectors, self._detector_to, strict=True):
             result[:, to] = detector.score(points)
@@ -161,6 +159,12 @@ class FittedColumns:
                     f"`columns` must be names of fitted columns; got {name!r}. "
                     f"Did you mean {', '.join(close)}? All are in `columns_`."
                 )
+
+
+def _span(places: list[int]) -> slice | list[int]:
+    """Return places that follow each other as a slice, which takes less time for one row."""
+    start, number = (places or [0])[0], len(places)
+    return slice(start, start + number) if places == [*range(start, start + number)] else places
 
 
 def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Found:

@@ -95,7 +95,7 @@ class Both:
         """Scale rows."""
         ranked, n_raw = self.ranked.transform(table), self.n_raw
         scaled = self.scaled.transform(table[:, :n_raw])
-        return np.hstack([scaled, ranked[:, n_raw:], ranked[:, :n_raw]])
+        return np.concatenate([scaled, ranked[:, n_raw:], ranked[:, :n_raw]], axis=1)
 
     def keep(self, places: list[int]) -> "Both":
         """Return the same for some of the columns."""
