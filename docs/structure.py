@@ -214,11 +214,11 @@ def package_of(path: Path) -> str:
 
 
 FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
-    "files": (lambda: len(FILES), 175),
+    "files": (lambda: len(FILES), 177),
     # 21,000 before tree heads, isolation forests, averaged heads, assumed inliers, rankings without
     # labels, budgets for trees and the comparison with few labels came; 25,000 and 150 files before
     # messy tables, dates, ids, labels in other files, checks of new files, comparisons
-    "lines": (lambda: sum(map(lines, FILES)), 31_500),
+    "lines": (lambda: sum(map(lines, FILES)), 33_000),
     "names at the package root": (names_at_root, 24),
     "import layers, siblings independent": (layers, 10),
     "files under 60 lines, without `__init__.py`": (small_files, 12),

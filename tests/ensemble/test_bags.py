@@ -51,3 +51,25 @@ def test_the_paper():
 def test_few_outliers(n_outliers):
     bags = draw_bags(np.arange(n_outliers), np.arange(10, 60), 60, Bagging(50, 0.7), 0)
     assert bags.rows.shape[1] == 2 * max(1, round(0.7 * n_outliers))
+
+
+@given(n_outliers=st.integers(1, 60), n_bags=st.integers(1, 40), share=st.floats(0.05, 1.0))
+def test_bags_of_a_group_hold_the_same_outliers(n_outliers, n_bags, share):
+    how = Bagging(n_bags, share, 10.0, 20, grouped=True)
+    outliers, inliers = np.arange(n_outliers), np.arange(n_outliers, n_outliers + 100)
+    groups = how.count_groups(n_outliers)
+    marked = np.array([np.roll(np.arange(100) < 7, 3 * group) for group in range(groups)])
+    bags = draw_bags(outliers, inliers, n_outliers + 100, how, 0, marked)
+    held = bags.holds[:n_outliers]
+    for number in range(n_bags):
+        assert_array_equal(held[:, number], held[:, number % groups])
+        assert not np.isin(inliers[marked[number % groups]], bags.rows[number]).any()
+        assert not bags.put_back[inliers[~marked[number % groups]], number].any()
+    few = max(1, round(share * n_outliers))
+    assert_array_equal(held.sum(axis=0), np.full(n_bags, few))
+    if n_bags * few >= n_outliers and groups == n_bags:
+        assert held.any(axis=1).all()
+    if groups < n_bags:
+        times = (~held[:, :groups]).sum(axis=1)
+        assert held.any(axis=1).all()
+        assert np.ptp(times) <= 1

@@ -86,8 +86,30 @@ def test_rows_apart_are_in_no_tree(table):
     together = represent().fit_compute(points, list("abcd"))
     scores = represent().fit_compute(points, list("abcd"), apart=apart)
     assert scores[-1] > together[-1] + 0.1
-    assert_array_equal(scores[:620], represent().fit_transform(table))
+    together_with_none = represent().fit_compute(points, list("abcd"), apart=apart & False)
+    assert_array_equal(together_with_none, together)
     assert_array_equal(represent().fit_compute(points, list("abcd"), apart=apart | True), together)
+
+
+@pytest.mark.parametrize("n_rows", [60, 620])
+def test_training_rows_are_scored_by_trees_that_do_not_know_them(n_rows, table):
+    points, apart = table[:n_rows], np.arange(n_rows) % 10 == 0
+    forest, scores = IsolationTrees.fit_beside("i", points, apart, np.random.RandomState(3))
+    assert forest.n_sampled == min(256, (~apart).sum() // 2)
+    seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
+    theirs = IsolationForest(n_estimators=N_TREES, max_samples=forest.n_sampled, random_state=seed)
+    theirs.fit(points[~apart])
+    assert_allclose(forest.score(points), -theirs.score_samples(points), rtol=1e-12)
+    splits, number = np.zeros(n_rows), np.zeros(n_rows)
+    for tree, sample in zip(theirs.estimators_, theirs.estimators_samples_, strict=True):
+        unknown = np.ones(n_rows, dtype=bool)
+        unknown[np.flatnonzero(~apart)[sample]] = False
+        leaves = tree.apply(points[unknown])
+        in_leaf = tree.tree_.n_node_samples[leaves]
+        splits[unknown] += tree.tree_.compute_node_depths()[leaves] - 1 + mean_splits(in_leaf)
+        number[unknown] += 1
+    expected = 2 ** (-splits / number / float(mean_splits(forest.n_sampled)))
+    assert_allclose(scores, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("constant", [0.0, 1e150])

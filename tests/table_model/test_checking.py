@@ -150,7 +150,7 @@ def test_tallies_add_up(trained, new):
 
 def test_a_model_of_plain_numbers(labelled, tmp_path):
     X, y = labelled
-    model = Detector(FEW, random_state=0, n_estimators=20, heads=["logistic"]).fit(X, y)
+    model = Detector(FEW, random_state=0, n_estimators=30, heads=["logistic"]).fit(X, y)
     table = pa.table({f"x{place}": X[:, place] * (50 if place == 2 else 1) for place in range(4)})
     found = check_table(model, write(table, tmp_path / "a.parquet")).findings
     assert {finding.column for finding in found} >= {"x2"}

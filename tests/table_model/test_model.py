@@ -273,7 +273,7 @@ def test_reasons_of_frames_and_arrays(fitted, saved, new, labelled):
     words = [[reason.shown for reason in row] for row in loaded.reason(frame, 2)]
     assert words == [[reason.shown for reason in row] for row in fitted.reason(new.slice(0, 5), 2)]
     assert all(1 <= len(row) <= 2 for row in words)
-    plain = Detector(FEW, random_state=0, n_estimators=20, heads=["logistic"]).fit(*labelled)
+    plain = Detector(FEW, random_state=0, n_estimators=30, heads=["logistic"]).fit(*labelled)
     assert any("x0" in reason.text for row in plain.reason(labelled[0][:30]) for reason in row)
 
 

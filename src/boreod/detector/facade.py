@@ -247,9 +247,10 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
     @property
     def _plan(self) -> Plan:
         """How a table becomes bags."""
-        bagging = Bagging(self.n_estimators, self.share, self.ratio, self.min_inliers)
-        how = self.input_scaling, self.scaling, bagging, self.inliers == "assumed"
-        return Plan(*how, self.reference_outliers)
+        assume = self.inliers == "assumed"
+        drawn = self.n_estimators, self.share, self.ratio, self.min_inliers
+        bagging = Bagging(*drawn, grouped=assume)
+        return Plan(self.input_scaling, self.scaling, bagging, assume, self.reference_outliers)
 
     @property
     def _known_selector(self) -> Selector:

@@ -31,8 +31,9 @@ class BORE(OutlierDetector):
         ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
         places, ``"random"`` does not.
     reference_outliers
-        Whether neighbors are also searched among labelled outliers. If not, these are scored like
-        new rows, and a new row beside one of them does not look like one of a crowd.
+        Whether neighbors are also searched among labelled outliers. If not, a new row beside one of
+        them does not look like one of a crowd, and all training rows are scored like new ones:
+        beside reference rows of other folds.
     input_scaling
         ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
         them.

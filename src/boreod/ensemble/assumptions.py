@@ -8,6 +8,9 @@ MAX_RATIO for every known outlier above it, these rows are left out of the bags,
 suspicious first and at most a tenth of all. They still count as inliers in thresholds and
 probabilities, which therefore mean "would be labelled an outlier".
 
+Which rows are left out of a bag is decided by bags that hold the same known outliers. Otherwise a
+known outlier would have cleared its own surroundings in the bags that judge it.
+
 If there are fewer such rows than known outliers, the labels look complete. Bags then hold more
 inliers: these teach more than they mislead.
 """
@@ -38,7 +41,9 @@ class Assumed:
 
     codes: NDArray  # 1 outlier, 0 what counts as an inlier, -1 the rest
     unlabelled: bool  # whether unlabelled rows count as inliers
-    left_out: NDArray  # suspicious rows, which no bag may hold
+    left_out: NDArray  # suspicious rows
+    # of the inliers, those that look suspicious to each group of bags; None if none are left out
+    of_groups: NDArray | None = None
     trees: TreeHead | None = None  # those that looked for such rows, if they found none
     complete: bool = False  # whether there are so few such rows that labels look complete
 
@@ -93,7 +98,8 @@ def find_suspicious(
     outliers, inliers = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
     bags = draw_bags(outliers, inliers, len(table), how, seeds[0])
     head = TreeHead.fit(table, bags, n_trees, False, seeds[1], engine)
-    odds = combine(head.log_odds(table), "mean", ~bags.holds)
+    by_bag, outside = head.log_odds(table), ~bags.holds
+    odds = combine(by_bag, "mean", outside)
     known = odds[outliers][np.isfinite(odds[outliers])]
     if len(known) == 0:
         return replace(assumed, trees=head)
@@ -103,7 +109,21 @@ def find_suspicious(
         return replace(assumed, complete=True)
     if ratio <= MAX_RATIO:
         return replace(assumed, trees=head)
-    order = above[np.argsort(-odds[above], kind="stable")]
+    number = min(len(above), int(MAX_SHARE * len(inliers)))
     left_out = assumed.left_out.copy()
-    left_out[order[: int(MAX_SHARE * len(inliers))]] = True
-    return replace(assumed, left_out=left_out)
+    left_out[inliers] = _highest(odds[inliers], number)
+    groups = how.count_groups(len(outliers))
+    by_group = (
+        combine(by_bag[inliers, group::groups], "mean", outside[inliers, group::groups])
+        for group in range(groups)
+    )
+    of_groups = np.array([_highest(odds, number) for odds in by_group])
+    return replace(assumed, left_out=left_out, of_groups=of_groups)
+
+
+def _highest(odds: NDArray, number: int) -> NDArray:
+    """Mark so many of the highest; what is not known is low."""
+    marked = np.zeros(len(odds), dtype=bool)
+    known = np.where(np.isfinite(odds), odds, -np.inf)
+    marked[np.argsort(-known, kind="stable")[:number]] = True
+    return marked

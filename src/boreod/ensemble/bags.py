@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
 
+GROUPS = 10  # of bags with the same outliers
 SAMPLINGS = ("stratified", "random")
 
 
@@ -103,6 +104,8 @@ class Bags:
     n_rows: int  # of the table
     kept_outliers: float  # share of the labelled outliers that one bag holds
     kept_inliers: float
+    # suspicious rows that were drawn and put back, (rows, bags); they judge no more than others do
+    put_back: NDArray | None = None
 
     @property
     def targets(self) -> NDArray:
@@ -128,12 +131,15 @@ class Bags:
 
     def first(self, number: int) -> "Bags":
         """Return some of the bags."""
-        return replace(self, rows=self.rows[:number])
+        put_back = None if self.put_back is None else self.put_back[:, :number]
+        return replace(self, rows=self.rows[:number], put_back=put_back)
 
     @property
     def holds(self) -> NDArray:
-        """Whether each bag holds each row: (rows, bags)."""
+        """Whether each bag holds each row, or held it before it was put back: (rows, bags)."""
         result = np.zeros((self.n_rows, self.rows.shape[0]), dtype=bool)
+        if self.put_back is not None:
+            result[:] = self.put_back
         result[self.rows, np.arange(self.rows.shape[0])[:, np.newaxis]] = True
         return result
 
@@ -146,6 +152,13 @@ class Bagging:
     share: float  # of the smaller class, or of the outliers if there is a ratio
     ratio: float | None = None  # inliers for each outlier; None for balanced bags
     min_inliers: int = 1  # of a bag with a ratio, as far as there are so many
+    grouped: bool = False  # whether bags share outliers, see :func:`draw_bags`
+
+    def count_groups(self, n_outliers: int) -> int:
+        """Return how many bags have outliers of their own; bag b is of group b modulo this."""
+        few = max(1, round(self.share * n_outliers))
+        enough = GROUPS * few >= n_outliers
+        return min(GROUPS, self.n_bags) if self.grouped and enough else self.n_bags
 
 
 def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: Any = 1) -> None:
@@ -160,12 +173,23 @@ def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: An
         raise ValueError(f"`share` must be above 0 and at most 1; got {share!r}.")
 
 
-def draw_bags(outliers: NDArray, inliers: NDArray, n_rows: int, how: Bagging, seed: int) -> Bags:
+def draw_bags(
+    outliers: NDArray,
+    inliers: NDArray,
+    n_rows: int,
+    how: Bagging,
+    seed: int,
+    left_out: NDArray | None = None,
+) -> Bags:
     """Draw bags.
 
     In balanced ones the smaller class decides how many rows of each class a bag holds: a share of
     it, at least one. With a ratio the outliers decide alone, and no bag holds more than the share
     of the inliers. Every outlier is in some bag whenever the bags can hold all of them.
+
+    Bags of a group hold the same outliers, and every outlier is outside of about as many groups.
+    What trees of one group decide, such as inliers to be ``left_out`` (groups, inliers), as many in
+    each, then depends on no label that bags of this group judge.
 
     Examples
     --------
@@ -180,11 +204,30 @@ def draw_bags(outliers: NDArray, inliers: NDArray, n_rows: int, how: Bagging, se
         few = max(1, round(how.share * len(outliers)))
         wanted = max(round(how.ratio * few), how.min_inliers)
         many = min(wanted, max(1, round(how.share * len(inliers))))
-    drawn = np.array([random.permutation(len(outliers))[:few] for _ in range(how.n_bags)])
-    _include_all_outliers(drawn, len(outliers), random)
-    others = np.array([random.permutation(len(inliers))[:many] for _ in range(how.n_bags)])
+    groups = how.count_groups(len(outliers))
+    if groups < how.n_bags:
+        order = random.permutation(len(outliers))
+        places = np.arange(groups)[:, np.newaxis] * (len(outliers) - few) + np.arange(few)
+        drawn = order[places % len(outliers)][np.arange(how.n_bags) % groups]
+    else:
+        drawn = np.array([random.permutation(len(outliers))[:few] for _ in range(how.n_bags)])
+        _include_all_outliers(drawn, len(outliers), random)
+    if left_out is not None:
+        rest = len(inliers) - int(left_out[0].sum())
+        many = min(many, max(1, round(how.share * rest)))
+    others = np.empty((how.n_bags, many), np.int64)
+    put_back = None if left_out is None else np.zeros((n_rows, how.n_bags), dtype=bool)
+    for number in range(how.n_bags):
+        order = random.permutation(len(inliers))
+        if left_out is None or put_back is None:
+            others[number] = order[:many]
+            continue
+        wanted = ~left_out[number % groups][order]
+        others[number] = order[wanted][:many]
+        seen = np.searchsorted(np.cumsum(wanted), many)  # the place of the last that was wanted
+        put_back[inliers[order[:seen][~wanted[:seen]]], number] = True
     rows = np.hstack([outliers[drawn], inliers[others]])
-    return Bags(rows, few, n_rows, few / len(outliers), many / len(inliers))
+    return Bags(rows, few, n_rows, few / len(outliers), many / len(inliers), put_back)
 
 
 def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:

@@ -158,9 +158,9 @@ class Training:
             how = plan.bagging, options.recipe.n_trees, (seeds[0], of_trees), engine
             assumed = find_suspicious(assumed, part, shares.weigh(codes), *how)
         if taught:
-            who = np.flatnonzero(assumed.codes == OUTLIER), np.flatnonzero(assumed.in_bags)
+            who = [np.flatnonzero(assumed.codes == code) for code in (OUTLIER, INLIER)]
             how_drawn = widen(plan.bagging, len(who[0])) if assumed.complete else plan.bagging
-            bags = draw_bags(*who, len(rows), how_drawn, seeds[0])
+            bags = draw_bags(who[0], who[1], len(rows), how_drawn, seeds[0], assumed.of_groups)
         else:
             scores = table[:, columns.n_raw :]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]

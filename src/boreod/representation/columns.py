@@ -121,15 +121,15 @@ class FittedColumns:
             engine.map_unordered(work, items, take, "scores of new rows", [self.views])
         return self._fill_rest(table, points) if scores else table, isolation
 
-    def assemble(self, points: NDArray, scores: Sequence[Sequence[NDArray]]) -> NDArray:
-        """Return the columns of the training rows, whose scores are there already."""
+    def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
+        """Return the columns of training rows, whose scores by view and detector are there."""
         result = unset((points.shape[0], len(self.names)))
-        for to, of_view in zip(self._view_to, scores, strict=True):
-            start = 0
-            for block in of_view:
-                result[:, to[start : start + block.shape[1]]] = block
-                start += block.shape[1]
-        return self._fill_rest(result, points)
+        places = [*self._view_to, *([to] for to in self._detector_to)]
+        for to, found in zip(places, scores, strict=True):
+            result[:, to] = found
+        if self._raw_to:
+            result[:, self._raw_to] = points[:, self._raw_from]
+        return result
 
     def keep(self, names: list[str]) -> "FittedColumns":
         """Return the same for some of the columns."""

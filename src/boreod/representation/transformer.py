@@ -7,7 +7,6 @@ import copy
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boreod.neighbors import KnownRows, Recall, read_neighbors
-from boreod.parallel import Engine, Threads, count_threads, current_engine, plain_interrupts
+from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import check_fit
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
+from boreod.representation.training_columns import FOLDS, fit_detector, fit_view, leave_out
 from boreod.representation.views import Space, resolve_views
-from boreod.scores import DETECTORS, IsolationTrees
-from boreod.scores.foreign import ForeignDetector
 from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
@@ -173,7 +171,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         n_bags
             Number of bags that are learned afterwards, which take memory, too.
         apart
-            Mask of rows that are scored like new ones: nobody's neighbors, in no isolation tree.
+            Mask of rows that are nobody's neighbors and in no isolation tree, see
+            :mod:`boreod.representation.training_columns`.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -187,7 +186,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
         self.left_out_: list[str] = []
         planned = []
-        for space in _without(apart, resolve_views(self.views, points.shape[0], raw, random)):
+        for space in leave_out(apart, resolve_views(self.views, points.shape[0], raw, random)):
             size = len(points) if space.rows is None else len(space.rows)
             plan, left_out = make_plan(requests, ks, size, space.name)
             self.left_out_ += left_out
@@ -196,72 +195,28 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
             check_fit(len(points), len(raw), planned, self.neighbors, n_threads, n_bags)
         views: list[ScoredView] = []
-        scores: list[list[NDArray]] = []
+        scores: list[NDArray] = []
         everywhere = KnownRows(points)
         for space, plan in planned:
             known = everywhere if space.rows is None else KnownRows(points[space.rows])
             # samples are small: nothing is saved there by missing neighbors
             how = "auto" if _is_sample(space, apart) else self.neighbors
-            view, of_reference = ScoredView.fit(known, space, plan, how, engine)
+            view, of_rows = fit_view(known, space, plan, how, points, apart, random, engine)
             if view.graph.recall is not None:
                 print(f"{shorten(how)} {view.graph.recall}.", file=sys.stderr)  # noqa: T201
             views.append(view)
-            scores.append(_spread(view, of_reference, points, engine))
+            scores.append(of_rows)
         warn_left_out(self.left_out_, ks, points.shape[0])
-        fitted = [_fit_detector(*pair, points, apart, random) for pair in detectors]
+        fitted = []
+        for label, what in detectors:
+            detector, of_rows = fit_detector(label, what, points, apart, random)
+            fitted.append(detector)
+            scores.append(of_rows[:, np.newaxis])
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.column_names)]
         names += [detector.label for detector in fitted]
         self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
         return self.fitted_columns_.assemble(points, scores)
-
-
-def _fit_detector(
-    label: str,
-    what: Any,
-    points: NDArray,
-    apart: NDArray | None,
-    random: np.random.RandomState,
-) -> ForeignDetector | IsolationTrees:
-    """Fit a detector of boreod or of another library, which sees all rows."""
-    if what in DETECTORS.values():
-        if apart is not None and (~apart).sum() >= 2:
-            points = points[~apart]
-        return what.fit(label, points, random)
-    return ForeignDetector.fit(label, what, points, random)
-
-
-def _spread(
-    view: ScoredView, of_reference: list[NDArray], points: NDArray, engine: Engine
-) -> list[NDArray]:
-    """Return scores of all training rows, of which some or all are reference rows.
-
-    Their isolation is put into the view.
-    """
-    rows = view.space.rows
-    if rows is None:
-        return of_reference
-    alone = FittedColumns(view.column_names, [], [view], [])
-    others = np.setdiff1d(np.arange(len(points)), rows)
-    scores, isolation = np.empty((len(points), len(view.column_names))), np.empty(len(points))
-    if len(others):
-        found = alone.compute_and_isolate(np.ascontiguousarray(points[others]), engine)
-        scores[others], isolation[others] = found
-    scores[rows], isolation[rows] = np.hstack(of_reference), view.isolation
-    view.isolation = isolation
-    return [scores]
-
-
-def _without(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
-    """Take rows out of the reference of every space, as long as two are left."""
-    if apart is None or not apart.any():
-        return spaces
-    result = []
-    for space in spaces:
-        rows = np.arange(len(apart)) if space.rows is None else space.rows
-        kept = rows[~apart[rows]]
-        result.append(replace(space, rows=kept) if len(kept) >= 2 else space)
-    return result
 
 
 def _is_sample(space: Space, apart: NDArray | None) -> bool:
@@ -314,6 +269,6 @@ def make_representation(
 
 
 def _least_rows(column: str) -> int:
-    """Return how many reference rows a score column needs."""
+    """Return how many reference rows a score column needs, one fold of them left out."""
     k = column.partition("_")[2]
-    return int(k) + 1 if k else 2
+    return -(-FOLDS * (int(k) + 1) // (FOLDS - 1)) if k else 2

@@ -21,6 +21,8 @@ from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
 N_TREES = 300  # with 100, ranks still depend on the seed
+SAMPLED = 256  # rows that a tree is grown on, as far as there are so many
+BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +45,49 @@ class IsolationTrees:
         cls, label: str, points: NDArray, random: np.random.RandomState, n_trees: int = N_TREES
     ) -> "IsolationTrees":
         """Grow trees on samples of the rows."""
+        return cls._grow(label, points, random, n_trees, SAMPLED)[0]
+
+    @classmethod
+    def fit_beside(
+        cls, label: str, points: NDArray, apart: NDArray, random: np.random.RandomState
+    ) -> tuple["IsolationTrees", NDArray]:
+        """Grow trees without rows that are apart; score each row by the trees that do not know it.
+
+        Samples hold at most half of the rows, so that there are such trees.
+        """
+        reference = np.flatnonzero(~apart)
+        most = min(SAMPLED, max(1, len(reference) // 2))
+        forest, samples = cls._grow(label, points[reference], random, N_TREES, most)
+        if forest._usual == 0.0:
+            return forest, forest.score(points)
+        scores = np.empty(len(points))
+        used = np.ones((N_TREES, len(points)), dtype=bool)
+        for tree, sample in enumerate(samples):
+            used[tree, reference[sample]] = False
+        for start in range(0, len(points), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            use = used[:, rows].T
+            splits = forest.trees.add_up(points[rows], N_TREES).mean(axis=1, where=use)
+            scores[rows] = np.exp2(splits / -float(mean_splits(forest.n_sampled)))
+        return forest, scores
+
+    @classmethod
+    def _grow(
+        cls, label: str, points: NDArray, random: np.random.RandomState, n_trees: int, most: int
+    ) -> tuple["IsolationTrees", list[NDArray]]:
+        """Grow trees on samples of at most so many rows; return these samples, too."""
         from sklearn.ensemble import IsolationForest
 
         seed = random.randint(np.iinfo(np.int32).max)
-        forest = IsolationForest(n_estimators=n_trees, random_state=seed).fit(narrow(points))
+        size = min(most, len(points))
+        forest = IsolationForest(n_estimators=n_trees, max_samples=size, random_state=seed)
+        forest.fit(narrow(points))
         grown = [member.tree_ for member in forest.estimators_]
         lengths = (
             tree.compute_node_depths() - 1.0 + mean_splits(tree.n_node_samples) for tree in grown
         )
-        return cls(label, Trees.build(zip(grown, lengths, strict=True)), int(forest.max_samples_))
+        trees = Trees.build(zip(grown, lengths, strict=True))
+        return cls(label, trees, int(forest.max_samples_)), forest.estimators_samples_
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1, high = outlying."""

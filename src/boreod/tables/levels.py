@@ -7,7 +7,9 @@ log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to 
 being an outlier, shrunk towards nothing by m rows that are like all others.
 
 A training row gets odds from the labels of other folds only (Micci-Barreca, SIGKDD Explorations
-3(1), 2001, with the cross-fitting that is usual since). So no row is told its own label.
+3(1), 2001, with the cross-fitting that is usual since). So no row is told its own label. The
+outliers of each level are dealt evenly: where one fold had more of them, the odds of its rows would
+be lower than those of the same level elsewhere, and trees would learn to read that.
 """
 
 from dataclasses import dataclass, field, replace
@@ -142,7 +144,7 @@ class LevelStep(Step):
 
 
 def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
-    """Return the labels of rows with folds that hold equal shares of outliers, None if too few.
+    """Return the labels of rows, None if too few.
 
     With ``assume`` unlabelled rows count as inliers.
     """
@@ -150,11 +152,7 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     known = (codes != UNLABELLED) | assume
     if outliers.sum() < ENOUGH_OUTLIERS or (known & ~outliers).sum() < FOLDS:
         return None
-    random = np.random.default_rng(seed)
-    folds = np.empty(len(codes), np.int64)
-    for group in (outliers, known & ~outliers, ~known):
-        folds[group] = random.permutation(np.arange(group.sum()) % FOLDS)
-    return Targets(outliers, known, folds)
+    return Targets(outliers, known, np.random.default_rng(seed).permutation(len(codes)))
 
 
 def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
@@ -190,13 +188,20 @@ def _odds(outliers: NDArray, known: NDArray, of_all: NDArray | int, all_known: A
 
 
 def _odds_of_others(places: NDArray, targets: Targets) -> NDArray:
-    """Return for every row the odds of its level in the other folds."""
-    size, cells = places.max() + 1, places * FOLDS + targets.folds
+    """Return for every row the odds of its level in the other folds.
+
+    Folds hold equal shares of the outliers and of the other rows of every level.
+    """
+    kind = targets.outliers + 2 * targets.known
+    order = targets.order[np.lexsort([places[targets.order], kind[targets.order]])]
+    folds = np.empty(len(places), np.int64)
+    folds[order] = np.arange(len(places)) % FOLDS
+    size, cells = places.max() + 1, places * FOLDS + folds
     counted = []
     for rows in (targets.outliers, targets.known):
         within = np.bincount(cells, weights=rows, minlength=size * FOLDS).reshape(size, FOLDS)
         others = within.sum(axis=1, keepdims=True) - within
-        totals = rows.sum() - np.bincount(targets.folds, weights=rows, minlength=FOLDS)
+        totals = rows.sum() - np.bincount(folds, weights=rows, minlength=FOLDS)
         counted.append((others, totals))
     (outliers, all_outliers), (known, all_known) = counted
     return _odds(outliers, known, all_outliers, all_known).ravel()[cells]

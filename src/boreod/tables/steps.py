@@ -21,11 +21,11 @@ TEXT_PARTS = ("length", "words", "digits")
 
 @dataclass(frozen=True)
 class Targets:
-    """The labels of training rows, for steps that learn from them, and the fold of every row."""
+    """The labels of training rows, for steps that learn from them."""
 
     outliers: NDArray  # which rows are labelled outliers
     known: NDArray  # which rows are outliers, inliers or taken for such
-    folds: NDArray
+    order: NDArray  # all rows in random order, in which they are dealt into folds
 
 
 @dataclass(frozen=True)
