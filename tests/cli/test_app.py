@@ -177,7 +177,7 @@ def test_whatever_goes_wrong(failure, words, folder, monkeypatch):
     def fail(*_, **__):
         raise failure
 
-    monkeypatch.setattr("boreod.table_model.files.load", fail)
+    monkeypatch.setattr("boreod.table_model.files.load_predictor", fail)
     result = run("info", folder / "small.boreod", code=1)
     assert result.stderr.strip().removeprefix("Error: ").startswith(words)
     assert result.stderr.count("\n") == bool(words)

@@ -1,12 +1,13 @@
 """The verdict of a page: what it says with labels, without, in money, over time, beside another."""
 
 import re
+from copy import copy
 
 import numpy as np
 import pytest
 
 from boreod.metrics import average_precision
-from boreod.report import Times, Workload, gather
+from boreod.report import Previous, Times, Workload, gather
 from boreod.report.alerts import (
     choose_point,
     cost_of,
@@ -15,7 +16,7 @@ from boreod.report.alerts import (
     tabulate_thresholds,
 )
 from boreod.report.over_time import draw_over_time
-from boreod.report.quality import draw_curves, tell_ranking
+from boreod.report.quality import compare_previous, draw_curves, tell_ranking
 
 from .conftest import small_model
 from .reading import Page
@@ -182,3 +183,22 @@ def test_one_day_is_no_picture_over_time(evidence, tmp_path):
     for days in (["2026-01-01"], ["NaT"]):
         times = Times("day", np.array(days * len(evidence.rows), "datetime64[s]"))
         assert draw_over_time(evidence, times, Workload(), tmp_path) is None
+
+
+def test_the_previous_model_is_not_judged_by_what_it_knows(wdbc, evidence):
+    """The same model of fewer rows: of those that it knows, it is no better than of others."""
+    half = np.arange(len(wdbc.codes)) % 2 == 0
+    old = small_model().fit(wdbc.rows[half], wdbc.codes[half])
+    seen = gather(old, wdbc.rows, wdbc.codes)
+    np.testing.assert_array_equal(seen.probabilities[half], old.oob_proba_)
+    other = old.predict_proba(wdbc.rows[~half])[:, 1]
+    np.testing.assert_allclose(seen.probabilities[~half], other)
+    text = str(compare_previous(evidence, Previous("old", seen), Workload()))
+    assert "by its predictions on others" in text
+    older = copy(old)
+    older.learned_rows_ = None
+    previous = Previous("old", gather(older, wdbc.rows, wdbc.codes))
+    text = str(compare_previous(evidence, previous, Workload()))
+    assert "The previous model's file was written by an older version" in text
+    assert "more than chance" not in text
+    assert "told apart" not in text

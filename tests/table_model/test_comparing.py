@@ -105,6 +105,9 @@ def test_what_cannot_be_compared(models, new, tmp_path):
     path = write(new.drop_columns(["fraud"]), tmp_path / "blind.csv")
     with pytest.raises(TableError, match=r"no column 'fraud'.* Name the column of labels: --label"):
         compare_models(*models, path)
+    no_hours = write(new.drop_columns(["hour"]), tmp_path / "hourless.csv")
+    with pytest.raises(TableError, match=r"no column 'hour'.* The new model needs it"):
+        compare_models(*models, no_hours)
     with pytest.raises(TableError, match="not a pipe"):
         compare_models(*models, "-")
     with pytest.raises(TableError, match="would leave out other rows"):

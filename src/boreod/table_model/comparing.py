@@ -254,9 +254,12 @@ def _open(path: str, label: str | None, options: dict[str, Any]) -> TableReader:
         reader = open_table(path, batch_rows=BATCH_ROWS, **options)
         check_columns([] if label is None else [label], reader.schema.names, path)
     except TableError as error:
-        if label is None or f"has no column {shorten(label)}" not in str(error):
-            raise
-        raise TableError(f"{error} Name the column of labels: --label (`label`).") from None
+        hint = ""
+        if "has no column" in str(error):
+            hint = f" The {'old' if label is None else 'new'} model needs it."
+        if label is not None and f"has no column {shorten(label)}" in str(error):
+            hint = " Name the column of labels: --label (`label`)."
+        raise TableError(f"{error}{hint}") from None
     return reader
 
 
@@ -290,6 +293,6 @@ def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
         return []
     left = f"; {count_of(unknown, 'row')} in every bag cannot be judged so" if unknown else ""
     return [
-        f"Of these {len(before.chances):,} rows {told}, because it has learned from them or from "
-        f"equal ones: these judge it by its out-of-bag scores{left}."
+        f"Of these {len(before.chances):,} rows {told}, which were training rows or are equal to "
+        f"some: on these it is judged by its out-of-bag scores{left}."
     ]

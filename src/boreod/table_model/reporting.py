@@ -155,7 +155,10 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
         from boreod.table_model.files import load
 
         name, previous = Path(previous).stem, load(previous)
-    return Previous(name, gather(previous, table, codes))
+    try:
+        return Previous(name, gather(previous, table, codes))
+    except ValueError as error:
+        raise ValueError(f"The previous model cannot judge this table. {error}") from None
 
 
 def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
