@@ -23,12 +23,21 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., object])
 
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
+OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+ZERO: int = np.int64(0)  # type: ignore[assignment]  # for a plain 0, callees are compiled again
 POISON = 2**30  # -1 would be the last row; this one is in no table
 
 
 def compiled(function: Function) -> Function:
     """Compile a function at its first call and keep the machine code on disk."""
-    return cast(Function, Kernel(function))
+    kernel = Kernel(function)
+    KERNELS.append(kernel)
+    return cast(Function, kernel)
+
+
+def inner(function: Function) -> Function:
+    """Compile a function into the kernels that call it; called by Python it runs uncompiled."""
+    return cast(Function, Inner(function))
 
 
 class Kernel:
@@ -46,16 +55,63 @@ class Kernel:
     def dispatcher(self) -> Any:
         """What Numba makes of the function."""
         numba = _load_numba()
-        options = {"nogil": True, "error_model": "numpy"}
+        if numba.config.DISABLE_JIT:
+            return self._function
+        result, folder = numba.njit(**OPTIONS)(self._function), numba.config.CACHE_DIR
         try:
-            return numba.njit(cache=True, **options)(self._function)
+            if folder and os.path.isdir(folder) and not os.access(folder, os.W_OK):
+                result._cache = _read_only_cache()(self._function)  # Numba would not look there
+            else:
+                result.enable_caching()
         except RuntimeError:  # Numba found no directory that it may write to
-            _warn_that_nothing_is_cached()
-            return numba.njit(**options)(self._function)
+            try:
+                result._cache = _read_only_cache()(self._function)
+            except RuntimeError:
+                _warn_that_nothing_is_cached()
+        return result
 
     def __reduce__(self) -> str:
         """Travel by name, as functions do."""
         return self._function.__qualname__
+
+
+class Inner(Kernel):
+    """A part of kernels, with no entry for Python and no file of its own."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function as it is written."""
+        return self._function(*arguments)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function."""
+        return _load_numba().njit(no_cpython_wrapper=True, **OPTIONS)(self._function)
+
+
+KERNELS: list[Kernel] = []  # all that were imported
+
+
+def count_kernels() -> tuple[int, int, list[str]]:
+    """Return how many kernels this process compiled, how many it read, and where they are kept."""
+    stats = [kernel.dispatcher.stats for kernel in KERNELS if "dispatcher" in vars(kernel)]
+    made, read = (sum(sum(of[place].values()) for of in stats) for place in (2, 1))
+    return made, read, sorted({of.cache_path for of in stats if of.cache_path})
+
+
+@functools.cache
+def _read_only_cache() -> type:
+    """Return a cache for folders that cannot be written to, as in an image."""
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+    def ensure_cache_path(locator: Any) -> None:
+        if not os.path.isdir(locator.get_cache_path()):
+            raise FileNotFoundError
+
+    changed = {"ensure_cache_path": ensure_cache_path}
+    locators = [type(of.__name__, (of,), changed) for of in CompileResultCacheImpl._locator_classes]
+    files = type("Files", (CompileResultCacheImpl,), {"_locator_classes": locators})
+    changed = {"_impl_class": files, "save_overload": lambda *_: None}
+    return type("ReadOnlyCache", (FunctionCache,), changed)
 
 
 @functools.cache
@@ -67,14 +123,21 @@ def _load_numba() -> Any:
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
     )
     numba.extending.overload(poisoned)(_poison_in_kernels)
+    for function, in_kernels in _linear_algebra(numba.types):
+        of_any_types = functools.partial(_return_first, in_kernels)
+        numba.extending.overload(function, jit_options=OPTIONS, strict=False)(of_any_types)
     return numba
+
+
+def _return_first(result: Any, *_: Any, **__: Any) -> Any:
+    return result
 
 
 @functools.cache
 def _warn_that_nothing_is_cached() -> None:
     warnings.warn(
-        "No writable directory for compiled code was found, so every new process compiles again "
-        "(about half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable one.",
+        "No directory for compiled code was found, so every new process compiles again (up to "
+        "half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable one.",
         RuntimeWarning,
         stacklevel=4,
     )
@@ -106,3 +169,81 @@ def _poison_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: ARG
 
 # Buffers whose values are set later, in kernels and around them.
 unset: Callable[..., NDArray] = poisoned if CHECKED else np.empty
+
+
+def product(first: NDArray, second: NDArray) -> float:
+    """Return the inner product of two vectors."""
+    return float(first @ second)
+
+
+def products(matrix: NDArray, vector: NDArray, out: NDArray, of_columns: bool) -> None:
+    """Fill ``out`` with the inner products of a vector and all rows, or columns, of a matrix."""
+    out[:] = (matrix.T if of_columns else matrix) @ vector
+
+
+def all_products(matrix: NDArray, out: NDArray, of_columns: bool) -> None:
+    """Fill ``out`` with the inner products of all pairs of rows, or columns, of a matrix."""
+    out[:] = matrix.T @ matrix if of_columns else matrix @ matrix.T
+
+
+def solve(matrix: NDArray, vector: NDArray) -> None:
+    """Put the solution of linear equations in the place of their right side.
+
+    The matrix holds one column of the equations after the other, and may be overwritten.
+    """
+    vector[:] = np.linalg.solve(matrix.T, vector)
+
+
+def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
+    """Return what these functions are in kernels: BLAS and LAPACK of SciPy.
+
+    They are called by the names under which Numba links them for itself, because the checks around
+    ``@`` and ``np.linalg`` take seconds to compile.
+    """
+    kind, plain, turned, one, zero = ord("d"), ord("n"), ord("t"), np.ones(1), np.zeros(1)
+    char, size, doubles = types.char, types.intp, types.CPointer(types.float64)
+    integers = types.CPointer(types.int32)
+
+    def external(name: str, *arguments: Any) -> Any:
+        return types.ExternalFunction(name, types.intc(*arguments))
+
+    dot = external("numba_xxdot", char, char, size, doubles, doubles, doubles)
+    gemv = external(
+        "numba_xxgemv", char, char, size, size, doubles, doubles, size, doubles, doubles, doubles
+    )
+    gemm = external(
+        "numba_xxgemm", char, char, char, size, size, size, doubles, doubles, size, doubles, size,
+        doubles, doubles, size,
+    )  # fmt: skip
+    gesv = external("numba_xgesv", char, size, size, doubles, size, integers, doubles, size)
+
+    def product_(first: Any, second: Any) -> Any:
+        out = np.empty(1)
+        dot(kind, 0, first.shape[0], first.ctypes, second.ctypes, out.ctypes)
+        return out[0]
+
+    def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
+        m, n = matrix.shape
+        a, x, how = matrix.ctypes, vector.ctypes, plain if of_columns else turned
+        gemv(kind, how, n, m, one.ctypes, a, n, x, zero.ctypes, out.ctypes)
+
+    def all_products_(matrix: Any, out: Any, of_columns: Any) -> None:
+        m, n = matrix.shape
+        order, terms, a, b = (n, m, plain, turned) if of_columns else (m, n, turned, plain)
+        x = matrix.ctypes
+        gemm(
+            kind, a, b, order, order, terms, one.ctypes, x, n, x, n, zero.ctypes, out.ctypes, order
+        )
+
+    def solve_(matrix: Any, vector: Any) -> None:
+        n = vector.shape[0]
+        pivots = np.empty(n, np.int32)
+        if gesv(kind, n, 1, matrix.ctypes, n, pivots.ctypes, vector.ctypes, n) != 0:
+            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+
+    return [
+        (product, product_),
+        (products, products_),
+        (all_products, all_products_),
+        (solve, solve_),
+    ]

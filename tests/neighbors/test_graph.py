@@ -88,8 +88,9 @@ def test_known_rows_with_equal_hashes(monkeypatch):
 
     points = np.arange(20.0).reshape(10, 2)
     known = KnownRows(points)
-    hashes = np.sort(np.array([module._hash_row(points[3])] * 10))
-    found = module._find(points, hashes, np.arange(10), points[3:4])
+    bits = module._bits(points[3:4])
+    hashes = np.repeat(module._hash_rows(bits), 10)
+    found = module._find(points, hashes, np.arange(10), points[3:4], bits)
     assert found.tolist() == [3]
     assert known.find(points).tolist() == list(range(10))
 

@@ -21,7 +21,7 @@ Reference: Platt: Fast training of support vector machines using sequential mini
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 
 KINDS = 3  # unlabelled rows, labelled inliers, labelled outliers: their codes -1, 0, 1 plus 1
 MIXED = np.array(  # changes of a row of each kind, and of the surplus
@@ -106,12 +106,12 @@ def find_extremes(
     return slopes, movers, low, high
 
 
-@compiled
+@inner
 def _sign(code: int) -> float:
     return -1.0 if code == 1 else 1.0
 
 
-@compiled
+@inner
 def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
     """Return the direction that goes down fastest: pairs of each kind first, then ``MIXED``."""
     best, violation = 0, -np.inf
@@ -132,7 +132,7 @@ def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
     return best, violation
 
 
-@compiled
+@inner
 def _choose_rows(best: int, movers: NDArray, rows: NDArray, changes: NDArray) -> tuple[int, float]:
     """Note the rows of a direction and their changes; return how many, and that of the surplus."""
     if best < KINDS:
@@ -149,7 +149,7 @@ def _choose_rows(best: int, movers: NDArray, rows: NDArray, changes: NDArray) ->
     return count, MIXED[best - KINDS, KINDS]
 
 
-@compiled
+@inner
 def _find_size(
     kernel: NDArray,
     codes: NDArray,

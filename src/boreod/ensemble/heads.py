@@ -54,7 +54,7 @@ class LogisticHead:
                 UserWarning,
                 stacklevel=7,
             )
-        return cls(np.ascontiguousarray(beta[:, 1:]), beta[:, 0], gradients, penalty)
+        return cls(beta[:, 1:].copy(), beta[:, 0].copy(), gradients, penalty)
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import all_products, compiled, inner, product, products, solve, unset
 
 MOST_STEPS = 200
 SMALL_GRADIENT = 1e-8
@@ -51,11 +51,9 @@ def fit_logistic(
     n = len(targets)
     design = np.ones((1 + columns.shape[1], n))
     design[1:] = columns.T
-    start = np.zeros(len(design))
-    signs = 2.0 * targets - 1.0
+    start, signs = np.zeros(len(design)), 2.0 * targets - 1.0
     weights = np.ones(n) if weights is None else weights
-    task = design, gram_of(design), signs, weights
-    beta, gradient, _ = descend(*task, penalty, start, MOST_STEPS)
+    beta, gradient = _minimize(design, signs, weights, penalty, start)
     return Solution(beta, float(np.abs(gradient).max()) / n)
 
 
@@ -82,13 +80,27 @@ def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
 
 
 @compiled
+def _minimize(
+    design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
+) -> tuple[NDArray, NDArray]:
+    """Return coefficients and gradient of one problem."""
+    gram = gram_of(design)
+    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start)
+    return beta, gradient
+
+
+@inner
 def gram_of(design: NDArray) -> NDArray:
     """Return the products of all pairs of rows of the table, if that is the smaller problem."""
     d, n = design.shape
-    return design.T @ design if n < d else np.empty((0, 0))
+    size = n if n < d else 0
+    gram = unset((size, size))
+    if size > 0:
+        all_products(design, gram, True)
+    return gram
 
 
-@compiled
+@inner
 def descend(
     design: NDArray,
     gram: NDArray,
@@ -96,7 +108,6 @@ def descend(
     weights: NDArray,
     penalty: float,
     start: NDArray,
-    most_steps: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
 
@@ -107,40 +118,58 @@ def descend(
     ridge = penalty * n
     beta = start
     value, gradient, residual = _evaluate(design, signs, weights, beta, ridge)
-    for _ in range(most_steps):
-        if np.abs(gradient).max() <= SMALL_GRADIENT * n:
+    for _ in range(MOST_STEPS):
+        if _largest(gradient) <= SMALL_GRADIENT * n:
             break
         step = _newton_step(design, gram, residual, weights, gradient, ridge)
-        size = 1.0
-        moved = beta - step
-        new_value, new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
-        while new_value > value and size > 1e-8:
+        size = 2.0
+        new_value, new_gradient, new_residual = value, gradient, residual
+        while size == 2.0 or (new_value > value and size > 1e-8):
             size /= 2.0
-            moved = beta - size * step
+            moved = unset(beta.shape[0])
+            for place in range(beta.shape[0]):
+                moved[place] = beta[place] - size * step[place]
             new_value, new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
-        if not (new_value < value or np.abs(new_gradient).max() < np.abs(gradient).max()):
+        if not (new_value < value or _largest(new_gradient) < _largest(gradient)):
             break  # rounding leaves no further progress
         beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
     return beta, gradient, residual
 
 
-@compiled
+@inner
+def _largest(values: NDArray) -> float:
+    """Return the largest absolute value, NaN if there is any."""
+    largest = 0.0
+    for value in values:
+        if not abs(value) <= largest:
+            largest = abs(value)
+        if np.isnan(largest):
+            break
+    return largest
+
+
+@inner
 def _evaluate(
     design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
 ) -> tuple[float, NDArray, NDArray]:
     """Return objective, gradient and weighted targets minus probabilities."""
-    margins = signs * (beta @ design)
-    value = 0.5 * ridge * (beta @ beta)
-    residual = unset(margins.shape[0])
-    for row in range(margins.shape[0]):
-        small = np.exp(-abs(margins[row]))
-        value += weights[row] * (np.log1p(small) + max(0.0, -margins[row]))
-        error = (small if margins[row] > 0.0 else 1.0) / (1.0 + small)
+    d, n = design.shape
+    odds, residual, gradient = unset(n), unset(n), unset(d)
+    products(design, beta, odds, True)
+    value = 0.5 * ridge * product(beta, beta)
+    for row in range(n):
+        margin = signs[row] * odds[row]
+        small = np.exp(-abs(margin))
+        value += weights[row] * (np.log1p(small) + max(0.0, -margin))
+        error = (small if margin > 0.0 else 1.0) / (1.0 + small)
         residual[row] = weights[row] * signs[row] * error
-    return value, ridge * beta - design @ residual, residual
+    products(design, residual, gradient, False)
+    for place in range(d):
+        gradient[place] = ridge * beta[place] - gradient[place]
+    return value, gradient, residual
 
 
-@compiled
+@inner
 def _newton_step(
     design: NDArray,
     gram: NDArray,
@@ -150,20 +179,55 @@ def _newton_step(
     ridge: float,
 ) -> NDArray:
     """Solve (design W design' + ridge) step = gradient, in the smaller of the two dimensions."""
-    errors = np.abs(residual) / weights
-    root = np.sqrt(weights * (errors * (1.0 - errors)))
+    d, n = design.shape
+    root, step = unset(n), unset(d)
+    for row in range(n):
+        error = abs(residual[row]) / weights[row]
+        root[row] = np.sqrt(weights[row] * (error * (1.0 - error)))
     if gram.shape[0] == 0:
-        scaled = design * root
-        hessian = scaled @ scaled.T
-        for place in range(hessian.shape[0]):
-            hessian[place, place] += ridge
-        return np.linalg.solve(hessian, gradient)
-    # Woodbury: step = (g - design R (R gram R + ridge)^-1 R design' g) / ridge, with R R = W
-    kernel = gram * root * root.reshape(-1, 1)
-    for place in range(kernel.shape[0]):
-        kernel[place, place] += ridge
-    inner = np.linalg.solve(kernel, root * (gradient @ design))
-    return (gradient - design @ (root * inner)) / ridge
+        _step_of_columns(design, root, gradient, ridge, step)
+    else:
+        _step_of_rows(design, gram, root, gradient, ridge, step)
+    return step
+
+
+@inner
+def _step_of_columns(
+    design: NDArray, root: NDArray, gradient: NDArray, ridge: float, step: NDArray
+) -> None:
+    d, n = design.shape
+    scaled, hessian, matrix = unset((d, n)), unset((d, d)), unset((d, d))
+    for place in range(d):
+        step[place] = gradient[place]
+        for row in range(n):
+            scaled[place, row] = design[place, row] * root[row]
+    all_products(scaled, hessian, False)
+    for place in range(d):
+        hessian[place, place] += ridge
+        for other in range(d):
+            matrix[other, place] = hessian[place, other]
+    solve(matrix, step)
+
+
+@inner
+def _step_of_rows(
+    design: NDArray, gram: NDArray, root: NDArray, gradient: NDArray, ridge: float, step: NDArray
+) -> None:
+    """By Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge, with R R = W."""
+    d, n = design.shape
+    inside, matrix = unset(n), unset((n, n))
+    products(design, gradient, inside, True)
+    for row in range(n):
+        inside[row] = root[row] * inside[row]
+        for other in range(n):
+            matrix[other, row] = gram[row, other] * root[other] * root[row]
+        matrix[row, row] += ridge
+    solve(matrix, inside)
+    for row in range(n):
+        inside[row] = root[row] * inside[row]
+    products(design, inside, step, False)
+    for place in range(d):
+        step[place] = (gradient[place] - step[place]) / ridge
 
 
 @compiled
@@ -172,9 +236,11 @@ def add_up(table: NDArray, weights: NDArray, intercepts: NDArray) -> NDArray:
 
     A matrix product of BLAS rounds differently for one row and for many; this one does not.
     """
-    result = np.zeros((table.shape[0], intercepts.shape[0]))
+    result = unset((table.shape[0], intercepts.shape[0]))
     for row in range(table.shape[0]):
         line = result[row]
+        for bag in range(intercepts.shape[0]):
+            line[bag] = 0.0
         for column in range(table.shape[1]):
             value, factors = table[row, column], weights[column]
             for bag in range(intercepts.shape[0]):

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import ZERO, compiled, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
@@ -89,7 +89,7 @@ def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) 
     Inner loops run over neighbors, not over columns: that keeps the order of additions and still
     fills vector registers.
     """
-    m, d = indices.shape[0], reference.shape[1]
+    m, d, start = indices.shape[0], reference.shape[1], ZERO
     result = unset((m, k, k))
     columns = unset((d, k))
     for row in range(m):
@@ -99,7 +99,7 @@ def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) 
                 columns[column, place] = neighbor[column]
         for first in range(k):
             line = result[row, first]
-            distances_to_tile(columns, 0, first, reference[indices[row, first]], metric, line)
+            distances_to_tile(columns, start, first, reference[indices[row, first]], metric, line)
             for second in range(first):
                 line[second] = finish(line[second], metric)
             line[first] = 0.0

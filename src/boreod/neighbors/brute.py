@@ -8,7 +8,7 @@ candidates, the cells of the table that are near enough are searched again in fl
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.cells import Cells, box_lengths, cut_into_cells
 from boreod.neighbors.metrics import (
     COSINE,
@@ -16,12 +16,11 @@ from boreod.neighbors.metrics import (
     comes_before,
     distances_to_tile,
     finish,
-    group_by_row,
     length,
     reduced_distance,
     sort_pairs,
 )
-from boreod.neighbors.rough import TILE, find_candidates
+from boreod.neighbors.rough import TILE, find_candidates, growth_of, rough_reach
 from boreod.parallel import computed_once
 
 CENTER_ROWS = 1024  # rows that give the center of the table
@@ -83,26 +82,29 @@ class BruteForce:
         if reach is None or reach[0] is not radii:  # the same for every block
             lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
             lengths = lengths[self.order] if len(radii) else radii
-            self._reach = reach = (radii, lengths, _largest_in(lengths, cells[1]))
-        table = (columns, cells, center, scale)
+            rough = rough_reach(lengths, scale, rows.shape[1])
+            self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
+        growth = growth_of(rows.shape[1])
+        table = (columns, cells, center, scale, growth)
         found = find_candidates(*table, rows, k, reach[1], reach[2], self.metric)
-        nearest = _nearest_of(self.points, cells, rows, *found[:4], k, self.metric)
-        return (*nearest, found[4], found[5])
+        nearest = _nearest_of(self.points, rows, *found[:4], k, self.metric)
+        distances, indices, unsure = nearest
+        if len(unsure):
+            again = (rows, unsure, found[3], self.metric, found[0].shape[1])
+            _search_again(self.points, cells, *again, distances, indices)
+        return distances, indices, found[4], found[5]
 
 
-@compiled
 def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
     """Return the largest radius in every cell, negative if there are none."""
-    result = np.full(cuts.shape[0] - 1, -1.0)
-    for cell in range(result.shape[0] if lengths.shape[0] > 0 else 0):
-        result[cell] = lengths[cuts[cell] : cuts[cell + 1]].max()
-    return result
+    if len(lengths) == 0:
+        return np.full(len(cuts) - 1, -1.0)
+    return np.maximum.reduceat(lengths, cuts[:-1])
 
 
 @compiled
 def _nearest_of(
     points: NDArray,
-    cells: Cells,
     rows: NDArray,
     candidates: NDArray,
     count: NDArray,
@@ -110,36 +112,62 @@ def _nearest_of(
     complete_to: NDArray,
     k: int,
     metric: int,
-) -> tuple[NDArray, NDArray]:
-    """Return the nearest ``k``, from the candidates if these must hold them."""
-    m = rows.shape[0]
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the nearest ``k`` of the candidates, and the rows whose candidates may lack some."""
+    m, first = rows.shape[0], ZERO
     distances, indices = unset((m, k)), unset((m, k), np.int32)
+    unsure, n_unsure = unset(m, np.int64), 0
     kept = unset(candidates.shape[1])
     gathered = unset((points.shape[1], candidates.shape[1]))
     for row in range(m):
-        size, sure = count[row], 0
+        size, sure = count[row], first
         if complete[row]:  # otherwise not all of them were noted
             for place in range(size):
                 candidate = candidates[row, place]
                 for column in range(points.shape[1]):
                     gathered[column, place] = points[candidate, column]
-            distances_to_tile(gathered, 0, size, rows[row], metric, kept)
+            distances_to_tile(gathered, first, size, rows[row], metric, kept)
             for place in range(size):
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:
-            size = _search_again(
-                points, cells, rows[row], complete_to[row], metric, kept, candidates[row], k
-            )
+            unsure[n_unsure] = row
+            n_unsure += 1
+            continue
         bring_first(kept, candidates[row], k, size)
         sort_pairs(kept, candidates[row], k)
         for place in range(k):
             distances[row, place] = finish(kept[place], metric)
             indices[row, place] = candidates[row, place]
-    return distances, indices
+    return distances, indices, unsure[:n_unsure]
 
 
 @compiled
 def _search_again(
+    points: NDArray,
+    cells: Cells,
+    rows: NDArray,
+    unsure: NDArray,
+    farthest: NDArray,
+    metric: int,
+    room: int,
+    distances: NDArray,
+    indices: NDArray,
+) -> None:
+    """Search some of the rows in float64 and fill in their lists."""
+    kept, kept_index, k = unset(room), unset(room, np.int32), distances.shape[1]
+    for row in unsure:
+        size = _nearest_in_cells(
+            points, cells, rows[row], farthest[row], metric, kept, kept_index, k
+        )
+        bring_first(kept, kept_index, k, size)
+        sort_pairs(kept, kept_index, k)
+        for place in range(k):
+            distances[row, place] = finish(kept[place], metric)
+            indices[row, place] = kept_index[place]
+
+
+@inner
+def _nearest_in_cells(
     points: NDArray,
     cells: Cells,
     row: NDArray,
@@ -154,13 +182,18 @@ def _search_again(
     These lie within ``farthest``; a cell that is farther away is only met if there are fewer.
     """
     order, cuts, low, high = cells
-    count, limit, limit_index = 0, np.inf, 0
-    bounds = unset(cuts.shape[0] - 1)
+    n_cells, count, limit, limit_index = cuts.shape[0] - 1, ZERO, np.inf, order[0]
+    bounds, near = unset(n_cells), unset(n_cells, np.int32)
     box_lengths(low, high, row, metric, bounds)
-    for cell in np.argsort(bounds):
-        if count >= k and bounds[cell] > min(farthest, length(limit, metric)):
+    for cell in range(n_cells):
+        near[cell] = cell
+    sort_pairs(bounds, near, n_cells)
+    for place in range(n_cells):
+        cell = near[place]
+        if count >= k and bounds[place] > min(farthest, length(limit, metric)):
             break
-        for index in order[cuts[cell] : cuts[cell + 1]]:
+        for at in range(cuts[cell], cuts[cell + 1]):
+            index = order[at]
             distance = reduced_distance(row, points[index], metric)
             if count >= k and not comes_before(distance, index, limit, limit_index):
                 continue
@@ -185,17 +218,27 @@ def _truly_covering(
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Keep the pairs whose true distance is within the radius, grouped by row."""
-    distances, found = unset(source.shape[0]), 0
+    m, found = rows.shape[0], 0
+    distances, offsets = unset(source.shape[0]), unset(m + 1, np.int64)
+    for row in range(m + 1):
+        offsets[row] = 0
     for entry in range(source.shape[0]):
-        index = covering[entry]
-        distance = finish(reduced_distance(rows[source[entry]], points[index], metric), metric)
+        row, index = source[entry], covering[entry]
+        distance = finish(reduced_distance(rows[row], points[index], metric), metric)
         if distance <= radii[index]:
-            source[found], covering[found], distances[found] = source[entry], index, distance
+            source[found], covering[found], distances[found] = row, index, distance
+            offsets[row + 1] += 1
             found += 1
-    offsets, order = group_by_row(source[:found], rows.shape[0])
-    covering, distances = covering[order], distances[order]
-    for row in range(rows.shape[0]):  # cells do not come in the order of indices
-        span = slice(offsets[row], offsets[row + 1])
-        by_index = np.argsort(covering[span])
-        covering[span], distances[span] = covering[span][by_index], distances[span][by_index]
-    return offsets, covering, distances
+    for row in range(m):
+        offsets[row + 1] += offsets[row]
+    indices, lengths, place = unset(found, np.int32), unset(found), unset(m, np.int64)
+    for row in range(m):
+        place[row] = offsets[row]
+    for entry in range(found):
+        to = place[source[entry]]
+        indices[to], lengths[to] = covering[entry], distances[entry]
+        place[source[entry]] += 1
+    for row in range(m):  # cells do not come in the order of indices
+        start, stop = offsets[row], offsets[row + 1]
+        sort_pairs(indices[start:stop], lengths[start:stop], stop - start)
+    return offsets, indices, lengths

@@ -8,13 +8,12 @@ excluded for certain.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
-from boreod.neighbors.metrics import MANHATTAN, bring_first
+from boreod.compiled import compiled, inner, unset
+from boreod.neighbors.metrics import MANHATTAN, bring_first, sort_pairs
 
 Cells = tuple[NDArray, NDArray, NDArray, NDArray]  # order, cuts, low and high corners
 
 
-@compiled
 def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
     """Halve the rows along the widest side of their box until a leaf is small or without extent.
 
@@ -22,13 +21,21 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
     ``i`` are ``2 i + 1`` and ``2 i + 2``; a node that does not exist has an empty span.
     """
     n, d = points.shape
-    order = np.arange(n).astype(np.int32)
-    spans = np.zeros((n_nodes, 2), np.int64)
-    boxes = unset((n_nodes, 2, d))
-    values = unset(n)
+    order, values = np.arange(n, dtype=np.int32), unset(n)
+    spans, boxes = np.zeros((n_nodes, 2), np.int64), unset((n_nodes, 2, d))
     spans[0, 1] = n
+    _halve(points, order, values, spans, boxes)
+    return order, spans, boxes
+
+
+@compiled
+def _halve(
+    points: NDArray, order: NDArray, values: NDArray, spans: NDArray, boxes: NDArray
+) -> None:
+    """Fill order, spans and boxes; ``values`` is room for a column."""
+    n_nodes, d = boxes.shape[0], boxes.shape[2]
     for node in range(n_nodes):
-        start, stop = spans[node]
+        start, stop = spans[node, 0], spans[node, 1]
         if start == stop:
             continue
         widest, extent = 0, 0.0
@@ -41,15 +48,15 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
             if high - low > extent:
                 widest, extent = column, high - low
         if extent == 0.0 or 2 * node + 2 >= n_nodes:
-            order[start:stop].sort()
+            values[start:stop] = 0.0  # all equal: rows come in the order of their indices
+            sort_pairs(values[start:stop], order[start:stop], stop - start)
             continue
         for place in range(start, stop):
             values[place] = points[order[place], widest]
         middle = (start + stop) // 2
         bring_first(values[start:stop], order[start:stop], middle - start, stop - start)
-        spans[2 * node + 1] = start, middle
-        spans[2 * node + 2] = middle, stop
-    return order, spans, boxes
+        spans[2 * node + 1, 0], spans[2 * node + 1, 1] = start, middle
+        spans[2 * node + 2, 0], spans[2 * node + 2, 1] = middle, stop
 
 
 def count_nodes(n_rows: int, leaf: int) -> int:
@@ -58,14 +65,14 @@ def count_nodes(n_rows: int, leaf: int) -> int:
     return 2 ** (levels + 1) - 1
 
 
-@compiled
+@inner
 def is_leaf(spans: NDArray, node: int) -> bool:
     """Tell whether a node has no children."""
     child = 2 * node + 1
     return child >= spans.shape[0] or spans[child, 0] == spans[child, 1]
 
 
-@compiled
+@inner
 def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
     """Return the reduced distance of a row to the nearest corner, side or inside of a box."""
     total = 0.0
@@ -75,7 +82,7 @@ def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
     return total
 
 
-@compiled
+@inner
 def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDArray) -> None:
     """Fill ``out`` with the lengths of the differences between a row and the boxes of all cells."""
     for cell in range(out.shape[0]):
@@ -112,16 +119,14 @@ def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
     return order, cuts, low, high
 
 
-@compiled
 def _leaves(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
     """Return cuts and nodes of the leaves in order; large clumps of copies become several cells."""
-    starts, nodes = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
-    for node in range(spans.shape[0]):
-        if spans[node, 0] < spans[node, 1] and is_leaf(spans, node):
-            for start in range(spans[node, 0], spans[node, 1], most_rows):
-                starts.append(np.int64(start))
-                nodes.append(np.int64(node))
-    by_start = np.argsort(np.array(starts))
-    cuts = unset(len(starts) + 1, np.int64)
-    cuts[:-1], cuts[-1] = np.array(starts)[by_start], spans[0, 1]
-    return cuts, np.array(nodes)[by_start]
+    sizes = spans[:, 1] - spans[:, 0]
+    inside = np.zeros(len(sizes), bool)
+    inside[: len(sizes) // 2] = sizes[1::2] > 0  # nodes with children
+    leaves = np.flatnonzero((sizes > 0) & ~inside)
+    leaves = leaves[np.argsort(spans[leaves, 0])]
+    n_cells = -(-sizes[leaves] // most_rows)
+    nodes = np.repeat(leaves, n_cells)
+    number = np.arange(len(nodes)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells)
+    return np.append(spans[nodes, 0] + most_rows * number, spans[0, 1]), nodes

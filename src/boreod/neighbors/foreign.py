@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.metrics import finish, reduced_distance
 from boreod.text import shorten
@@ -212,9 +212,11 @@ def _distances(
     points: NDArray, rows: NDArray, candidates: NDArray, metric: int
 ) -> tuple[NDArray, NDArray]:
     """Return reduced distances of rows to their candidates, infinity to nobody, and distances."""
-    reduced, distances = np.full(candidates.shape, np.inf), np.full(candidates.shape, np.inf)
+    reduced, distances = unset(candidates.shape), unset(candidates.shape)
     for row in range(rows.shape[0]):
-        for place, candidate in enumerate(candidates[row]):
+        for place in range(candidates.shape[1]):
+            candidate = candidates[row, place]
+            reduced[row, place] = distances[row, place] = np.inf
             if candidate != NOBODY:
                 reduced[row, place] = reduced_distance(rows[row], points[candidate], metric)
                 distances[row, place] = finish(reduced[row, place], metric)

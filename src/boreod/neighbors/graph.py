@@ -157,7 +157,8 @@ class TrainingGraph:
             "neighbor search",
             [(graph.backend, graph.reference, distinct)],  # as one: they share the rows
         )
-        copy_lists(distances, indices, distinct[place])
+        if len(distinct) < n:
+            copy_lists(distances, indices, distinct[place])
         radii = distances[:, [k - 1 for k in graph.ks]]
         graph.known_radii[graph.ks] = np.ascontiguousarray(radii)
         result = cls(graph, distances, indices, distinct, place)
@@ -264,8 +265,9 @@ def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
         source = first[row]
         if source == row:
             continue
-        distances[row], indices[row, 0] = distances[source], source
-        place = 1
+        for entry in range(distances.shape[1]):
+            distances[row, entry] = distances[source, entry]
+        indices[row, 0], place = source, 1
         for entry in range(indices.shape[1]):
             if place < indices.shape[1] and indices[source, entry] != row:
                 indices[row, place] = indices[source, entry]
@@ -288,14 +290,16 @@ def without_own(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take the row itself out of its reverse neighbors."""
     offsets, indices, distances = entries
-    keep = np.ones(indices.shape[0], np.bool_)
-    cut = np.zeros_like(offsets)
+    cut, place = unset(offsets.shape[0], np.int64), 0
+    kept, kept_distances = unset(indices.shape[0], np.int32), unset(indices.shape[0])
+    cut[0] = 0
     for row in range(own.shape[0]):
         for entry in range(offsets[row], offsets[row + 1]):
-            keep[entry] = indices[entry] != own[row]
-            cut[row + 1] += keep[entry]
-        cut[row + 1] += cut[row]
-    return cut, indices[keep], distances[keep]
+            if indices[entry] != own[row]:
+                kept[place], kept_distances[place] = indices[entry], distances[entry]
+                place += 1
+        cut[row + 1] = place
+    return cut, kept[:place], kept_distances[:place]
 
 
 @compiled
@@ -304,14 +308,16 @@ def turn_around(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """List, for every row, the rows that have it within their radius."""
     n, k = indices.shape
-    offsets = np.zeros(n + 1, np.int64)
+    offsets, free = unset(n + 1, np.int64), unset(n, np.int64)
+    for row in range(n + 1):
+        offsets[row] = 0
     for source in range(n):
         for place in range(k):
             if distances[source, place] <= radii[source]:
                 offsets[indices[source, place] + 1] += 1
     for row in range(n):
+        free[row] = offsets[row]
         offsets[row + 1] += offsets[row]
-    free = offsets[:-1].copy()
     sources, from_source = unset(offsets[-1], np.int32), unset(offsets[-1])
     for source in range(n):
         for place in range(k):

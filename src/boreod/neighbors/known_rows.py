@@ -8,10 +8,11 @@ Rows are compared by value over all columns: a 64-bit hash finds the candidate, 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
+MINUS_ZERO = np.uint64(1 << 63)  # its bits
 
 
 class KnownRows:
@@ -30,19 +31,19 @@ class KnownRows:
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
         hashes, order = self._hashes
-        return _find(self.rows, hashes, order, rows)
+        return _find(self.rows, hashes, order, rows, _bits(rows))
 
     @computed_once
     def _hashes(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = _hash_rows(self.rows)
+        hashes = _hash_rows(_bits(self.rows))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
 
 def hash_rows(rows: NDArray) -> NDArray:
     """Return 64 bits of every row, by which equal rows are found where the rows are not kept."""
-    return _hash_rows(np.ascontiguousarray(rows, np.float64)).view(np.int64)
+    return _hash_rows(_bits(np.asarray(rows, np.float64))).view(np.int64)
 
 
 def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -59,34 +60,55 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     return distinct, np.searchsorted(distinct, first)
 
 
-@compiled
-def _hash_row(row: NDArray) -> np.uint64:
+def _bits(rows: NDArray) -> NDArray:
+    return np.ascontiguousarray(rows).view(np.uint64)
+
+
+@inner
+def _hash_row(bits: NDArray) -> np.uint64:
     """Mix the bits of all values (multiply and shift, as in splitmix64)."""
-    bits = (row + 0.0).view(np.uint64)  # adding zero makes -0.0 and 0.0 the same bits
     state = np.uint64(0x9E3779B97F4A7C15)
-    for value in bits:
+    for column in range(bits.shape[0]):
+        value = bits[column]
+        if value == MINUS_ZERO:  # is the same number as 0.0
+            value = np.uint64(0)
         state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
         state ^= state >> np.uint64(29)
     return state
 
 
 @compiled
-def _hash_rows(rows: NDArray) -> NDArray:
-    hashes = unset(rows.shape[0], np.uint64)
-    for index in range(rows.shape[0]):
-        hashes[index] = _hash_row(rows[index])
+def _hash_rows(bits: NDArray) -> NDArray:
+    hashes = unset(bits.shape[0], np.uint64)
+    for index in range(bits.shape[0]):
+        hashes[index] = _hash_row(bits[index])
     return hashes
 
 
 @compiled
-def _find(reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray) -> NDArray:
-    found = np.full(rows.shape[0], UNKNOWN, np.int64)
+def _find(
+    reference: NDArray, hashes: NDArray, order: NDArray, rows: NDArray, bits: NDArray
+) -> NDArray:
+    found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
-        wanted = _hash_row(rows[row])
-        place = np.searchsorted(hashes, wanted)
-        while place < hashes.shape[0] and hashes[place] == wanted:
-            if (reference[order[place]] == rows[row]).all():
+        wanted, found[row] = _hash_row(bits[row]), UNKNOWN
+        place, stop = 0, hashes.shape[0]
+        while place < stop:  # the first hash that is not smaller
+            middle = (place + stop) // 2
+            if hashes[middle] < wanted:
+                place = middle + 1
+            else:
+                stop = middle
+        while place < hashes.shape[0] and hashes[place] == wanted and found[row] == UNKNOWN:
+            if _are_equal(reference[order[place]], rows[row]):
                 found[row] = order[place]
-                break
             place += 1
     return found
+
+
+@inner
+def _are_equal(row: NDArray, other: NDArray) -> bool:
+    column = 0
+    while column < row.shape[0] and row[column] == other[column]:
+        column += 1
+    return column == row.shape[0]

@@ -15,7 +15,7 @@ the functions that order (distance, index) pairs, so they agree on ties to the l
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import inner
 
 EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
 METRICS = {"euclidean": EUCLIDEAN, "manhattan": MANHATTAN, "cosine": COSINE}
@@ -33,13 +33,13 @@ def embed(points: NDArray, metric: int) -> NDArray:
     return np.hstack([scaled / np.where(has_no_direction, 1.0, length), has_no_direction])
 
 
-@compiled
+@inner
 def length(reduced: float, metric: int) -> float:
     """Turn a reduced distance into the length of the difference between embedded rows."""
     return reduced if metric == MANHATTAN else np.sqrt(reduced)
 
 
-@compiled
+@inner
 def finish(reduced: float, metric: int) -> float:
     """Turn a reduced distance into the distance itself."""
     if metric == EUCLIDEAN:
@@ -49,7 +49,7 @@ def finish(reduced: float, metric: int) -> float:
     return reduced
 
 
-@compiled
+@inner
 def reduced_reach(radius: float, metric: int) -> float:
     """Return a reduced distance that nothing within ``radius`` exceeds, rounding included."""
     if metric == EUCLIDEAN:
@@ -59,7 +59,7 @@ def reduced_reach(radius: float, metric: int) -> float:
     return radius
 
 
-@compiled
+@inner
 def reduced_distance(first: NDArray, second: NDArray, metric: int) -> float:
     """Return the reduced distance of two rows."""
     total = 0.0
@@ -69,7 +69,7 @@ def reduced_distance(first: NDArray, second: NDArray, metric: int) -> float:
     return total
 
 
-@compiled
+@inner
 def distances_to_tile(
     columns: NDArray, start: int, stop: int, row: NDArray, metric: int, out: NDArray
 ) -> None:
@@ -102,13 +102,13 @@ def distances_to_tile(
             out[place] += difference * difference
 
 
-@compiled
+@inner
 def comes_before(distance: float, index: int, other_distance: float, other_index: int) -> bool:
     """Tell whether the first pair comes before the second."""
     return distance < other_distance or (distance == other_distance and index < other_index)
 
 
-@compiled
+@inner
 def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None:
     """Move the first ``k`` of ``size`` pairs to the front, the last of them to the end of these.
 
@@ -137,9 +137,12 @@ def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None
             return
 
 
-@compiled
+@inner
 def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
-    """Sort the first ``size`` pairs in place (Shell's method: short, and fast below 1000)."""
+    """Sort the first ``size`` pairs in place (Shell's method: short, and fast below 1000).
+
+    With indices in the place of distances and the other way round, pairs are sorted by index.
+    """
     gap = 1
     while gap < size // 3:
         gap = 3 * gap + 1
@@ -157,7 +160,7 @@ def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
         gap //= 3
 
 
-@compiled
+@inner
 def replace_last(distances: NDArray, indices: NDArray, distance: float, index: int) -> None:
     """Put a pair in the place of the last one of a heap, whose last pair is at the root."""
     size = distances.shape[0]
@@ -173,19 +176,3 @@ def replace_last(distances: NDArray, indices: NDArray, distance: float, index: i
         distances[place], indices[place] = distances[child], indices[child]
         place = child
     distances[place], indices[place] = distance, index
-
-
-@compiled
-def group_by_row(rows: NDArray, n_rows: int) -> tuple[NDArray, NDArray]:
-    """Return offsets and an order that put entries of the same row together, order kept."""
-    offsets = np.zeros(n_rows + 1, np.int64)
-    for row in rows:
-        offsets[row + 1] += 1
-    for row in range(n_rows):
-        offsets[row + 1] += offsets[row]
-    place = offsets[:-1].copy()
-    order = unset(rows.shape[0], np.int64)
-    for entry, row in enumerate(rows):
-        order[place[row]] = entry
-        place[row] += 1
-    return offsets, order

@@ -15,7 +15,7 @@ The table lies in cells of nearby rows; a cell whose box is too far away is not 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.cells import Cells, box_lengths
 from boreod.neighbors.metrics import MANHATTAN, bring_first, distances_to_tile, length
 
@@ -32,17 +32,18 @@ def find_candidates(
     cells: Cells,
     center: NDArray,
     scale: float,
+    growth: float,
     rows: NDArray,
     k: int,
-    radii: NDArray,
+    reach: NDArray,
     farthest: NDArray,
     metric: int,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Meet the table cell by cell: a cell is read from memory once for the whole block.
 
     The table is in float32, centered and divided by ``scale``, one column after the other, in cells
-    of up to TILE rows. ``radii`` are lengths around its rows, and ``farthest`` the largest of them
-    in every cell.
+    of up to TILE rows. ``reach`` is what :func:`rough_reach` gives, and ``farthest`` the largest
+    radius in every cell.
 
     Returns
     -------
@@ -57,28 +58,27 @@ def find_candidates(
         Rows and reference rows of which the one may lie within the radius of the other.
     """
     order, cuts, low, high = cells
-    m, n_cells = rows.shape[0], cuts.shape[0] - 1
-    growth = 1.0 / (1.0 - (rows.shape[1] + 5) * UNIT)
-    rough, error = _round_rows(rows, center, scale, metric)
-    reach = (radii * (growth / scale)).astype(np.float32)
-    candidates = unset((m, 4 * k + 4 * TILE), np.int32)
-    kept = unset(candidates.shape, np.float32)
-    count, bounds = np.zeros(m, np.int64), unset((m, n_cells))
-    complete = np.ones(m, np.bool_)
-    limit, complete_to = np.full(m, np.float32(np.inf)), np.full(m, np.inf)
-    tile, met = unset(TILE, np.float32), np.zeros((m, n_cells), np.bool_)
+    m, n_cells, room, none = rows.shape[0], cuts.shape[0] - 1, 4 * k + 4 * TILE, ZERO
+    rough, error = unset((m, rows.shape[1]), np.float32), unset(m)
+    candidates, kept = unset((m, room), np.int32), unset((m, room), np.float32)
+    count, bounds, complete = unset(m, np.int64), unset((m, n_cells)), unset(m, np.bool_)
+    limit, complete_to = unset(m, np.float32), unset(m)
+    tile, near, met = unset(TILE, np.float32), unset(NEAR, np.int64), unset((m, n_cells), np.bool_)
     for row in range(m):
+        error[row] = _round_row(rows[row], center, scale, metric, rough[row])
         box_lengths(low, high, rows[row], metric, bounds[row])
-        for cell in _nearest_cells(bounds[row]):
+        limit[row], count[row], complete[row], met[row] = np.inf, 0, True, False
+        for place in range(_nearest_cells(bounds[row], near)):
+            cell = near[place]
             start, stop = cuts[cell], cuts[cell + 1]
             distances_to_tile(columns, start, stop, rough[row], metric, tile)
             here = order[start:stop]
             count[row] = _keep_below(tile, here, limit[row], kept[row], candidates[row], count[row])
             met[row, cell] = True
         count[row], _, limit[row], complete_to[row] = _tighten(
-            kept[row], candidates[row], count[row], 0, k, error[row], growth, scale, metric
+            kept[row], candidates[row], count[row], none, k, error[row], growth, scale, metric
         )
-    source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), 0
+    source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), none
     for cell in range(n_cells):
         start, stop = cuts[cell], cuts[cell + 1]
         here = order[start:stop]
@@ -88,10 +88,10 @@ def find_candidates(
             if wanted or covers:
                 distances_to_tile(columns, start, stop, rough[row], metric, tile)
             if wanted:
-                if count[row] + TILE > kept.shape[1]:
+                if count[row] + TILE > room:
                     count[row], fits, limit[row], complete_to[row] = _tighten(
-                        kept[row], candidates[row], count[row], TILE, k, error[row], growth, scale,
-                        metric,
+                        kept[row], candidates[row], count[row], none + TILE, k, error[row], growth,
+                        scale, metric,
                     )  # fmt: skip
                     complete[row] &= fits
                 count[row] = _keep_below(
@@ -99,23 +99,31 @@ def find_candidates(
                 )
             if covers:
                 source, covering = _with_room(source, found), _with_room(covering, found)
-                before = found
                 found = _keep_covering(
-                    tile, here, reach[start:stop], error[row], metric, covering, found
+                    tile, here, reach[start:stop], error[row], metric, row, source, covering, found
                 )
-                source[before:found] = row
     for row in range(m):
         count[row], _, limit[row], complete_to[row] = _tighten(
-            kept[row], candidates[row], count[row], 0, k, error[row], growth, scale, metric
+            kept[row], candidates[row], count[row], none, k, error[row], growth, scale, metric
         )
     return candidates, count, complete, complete_to, source[:found], covering[:found]
 
 
-@compiled
-def _nearest_cells(bounds: NDArray) -> NDArray:
-    """Return the few cells that are nearest to a row, each once."""
-    size = min(NEAR, bounds.shape[0])
-    at = np.arange(size)
+def rough_reach(radii: NDArray, scale: float, n_columns: int) -> NDArray:
+    """Return what lengths around the rows of the table become in the float32 pass."""
+    with np.errstate(over="ignore"):  # too far for float32 covers everything
+        return (radii * (growth_of(n_columns) / scale)).astype(np.float32)
+
+
+def growth_of(n_columns: int) -> float:
+    """Return one over 1 - c."""
+    return 1.0 / (1.0 - (n_columns + 5) * UNIT)
+
+
+@inner
+def _nearest_cells(bounds: NDArray, at: NDArray) -> int:
+    """Find the few cells that are nearest to a row, each once; return how many."""
+    size = min(at.shape[0], bounds.shape[0])
     for cell in range(bounds.shape[0]):
         place = min(cell, size - 1)
         if cell >= size and not bounds[cell] < bounds[at[place]]:
@@ -124,26 +132,21 @@ def _nearest_cells(bounds: NDArray) -> NDArray:
             at[place] = at[place - 1]
             place -= 1
         at[place] = cell
-    return at
+    return size
 
 
-@compiled
-def _round_rows(
-    rows: NDArray, center: NDArray, scale: float, metric: int
-) -> tuple[NDArray, NDArray]:
-    """Return centered, scaled rows in float32, and the part of the error they always have."""
-    rough, error = unset(rows.shape, np.float32), unset(rows.shape[0])
-    for row in range(rows.shape[0]):
-        reduced = 0.0
-        for column in range(rows.shape[1]):
-            value = (rows[row, column] - center[column]) / scale
-            rough[row, column] = value
-            reduced += abs(value) if metric == MANHATTAN else value * value
-        error[row] = 2.1 * UNIT * length(reduced, metric) + UNDERFLOW
-    return rough, error
+@inner
+def _round_row(row: NDArray, center: NDArray, scale: float, metric: int, rough: NDArray) -> float:
+    """Fill in the centered, scaled row in float32; return the part of the error it always has."""
+    reduced = 0.0
+    for column in range(row.shape[0]):
+        value = (row[column] - center[column]) / scale
+        rough[column] = value
+        reduced += abs(value) if metric == MANHATTAN else value * value
+    return 2.1 * UNIT * length(reduced, metric) + UNDERFLOW
 
 
-@compiled
+@inner
 def _tighten(
     kept: NDArray,
     candidates: NDArray,
@@ -178,7 +181,7 @@ def _tighten(
     return stay, True, limit, complete_to
 
 
-@compiled
+@inner
 def _keep_below(
     tile: NDArray,
     rows: NDArray,
@@ -195,13 +198,15 @@ def _keep_below(
     return count
 
 
-@compiled
+@inner
 def _keep_covering(
     tile: NDArray,
     rows: NDArray,
     reach: NDArray,
     error: float,
     metric: int,
+    row: int,
+    source: NDArray,
     covering: NDArray,
     found: int,
 ) -> int:
@@ -209,16 +214,17 @@ def _keep_covering(
     for place in range(rows.shape[0]):
         bound = reach[place] + np.float32(error)
         if tile[place] <= (bound if metric == MANHATTAN else bound * bound):
-            covering[found] = rows[place]
+            source[found], covering[found] = row, rows[place]
             found += 1
     return found
 
 
-@compiled
+@inner
 def _with_room(values: NDArray, used: int) -> NDArray:
     """Return an array that begins with the used values and has room for another cell."""
     if used + TILE <= values.shape[0]:
         return values
-    longer = unset(2 * values.shape[0] + TILE, values.dtype)
-    longer[:used] = values[:used]
+    longer = unset(2 * values.shape[0] + TILE, np.int32)
+    for place in range(used):
+        longer[place] = values[place]
     return longer

@@ -12,7 +12,7 @@ radius inside cannot hold one.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors.cells import box_distance, count_nodes, halve, is_leaf
 from boreod.neighbors.metrics import (
     comes_before,
@@ -25,6 +25,7 @@ from boreod.neighbors.metrics import (
 from boreod.parallel import computed_once
 
 LEAF = 24
+NOBODY = np.iinfo(np.int32).max  # comes after every row
 Tree = tuple[NDArray, NDArray, NDArray, NDArray]  # rows in order, order, spans and boxes of nodes
 
 
@@ -67,11 +68,12 @@ class KDTree:
 def _nearest(tree: Tree, rows: NDArray, k: int, metric: int) -> tuple[NDArray, NDArray]:
     """Search one row after the other, near boxes first."""
     _, _, spans, boxes = tree
-    distances = np.full((rows.shape[0], k), np.inf)
-    indices = np.full((rows.shape[0], k), np.iinfo(np.int32).max, np.int32)
+    distances, indices = unset((rows.shape[0], k)), unset((rows.shape[0], k), np.int32)
     waiting, bound = unset(64, np.int64), unset(64)
     for row in range(rows.shape[0]):
         best, best_index = distances[row], indices[row]
+        for place in range(k):
+            best[place], best_index[place] = np.inf, NOBODY
         waiting[0], bound[0], depth = 0, 0.0, 1
         while depth > 0:
             depth -= 1
@@ -95,13 +97,15 @@ def _nearest(tree: Tree, rows: NDArray, k: int, metric: int) -> tuple[NDArray, N
     return distances, indices
 
 
-@compiled
+@inner
 def _visit_leaf(
     tree: Tree, node: int, row: NDArray, metric: int, best: NDArray, best_index: NDArray
 ) -> None:
     """Offer every row of a leaf to the heap of the best."""
     points, order, spans, boxes = tree
-    copies = (boxes[node, 0] == boxes[node, 1]).all()
+    copies = True
+    for column in range(row.shape[0]):
+        copies &= boxes[node, 0, column] == boxes[node, 1, column]
     for place in range(spans[node, 0], spans[node, 1]):
         distance = reduced_distance(row, points[place], metric)
         if comes_before(distance, order[place], best[0], best_index[0]):
@@ -113,8 +117,9 @@ def _visit_leaf(
 @compiled
 def _largest_below(radii: NDArray, spans: NDArray) -> NDArray:
     """Return the largest radius below every node."""
-    result = np.zeros(spans.shape[0])
+    result = unset(spans.shape[0])
     for node in range(spans.shape[0] - 1, -1, -1):
+        result[node] = 0.0
         if is_leaf(spans, node):
             for place in range(spans[node, 0], spans[node, 1]):
                 result[node] = max(result[node], radii[place])
@@ -129,9 +134,9 @@ def _reverse(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Find every reference row whose radius covers the row; indices ascend within a row."""
     points, order, spans, boxes = tree
-    offsets = np.zeros(rows.shape[0] + 1, np.int64)
+    offsets, waiting = unset(rows.shape[0] + 1, np.int64), unset(64, np.int64)
     indices, distances, entries = unset(256, np.int32), unset(256), 0
-    waiting = unset(64, np.int64)
+    offsets[0] = 0
     for row in range(rows.shape[0]):
         waiting[0], depth = 0, 1
         while depth > 0:
@@ -148,12 +153,20 @@ def _reverse(
                 distance = finish(reduced_distance(rows[row], points[place], metric), metric)
                 if distance <= radii[place]:
                     if entries == indices.shape[0]:
-                        indices = np.concatenate((indices, unset(entries, np.int32)))
-                        distances = np.concatenate((distances, unset(entries)))
+                        indices, distances = _double(indices, distances)
                     indices[entries], distances[entries] = order[place], distance
                     entries += 1
-        found = np.argsort(indices[offsets[row] : entries])
-        indices[offsets[row] : entries] = indices[offsets[row] : entries][found]
-        distances[offsets[row] : entries] = distances[offsets[row] : entries][found]
+        start = offsets[row]
+        sort_pairs(indices[start:entries], distances[start:entries], entries - start)
         offsets[row + 1] = entries
-    return offsets, indices[:entries].copy(), distances[:entries].copy()
+    return offsets, indices[:entries], distances[:entries]
+
+
+@inner
+def _double(indices: NDArray, distances: NDArray) -> tuple[NDArray, NDArray]:
+    """Return copies with room for as many entries again."""
+    size = indices.shape[0]
+    more_indices, more_distances = unset(2 * size, np.int32), unset(2 * size)
+    for entry in range(size):
+        more_indices[entry], more_distances[entry] = indices[entry], distances[entry]
+    return more_indices, more_distances

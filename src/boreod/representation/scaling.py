@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.validation import LARGEST
 
 QUANTILES = 1000
@@ -130,12 +130,25 @@ def _interpolate(table: NDArray, quantiles: NDArray) -> NDArray:
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):
             known, value = quantiles[column], table[row, column]
-            left = right = np.searchsorted(known, value, side="left")
+            left = right = _bisect(known, value, False)
             if left <= last and known[left] == value:
-                right = np.searchsorted(known, value, side="right")
+                right = _bisect(known, value, True)
             if right == left and 0 < left <= last:  # strictly between two quantiles
                 part = (value - known[left - 1]) / (known[left] - known[left - 1])
                 result[row, column] = (left - 1 + part) / last
             else:
                 result[row, column] = min(1.0, max(0.0, 0.5 * (left + right - 1) / last))
     return result
+
+
+@inner
+def _bisect(known: NDArray, value: float, behind: bool) -> int:
+    """Return the place of a value in ascending ones, before or behind equal ones."""
+    low, high = 0, known.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if known[middle] < value or (behind and known[middle] == value):
+            low = middle + 1
+        else:
+            high = middle
+    return low

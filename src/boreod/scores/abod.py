@@ -13,7 +13,7 @@ Kriegel, Schubert, Zimek: Angle-based outlier detection in high-dimensional data
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score, sum_in_lanes
 
@@ -50,7 +50,10 @@ def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
             if own > 0.0 and weight_before > 0.0:
                 _multiply(directions[row], place, product)
                 if weight == 0.0:  # the first pairs: v of the one of largest weight
-                    nearest = np.argmax(inverse[:place])
+                    nearest = 0
+                    for other in range(1, place):
+                        if inverse[other] > inverse[nearest]:
+                            nearest = other
                     mean = product[nearest] * (inverse[nearest] * own) ** 2
                 first, second = _deviate(
                     product[:place], inverse[:place], own, mean, weighted[:place]
@@ -67,10 +70,11 @@ def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
     return result
 
 
-@compiled
+@inner
 def _multiply(to: NDArray, place: int, product: NDArray) -> None:
     """Fill ``product`` with the inner products of one vector and those before it."""
-    product[:place] = 0.0
+    for other in range(place):
+        product[other] = 0.0
     whole = to.shape[0] - to.shape[0] % 4
     for axis in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `product`
         a, b, c, d = (
@@ -88,18 +92,21 @@ def _multiply(to: NDArray, place: int, product: NDArray) -> None:
             product[other] += values[other] * value
 
 
-@compiled
+@inner
 def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
     """Divide the vectors by the longest length, so that no power leaves the range of float64.
 
     Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
     """
-    k = inverse.shape[0]
-    inverse[:] = 0.0
+    k, largest = inverse.shape[0], 0.0
+    for place in range(k):
+        inverse[place] = 0.0
     for axis in range(to.shape[0]):
         for place in range(k):
             inverse[place] += to[axis, place] * to[axis, place]
-    longest = np.sqrt(inverse.max())
+    for place in range(k):
+        largest = max(largest, inverse[place])
+    longest = np.sqrt(largest)
     if longest == 0.0:
         return 1.0
     for axis in range(to.shape[0]):
@@ -111,7 +118,7 @@ def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
     return longest
 
 
-@compiled
+@inner
 def _deviate(
     product: NDArray, inverse: NDArray, own: float, mean: float, weighted: NDArray
 ) -> tuple[float, float]:
@@ -127,7 +134,7 @@ def _deviate(
     return sum_in_lanes(weighted), sum_in_lanes(product)
 
 
-@compiled
+@inner
 def _log_variance(weight: float, squares: float, largest: float) -> float:
     """Return the logarithm of a variance; no v is larger than the largest weight."""
     if weight == 0.0 or not np.isfinite(squares):  # no pair, or beyond measure: deep inside

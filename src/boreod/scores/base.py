@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
@@ -97,7 +97,7 @@ def mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArr
     return result
 
 
-@compiled
+@inner
 def sum_in_lanes(values: NDArray) -> float:
     """Add up values in four lanes, which need not wait for each other."""
     a = b = c = d = 0.0

@@ -14,7 +14,7 @@ PAKDD 2002.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score, mean_over_neighbors
 
@@ -53,7 +53,7 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
     return result
 
 
-@compiled
+@inner
 def _chain(distances: NDArray, among: NDArray, k: int, link: NDArray, outside: NDArray) -> float:
     """Run Prim's algorithm from the row over its first k neighbors; return the weighted links.
 

@@ -11,7 +11,7 @@ Jin, Tung, Han, Wang: Ranking outliers using symmetric neighborhood relationship
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
@@ -50,31 +50,42 @@ def _influence(
     radii: NDArray,
     ks: NDArray,
 ) -> NDArray:
-    m = distances.shape[0]
-    total, members = np.zeros((m, ks.shape[0])), np.zeros((m, ks.shape[0]))
+    m, n_ks = distances.shape[0], ks.shape[0]
+    total, members = unset((m, n_ks)), unset((m, n_ks))
     for row in range(m):
-        for place in range(ks[-1]):
-            neighbor = indices[row, place]
-            for column in range(np.searchsorted(ks, place, side="right"), ks.shape[0]):
-                total[row, column] += 1.0 / radii[neighbor, column]
-        members[row] = ks
+        _add_neighbors(indices[row], radii, ks, total[row], members[row])
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], from_source[entry]
-            for column in range(ks.shape[0]):
+            for column in range(n_ks):
                 k = ks[column]
                 if distance < distances[row, k - 1] or distance > radii[source, column]:
                     continue  # among the neighbors already, or not a reverse neighbor
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
                     total[row, column] += 1.0 / radii[source, column]
                     members[row, column] += 1.0
-        for column in range(ks.shape[0]):
+        for column in range(n_ks):
             radius = distances[row, ks[column] - 1]
             mean = total[row, column] / members[row, column]
             total[row, column] = radius * mean if radius > 0.0 else 1.0
     return total
 
 
-@compiled
+@inner
+def _add_neighbors(
+    indices: NDArray, radii: NDArray, ks: NDArray, total: NDArray, members: NDArray
+) -> None:
+    """Begin the sums of one row with its neighbors."""
+    n_ks, first = ks.shape[0], 0  # the smallest k that has a neighbor in its list
+    for column in range(n_ks):
+        total[column], members[column] = 0.0, ks[column]
+    for place in range(ks[n_ks - 1]):
+        while ks[first] <= place:
+            first += 1
+        for column in range(first, n_ks):
+            total[column] += 1.0 / radii[indices[place], column]
+
+
+@inner
 def _is_listed(distances: NDArray, indices: NDArray, distance: float, wanted: int) -> bool:
     """Look for a row in a list, at whose end or beyond it lies."""
     place = indices.shape[0] - 1

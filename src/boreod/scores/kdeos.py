@@ -52,7 +52,8 @@ class KDEOS(Score):
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return kernel bandwidths, from all but the last neighbor."""
-        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)[:, [k - 2 for k in ks]]
+        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
+        sums = np.ascontiguousarray(sums[:, [k - 2 for k in ks]])
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:

@@ -15,7 +15,7 @@ Hautamäki, Kärkkäinen, Fränti: Outlier detection using k-nearest neighbour g
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
@@ -68,8 +68,10 @@ class ODIN(Score):
 @compiled
 def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
     m = offsets.shape[0] - 1
-    counts = np.zeros((m, radii.shape[1]))
+    counts = unset((m, radii.shape[1]))
     for row in range(m):
+        for column in range(radii.shape[1]):
+            counts[row, column] = 0.0
         for entry in range(offsets[row], offsets[row + 1]):
             source = indices[entry]
             for column in range(radii.shape[1]):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
@@ -106,7 +106,7 @@ def _log_mean_density(log_density: NDArray, indices: NDArray, ks: NDArray) -> ND
     return result
 
 
-@compiled
+@inner
 def _log_mean_exp(terms: NDArray) -> float:
     """Return log(mean(exp(terms))) without leaving the range of float64."""
     highest = terms[0]

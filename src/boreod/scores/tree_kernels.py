@@ -10,7 +10,7 @@ they do not depend on the number of rows.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 
 LARGEST = float(np.finfo(np.float32).max)  # values beyond are drawn in before they are compared
 LANES = 16  # descents at once
@@ -20,28 +20,20 @@ BLOCK = 512  # rows that pass through all trees together
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
 
 
-@compiled
 def narrow(table: NDArray) -> NDArray:
     """Return float32 values as trees compare them; what is too large becomes the largest."""
-    result = unset(table.shape, np.float32)
-    for row in range(table.shape[0]):
-        for column in range(table.shape[1]):
-            result[row, column] = np.float32(min(max(table[row, column], -LARGEST), LARGEST))
-    return result
+    return np.clip(table, -LARGEST, LARGEST).astype(np.float32)
 
 
-@compiled
 def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
     """Return the fields of all nodes as one array of 32-bit integers."""
-    packed = unset(4 * len(feature), np.uint32)
-    thresholds = packed.view(np.float32)
-    for node in range(len(feature)):
-        place, leaf = 4 * node, feature[node] < 0
-        packed[place] = 0 if leaf else feature[node]
-        thresholds[place + 1] = 0.0 if leaf else threshold[node]
-        packed[place + 2] = place if leaf else place + 4
-        packed[place + 3] = place if leaf else 4 * right[node]
-    return packed
+    packed = unset((len(feature), 4), np.uint32)
+    inside, place = feature >= 0, 4 * np.arange(len(feature), dtype=np.uint32)
+    packed[:, 0] = np.where(inside, feature, 0)
+    packed.view(np.float32)[:, 1] = np.where(inside, threshold, 0.0)
+    packed[:, 2] = np.where(inside, place + 4, place)
+    packed[:, 3] = np.where(inside, 4 * right, place)
+    return packed.ravel()
 
 
 @compiled
@@ -50,7 +42,9 @@ def find_right(starts: NDArray, feature: NDArray) -> NDArray:
 
     ``starts`` must ascend and end with the number of nodes; the columns need not be those of trees.
     """
-    right, sizes = np.zeros(len(feature), np.int32), np.ones(len(feature), np.int32)
+    right, sizes = unset(len(feature), np.int32), unset(len(feature), np.int32)
+    for node in range(len(feature)):
+        right[node], sizes[node] = 0, 1
     for tree in range(len(starts) - 1):
         end = starts[tree + 1]
         for node in range(end - 1, starts[tree] - 1, -1):
@@ -65,9 +59,11 @@ def find_right(starts: NDArray, feature: NDArray) -> NDArray:
 @compiled
 def count_levels(starts: NDArray, feature: NDArray, right: NDArray) -> NDArray:
     """Return for every tree how many steps lead to its deepest leaf."""
-    steps = np.zeros(len(feature), np.int32)
-    deepest = np.zeros(len(starts) - 1, np.int32)
+    steps, deepest = unset(len(feature), np.int32), unset(len(starts) - 1, np.int32)
+    for node in range(len(feature)):
+        steps[node] = 0
     for tree in range(len(deepest)):
+        deepest[tree] = 0
         for node in range(starts[tree], starts[tree + 1]):
             if feature[node] >= 0:
                 steps[node + 1] = steps[right[node]] = steps[node] + 1
@@ -77,27 +73,49 @@ def count_levels(starts: NDArray, feature: NDArray, right: NDArray) -> NDArray:
 
 @compiled
 def add_up(
-    table: NDArray, starts: NDArray, depths: NDArray, packed: NDArray, value: NDArray, n_groups: int
+    table: NDArray,
+    starts: NDArray,
+    depths: NDArray,
+    nodes: tuple[NDArray, NDArray],
+    value: NDArray,
+    n_groups: int,
 ) -> NDArray:
-    """Return the sum of leaf values of each group of trees: (rows, groups)."""
-    n_rows = table.shape[0]
-    result = np.zeros((n_rows, n_groups))
-    lanes = unset(LANES, np.uint64), np.zeros(LANES, np.uint64)
+    """Return the sum of leaf values of each group of trees: (rows, groups).
+
+    ``nodes`` are packed, as integers and as float32 numbers: the same bits.
+    """
+    n_rows, n_columns = table.shape
+    result = unset((n_rows, n_groups))
+    part = unset((min(n_rows, BLOCK), n_columns), np.float32)
+    lanes = unset(LANES, np.uint64), unset(LANES, np.uint64)
     for start in range(0, n_rows, BLOCK):
-        part = narrow(table[start : start + BLOCK])
-        out = result[start : start + BLOCK]
-        if len(part) >= FEW_ROWS:
-            _rows_together(part, starts, depths, packed, value, lanes, out)
+        size = min(BLOCK, n_rows - start)
+        for row in range(size):
+            _narrow(table[start + row], part[row])
+            for group in range(n_groups):
+                result[start + row, group] = 0.0
+        out, values = result[start : start + size], part.ravel()
+        if size >= FEW_ROWS:
+            _rows_together(values, n_columns, starts, depths, nodes, value, lanes, out)
         else:
-            for row in range(len(part)):
-                _trees_together(part[row], starts, depths, packed, value, lanes, out[row])
+            for row in range(size):
+                first = row * n_columns
+                _trees_together(values, first, starts, depths, nodes, value, lanes, out[row])
     return result
 
 
-@compiled
-def _descend(values: NDArray, offsets: NDArray, at: NDArray, packed: NDArray, depth: int) -> None:
+@inner
+def _narrow(row: NDArray, out: NDArray) -> None:
+    for column in range(row.shape[0]):
+        out[column] = np.float32(min(max(row[column], -LARGEST), LARGEST))
+
+
+@inner
+def _descend(
+    values: NDArray, offsets: NDArray, at: NDArray, nodes: tuple[NDArray, NDArray], depth: int
+) -> None:
     """Go down from the places ``at`` to leaves, in all lanes."""
-    thresholds = packed.view(np.float32)
+    packed, thresholds = nodes
     for _ in range(0, depth, CHECK_EVERY):
         moved = np.uint64(0)
         for _ in range(CHECK_EVERY):
@@ -113,20 +131,20 @@ def _descend(values: NDArray, offsets: NDArray, at: NDArray, packed: NDArray, de
             break
 
 
-@compiled
+@inner
 def _rows_together(
-    part: NDArray,
+    values: NDArray,
+    n_columns: int,
     starts: NDArray,
     depths: NDArray,
-    packed: NDArray,
+    nodes: tuple[NDArray, NDArray],
     value: NDArray,
     lanes: tuple[NDArray, NDArray],
     out: NDArray,
 ) -> None:
     """Send some rows at a time through one tree, then through the next."""
     at, offsets = lanes
-    values, n_rows, n_columns = part.ravel(), part.shape[0], part.shape[1]
-    size = depths.shape[0] // out.shape[1]
+    n_rows, size = out.shape[0], depths.shape[0] // out.shape[1]
     for group in range(out.shape[1]):
         for tree in range(group * size, (group + 1) * size):
             root = np.uint64(4 * starts[tree])
@@ -134,35 +152,36 @@ def _rows_together(
                 for lane in range(LANES):
                     at[lane] = root
                     offsets[lane] = np.uint64(min(first + lane, n_rows - 1) * n_columns)
-                _descend(values, offsets, at, packed, depths[tree])
+                _descend(values, offsets, at, nodes, ZERO + depths[tree])
                 for lane in range(min(LANES, n_rows - first)):
                     out[first + lane, group] += value[at[lane] >> np.uint64(2)]
 
 
-@compiled
+@inner
 def _trees_together(
-    row: NDArray,
+    values: NDArray,
+    start: int,
     starts: NDArray,
     depths: NDArray,
-    packed: NDArray,
+    nodes: tuple[NDArray, NDArray],
     value: NDArray,
     lanes: tuple[NDArray, NDArray],
     out: NDArray,
 ) -> None:
-    """Send one row through some trees at a time."""
+    """Send one row, whose values begin at ``start``, through some trees at a time."""
     at, offsets = lanes
     n_trees = depths.shape[0]
     size = n_trees // out.shape[0]
     group = within = 0
     for lane in range(LANES):
-        offsets[lane] = np.uint64(0)
+        offsets[lane] = np.uint64(start)
     for first in range(0, n_trees, LANES):
-        deepest = 0
+        deepest = ZERO
         for lane in range(LANES):
             tree = min(first + lane, n_trees - 1)
             at[lane] = np.uint64(4 * starts[tree])
-            deepest = max(deepest, depths[tree])
-        _descend(row, offsets, at, packed, deepest)
+            deepest = max(deepest, ZERO + depths[tree])
+        _descend(values, offsets, at, nodes, deepest)
         for lane in range(min(LANES, n_trees - first)):
             out[group] += value[at[lane] >> np.uint64(2)]
             within += 1
@@ -186,21 +205,28 @@ def contribute(
     n_rows, n_columns = table.shape
     n_trees = starts.shape[0] - 1
     size = n_trees // multipliers.shape[1]
-    result = np.zeros((n_rows, n_columns))
-    decided = np.zeros(n_columns, np.int8)
-    splits = unset((most, 2), np.int64), unset((most, 3), np.float64)
-    reference = narrow(base)[0]
+    result, reference = unset((n_rows, n_columns)), unset(n_columns, np.float32)
+    part = unset((min(n_rows, BLOCK), n_columns), np.float32)
+    decided = unset(n_columns, np.int8)
+    splits = unset((most, 2), np.int64), unset((most, 3))
+    _narrow(base, reference)
+    for column in range(n_columns):
+        decided[column] = UNDECIDED
     for start in range(0, n_rows, BLOCK):
-        part = narrow(table[start : start + BLOCK])
+        n_part = min(BLOCK, n_rows - start)
+        for row in range(n_part):
+            _narrow(table[start + row], part[row])
+            for column in range(n_columns):
+                result[start + row, column] = 0.0
         for tree in range(n_trees):
-            for row in range(len(part)):
+            for row in range(n_part):
                 weight = multipliers[start + row, tree // size]
                 out = result[start + row]
                 _share(part[row], reference, weight, starts[tree], nodes, decided, splits, out)
     return result
 
 
-@compiled
+@inner
 def _share(
     row: NDArray,
     base: NDArray,

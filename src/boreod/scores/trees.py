@@ -112,8 +112,7 @@ class Trees:
                 f"{base.shape} and {multipliers.shape}."
             )
         rows, row, weights = (
-            np.ascontiguousarray(array, dtype=np.float64)
-            for array in (table, base.reshape(1, -1), multipliers)
+            np.ascontiguousarray(array, dtype=np.float64) for array in (table, base, multipliers)
         )
         nodes = self.feature, self.threshold, self.right, self.value
         most = min(table.shape[1], int(self.depths.max())) + 1
@@ -177,8 +176,9 @@ class Trees:
         return self.n_trees // n_groups
 
     @cached_property
-    def _packed(self) -> NDArray:
-        return pack(self.feature, self.threshold, self.right)
+    def _packed(self) -> tuple[NDArray, NDArray]:
+        packed = pack(self.feature, self.threshold, self.right)
+        return packed, packed.view(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
         """Send the trees, not what is computed from them."""

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled
+from boreod.compiled import inner
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.scores import IsolationTrees
@@ -304,7 +304,7 @@ def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> 
     return steps * k * unit, needs
 
 
-@compiled
+@inner
 def marginal_cost(
     own: NDArray, parts: NDArray, needs: NDArray, levels: NDArray, column: int
 ) -> float:
@@ -315,7 +315,7 @@ def marginal_cost(
     return result
 
 
-@compiled
+@inner
 def pay(parts: NDArray, needs: NDArray, levels: NDArray, column: int) -> None:
     """Raise the levels to what one more column needs."""
     for place in range(parts.shape[1]):

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
-from boreod.ensemble.logistic import MOST_STEPS, descend, gram_of, standardization
+from boreod.compiled import compiled, inner, products, unset
+from boreod.ensemble.logistic import descend, gram_of, standardization
 from boreod.selection.costs import Costs, marginal_cost, pay
 
 CHEAPEST = 1e-30  # free columns have no price to divide by
@@ -118,36 +118,64 @@ def _follow(
     The last model is the one before the last column joined.
     """
     m, n = columns.shape
-    squares = (columns * columns * weights).sum(axis=1)
-    signs = 2.0 * targets - 1.0
-    order, free = unset(m, np.int64), np.ones(m, np.bool_)
-    design, gram = unset((m + 1, n)), np.empty((0, 0))
-    design[0] = 1.0 if intercept else 0.0
+    squares, signs, explained, price = unset(m), unset(n), unset(m), unset(m)
+    order, free = unset(m, np.int64), unset(m, np.bool_)
+    design, gram = unset((m + 1, n)), unset((0, 0))
+    design[0], free[:] = 1.0 if intercept else 0.0, True
+    _measure(columns, targets, weights, squares, signs)
     count, spent = 0, 0.0
     while count < m and (count <= known.shape[0] or spent <= budget):
         if count < known.shape[0]:
             chosen = known[count]
         else:
-            start = np.zeros(count + 1)
-            start[: beta.shape[0]] = beta
-            joined = design[: count + 1]
-            beta, _, residual = descend(joined, gram, signs, weights, penalty, start, MOST_STEPS)
+            start, joined = _with_zeros(beta, count + 1), design[: count + 1]
+            beta, _, residual = descend(joined, gram, signs, weights, penalty, start)
             if count == 0 and not intercept:
-                residual = weights * targets  # as the paper prints
-            price = own.copy()
+                _multiply(weights, targets, residual)  # as the paper prints
             for column in range(m):
                 price[column] = marginal_cost(own, parts, needs, levels, column)
-            chosen = _best(columns @ residual, squares, price, free, cost_aware)
+            products(columns, residual, explained, False)
+            chosen = _best(explained, squares, price, free, cost_aware)
         spent += marginal_cost(own, parts, needs, levels, chosen)
         pay(parts, needs, levels, chosen)
         order[count], free[chosen] = chosen, False
         count += 1
-        design[count] = standard[chosen]
+        for row in range(n):
+            design[count, row] = standard[chosen, row]
         if gram.shape[0] == 0:
             gram = gram_of(design[: count + 1])
         else:
-            gram += design[count] * design[count].reshape(-1, 1)
-    return order[:count].copy(), beta
+            for row in range(n):
+                for other in range(n):
+                    gram[row, other] += design[count, row] * design[count, other]
+    return order[:count], beta
+
+
+@inner
+def _measure(
+    columns: NDArray, targets: NDArray, weights: NDArray, squares: NDArray, signs: NDArray
+) -> None:
+    """Fill in the squared norms of columns and the signs of targets."""
+    for column in range(columns.shape[0]):
+        squares[column] = 0.0
+        for row in range(columns.shape[1]):
+            squares[column] += columns[column, row] * columns[column, row] * weights[row]
+    for row in range(signs.shape[0]):
+        signs[row] = 2.0 * targets[row] - 1.0
+
+
+@inner
+def _with_zeros(values: NDArray, size: int) -> NDArray:
+    result = unset(size)
+    for place in range(size):
+        result[place] = values[place] if place < values.shape[0] else 0.0
+    return result
+
+
+@inner
+def _multiply(first: NDArray, second: NDArray, out: NDArray) -> None:
+    for place in range(out.shape[0]):
+        out[place] = first[place] * second[place]
 
 
 @compiled
@@ -170,7 +198,7 @@ def _count(
     return order.shape[0]
 
 
-@compiled
+@inner
 def _best(
     products: NDArray, squares: NDArray, price: NDArray, free: NDArray, cost_aware: bool
 ) -> int:
