@@ -52,7 +52,7 @@ def _use(path: Path) -> None:
 
     predictor = load_predictor(path, n_jobs=1)
     for n_rows in (1, 8):
-        rows = np.zeros((n_rows, predictor.n_features_in_))
+        rows = np.zeros((n_rows, len(predictor.preparation_.names_)))
         predictor.assess_rows(rows)
         if predictor.estimator is None:
             predictor.assess_rows(rows, explain=True)
