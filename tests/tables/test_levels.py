@@ -102,6 +102,19 @@ def test_permuted_labels_tell_nothing():
     assert auc(codes, few.fit(told, codes).oob_proba_) > 0.5 + 6 * spread
 
 
+def test_outliers_of_a_level_are_dealt_evenly():
+    """Otherwise rows of a fold with more outliers have lower odds than others of their level."""
+    random = np.random.default_rng(0)
+    shops, codes = np.repeat([f"s{n}" for n in range(40)], 50), np.tile(np.arange(50) < 10, 40)
+    order = random.permutation(2000)
+    table = pa.table({"shop": shops[order], "x": random.normal(size=2000)})
+    for seed in range(3):
+        prepared = Preparation(max_levels=5)
+        rows = prepared.fit_transform(table, codes[order].astype(int), seed=seed)
+        odds = rows[:, prepared.names_.index("shop outlier odds")]
+        assert np.ptp(odds) < 1e-12
+
+
 def test_whole_numbers_may_be_codes():
     table = pa.table({"merchant_id": SHOPS, "count": SHOPS})
     prepared = Preparation().fit(table, CODES)

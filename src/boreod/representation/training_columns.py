@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.neighbors import KnownRows
+from boreod.neighbors import BACKENDS, KnownRows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.plan import PlannedScore
@@ -65,6 +65,9 @@ def fit_view(
             scores[others], isolation[others] = _score_new(view, points[others], engine)
         scores[space.rows], isolation[space.rows] = np.hstack(of_reference), view.isolation
     else:
+        if neighbors == "auto":  # what was faster for all rows is not timed again
+            kind = type(view.graph.backend)
+            neighbors = next(name for name, known_kind in BACKENDS.items() if known_kind is kind)
         for fold in range(folds.max() + 1):
             rows = space.rows[folds[space.rows] != fold]
             part = replace(space, rows=rows)
