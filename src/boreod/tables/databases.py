@@ -21,6 +21,7 @@ from boreod.tables.locations import reading
 from boreod.text import listed, shorten
 
 BLOCK_ROWS = 10_000
+DUCKDB_MEMORY = "256MB"
 NUMBERS = (int, float)
 
 
@@ -77,7 +78,8 @@ def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) 
     with reading(path, "a DuckDB database"):
         os.stat(path)
     with _asking(path, "a DuckDB database", duckdb.Error):
-        safe = {"enable_external_access": "false"}
+        # pages that were read stay in memory up to the limit
+        safe = {"enable_external_access": "false", "memory_limit": DUCKDB_MEMORY}
         connection = duckdb.connect(path, read_only=True, config=safe)
         stack.callback(connection.close)
         names = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
@@ -85,9 +87,12 @@ def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) 
         relation = connection.sql(_sql(path, options.query, tables))
         if relation is None:
             raise _no_rows(path)
+        known = relation.columns
+        quoted = (known[place].replace('"', '""') for place in options.chosen(known, path))
+        relation = relation.project(", ".join(f'"{name}"' for name in quoted))
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
         batches = read(batch_rows)
-    schema = _chosen(batches.schema, options, path)
+    schema = plain_schema(batches.schema, path)
 
     def converted() -> Iterator[Any]:
         with _asking(path, "a DuckDB database", duckdb.Error):
@@ -177,11 +182,6 @@ def _text_block(
     names = [known[place] for place in places]
     table = pa.RecordBatch.from_arrays(columns, names)
     return Block(table, lambda row: f"Row {start + row + 1}"), types
-
-
-def _chosen(schema: Any, options: Options, shown: str) -> Any:
-    places = options.chosen(schema.names, shown)
-    return plain_schema(pa.schema([schema.field(place) for place in places]), shown)
 
 
 def _sql(path: str, query: str | None, tables: list[str]) -> str:
