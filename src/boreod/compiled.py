@@ -13,6 +13,7 @@ does not know about that flag, so it needs a ``NUMBA_CACHE_DIR`` of its own (``m
 
 import functools
 import os
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -25,6 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ZERO: int = np.int64(0)  # type: ignore[assignment]  # for a plain 0, callees are compiled again
+_MAKING = threading.RLock()
 POISON = 2**30  # -1 would be the last row; this one is in no table
 
 
@@ -53,7 +55,13 @@ class Kernel:
 
     @functools.cached_property
     def dispatcher(self) -> Any:
-        """What Numba makes of the function."""
+        """What Numba makes of the function; threads that ask together get the same."""
+        with _MAKING:
+            if "dispatcher" not in vars(self):
+                vars(self)["dispatcher"] = self._make()
+            return vars(self)["dispatcher"]
+
+    def _make(self) -> Any:
         numba = _load_numba()
         if numba.config.DISABLE_JIT:
             return self._function
@@ -82,9 +90,7 @@ class Inner(Kernel):
         """Run the function as it is written."""
         return self._function(*arguments)
 
-    @functools.cached_property
-    def dispatcher(self) -> Any:
-        """What Numba makes of the function."""
+    def _make(self) -> Any:
         return _load_numba().njit(no_cpython_wrapper=True, **OPTIONS)(self._function)
 
 
