@@ -179,7 +179,9 @@ def test_missing_cells_are_no_values():
     amounts[300:] = np.nan
     labels = (np.arange(600) % 20 == 0).astype(int)
     table = pd.DataFrame({"amount": amounts, "hour": random.normal(size=600)})
-    model = Detector(n_estimators=30, heads=["logistic"], random_state=0).fit(table, labels)
+    model = Detector(FEW, n_estimators=30, heads=["logistic"], n_jobs=1, random_state=0).fit(
+        table, labels
+    )
     normal = np.sort(amounts[(labels == 0) & ~np.isnan(amounts)])
     assert model.profile_.typical(0) == pytest.approx(np.quantile(normal, [0.05, 0.95]), abs=0.05)
     tally = Tally()
@@ -188,3 +190,14 @@ def test_missing_cells_are_no_values():
     assert tally.missing["amount"] == np.isnan(tally.sample[:, 0]).sum() == 380
     found = {finding.kind for finding in find_changes(model, tally, Limits())}
     assert {"missing", "unit"} <= found
+
+
+def test_rows_of_few_values_are_not_called_training_rows(tmp_path):
+    random = np.random.default_rng(0)
+    words = {name: random.choice(["a", "b", "c"], 200) for name in ("one", "two")}
+    table = pa.table({**words, "fraud": (np.arange(200) % 8 == 0).astype(int)})
+    model = Detector(FEW, n_estimators=30, heads=["logistic"], n_jobs=1, random_state=0)
+    with pytest.warns(UserWarning, match="copies"):
+        model.fit(table, label="fraud")
+    later = table.take(pa.array(random.permutation(200)[:90]))
+    assert check_table(model, write(later, tmp_path / "later.csv")).findings == []

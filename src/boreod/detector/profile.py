@@ -205,6 +205,12 @@ class LearnedRows:
         return np.where(self.hashes[same] == wanted, same, places)
 
     @cached_property
+    def copies(self) -> float:
+        """Share of the training rows that equal another one: so many new rows may, by chance."""
+        times = np.unique(self.hashes, return_counts=True)[1]
+        return float(times[times > 1].sum() / len(self.hashes))
+
+    @cached_property
     def _order(self) -> NDArray:
         return np.argsort(self.hashes, kind="stable")
 

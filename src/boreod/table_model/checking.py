@@ -27,7 +27,7 @@ CHANCE = 1e-3  # of a count this far from what was expected, below which it is a
 KS_CHANCE = 2.23  # times 1 / sqrt(rows): a distance that chance exceeds once in 10,000 columns
 SAMPLE, SAMPLE_NUMBERS = 5000, 2_000_000  # rows, and numbers in all of them
 EXAMPLES = 3
-KNOWN = 0.05  # share of training rows in a table from which on it is told
+KNOWN = 0.05  # share of training rows in a table from which on it is told, beyond copies
 ENOUGH_ROWS = 30  # to compare shares of levels
 UNIT, SPREAD = 0.6, 0.35  # powers of ten: values this far off, by nearly the same factor
 UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -181,7 +181,8 @@ def find_changes(
         findings += _check_missing(tally, missing, limits.missing)
         findings += _check_unseen(tally, rare, limits.unseen)
         findings += _check_values(model, tally, profile, limits, missing)
-    if tally.known > KNOWN * tally.rows:
+    learned = model.learned_rows_
+    if learned is not None and tally.known > (KNOWN + learned.copies) * tally.rows:
         text = (
             f"{tally.known:,} of the {tally.rows:,} rows are training rows, or equal to some. The "
             "model is surer of them than of new rows, so the number of their alerts is judged out "
