@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from mixtures import make_mixture
 from timing import report
 
 from boreod import BORE, Detector, OutlierRepresentation
+from boreod.neighbors import NeighborGraph
 
 
 def cpu_seconds(work: Callable[[np.ndarray], object], row: np.ndarray) -> float:
@@ -34,6 +37,23 @@ def main() -> None:
         work(rows[0])
         median = 1000 * float(np.median([cpu_seconds(work, row) for row in rows]))
         report(f"one new row, {name}, ms (median)", median, f"below {bar}", median < bar)
+    print_growth()
+
+
+def print_growth() -> None:
+    """Print how the search for a row grows with the table: a cloud, and clusters."""
+    random = np.random.default_rng(1)
+    for name in ("cloud", "mixture"):
+        for n in (5_000, 50_000, 500_000):
+            size = n + 200
+            rows = random.normal(size=(size, 20)) if name == "cloud" else make_mixture(size)[0]
+            graph = NeighborGraph.build(rows[200:].copy(), (10,), 0, "euclidean", "auto")
+            unknown, one = np.array([-1]), rows[:200, np.newaxis]
+            work = partial(graph.new_block, own=unknown)
+            work(one[0])
+            median = 1e6 * float(np.median([cpu_seconds(work, row) for row in one]))
+            print(f"10 neighbors of a row in a {name} of {n} x 20: {median:.0f} us "
+                  f"({graph.backend.name})")  # fmt: skip
 
 
 if __name__ == "__main__":

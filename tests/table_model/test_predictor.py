@@ -44,6 +44,6 @@ def test_frames_and_arrays_of_plain_numbers(labelled, tmp_path):
         assert predictor.score(table, y) == model.score(table, y)
         with pytest.raises(ValueError, match=r"3 features|feature names"):
             predictor.predict(frame[["a", "b", "c"]] if table is frame else X[:, :3])
-    with pytest.raises(TypeError, match="must be a BORE or a Detector"):
+    with pytest.raises(TypeError, match="Copy its file"):
         boreod.save(predictor, tmp_path / "c")
     assert np.isfinite(predictor.novelty(X).distances).all()

@@ -66,6 +66,11 @@ def save(model: Any, path: str | PathLike[str], *, extra: dict[str, Any] | None 
     """
     from boreod.persistence import save_model
 
+    if isinstance(model, TablePredictor) and not hasattr(model, "fit"):
+        raise TypeError(
+            "A predictor cannot be saved, as it is not all of a model. Copy its file, or take "
+            "boreod.load in the place of load_predictor."
+        )
     if getattr(model, "preparation_", None) is None:
         save_model(model, path, extra=extra)
         return
