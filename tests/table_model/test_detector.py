@@ -332,11 +332,6 @@ def test_labels_of_a_second_frame(frame, codes, model):
             Detector(**QUICK, outlier_label="bad").fit(frame, **roles | wrong)
 
 
-def test_more_alerts_than_rows_are_refused(frame):
-    with pytest.raises(ValueError, match=r"5,000 alerts, and the table has 160 rows.*alerts:5000/"):
-        Detector(**QUICK, threshold="alerts:5000").fit(frame, label="fraud", ids="id")
-
-
 def test_labels_and_their_name_are_not_mixed_up(frame, codes):
     for given in ({"y": "fraud"}, {"label": codes}):
         with pytest.raises(TypeError, match="A name goes to `label`, labels to `y`"):

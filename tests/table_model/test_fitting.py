@@ -174,3 +174,8 @@ def test_copies_are_counted_before_ids_are_told_from_the_labels_of_others():
     with pytest.warns(UserWarning, match="200 of 400 rows are copies"):
         model = fit_table(table, label="fraud", random_state=0, **small)
     assert "shop outlier odds" in model.preparation_.names_
+
+
+def test_more_alerts_than_rows_are_refused(frauds):
+    with pytest.raises(ValueError, match=r"5,000 alerts, and the table has 600 rows.*alerts:5000/"):
+        fit_table(frauds, **OPTIONS, threshold="alerts:5000")
