@@ -17,7 +17,7 @@ from boreod.representation.views import resolve_views
 rows = np.random.default_rng(0).normal(size=(200, 2))
 space = resolve_views("full", 200, ["a", "b"], np.random.RandomState(0))[0]
 plan, _ = make_plan(read_scores("all")[0], (5, 10), 200, "")
-view, _ = ScoredView.fit(KnownRows(rows), space, plan, "auto", Threads(1))
+view, *_ = ScoredView.fit(KnownRows(rows), space, plan, "auto", Threads(1))
 table = FittedColumns(view.column_names, [], [view], []).compute(rows + 0.1, Threads(1))
 for scaling in (MinMax, Rank):
     scaling.fit(table).transform(table)

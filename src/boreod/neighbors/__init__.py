@@ -6,6 +6,7 @@ from boreod.neighbors.foreign import ForeignNeighbors, Recall, RecallError
 from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, TrainingGraph, blocks
 from boreod.neighbors.known_rows import KnownRows, distinct_rows
 from boreod.neighbors.metrics import METRICS
+from boreod.neighbors.part import depth_for, part_of
 
 __all__ = [
     "BACKENDS",
@@ -21,7 +22,9 @@ __all__ = [
     "Reverse",
     "TrainingGraph",
     "blocks",
+    "depth_for",
     "distinct_rows",
     "make_backend",
+    "part_of",
     "read_neighbors",
 ]

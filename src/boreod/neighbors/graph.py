@@ -141,7 +141,7 @@ class TrainingGraph:
     def build(cls, graph: NeighborGraph, engine: Engine) -> "TrainingGraph":
         """Search the neighbors of all reference rows, block by block; tell the graph the radii."""
         n, k, reverse_k = len(graph.reference), graph.k, graph.reverse_k
-        distinct, place = _near_rows_together(*distinct_rows(graph.reference), graph.backend)
+        distinct, place = near_rows_together(*distinct_rows(graph.reference), graph.backend)
         distances, indices = unset((n, k)), unset((n, k), np.int32)
         ties: list[bool] = []
 
@@ -206,7 +206,7 @@ class TrainingGraph:
         return Reverse(*without_own(entries, own))
 
 
-def _near_rows_together(distinct: NDArray, place: NDArray, backend: Any) -> tuple[NDArray, NDArray]:
+def near_rows_together(distinct: NDArray, place: NDArray, backend: Any) -> tuple[NDArray, NDArray]:
     """Let blocks of training rows be near each other: they then look up the same neighbors.
 
     What does not fit into the cache is so read from memory less often.

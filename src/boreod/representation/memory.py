@@ -12,6 +12,7 @@ above.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from boreod.neighbors import depth_for
 from boreod.representation.plan import PlannedScore
 from boreod.representation.views import Space
 from boreod.text import show_bytes
@@ -19,6 +20,7 @@ from boreod.text import show_bytes
 # Bytes per value of a reference row that the search holds beside it: float32 columns or a tree.
 # "auto" chooses one of these two later; others hold the most.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
+FOLDS = 5  # of training rows, where some are kept apart
 GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
 COPIES = 3  # of a table: as it is read, as columns, as rows of numbers
 THREAD_BYTES = 6_000_000  # of one thread: blocks of rows, buffers of linear algebra
@@ -35,11 +37,17 @@ class NotEnoughMemoryError(MemoryError):
 
 
 def check_fit(
-    n_rows: int, n_columns: int, views: Views, backend: object, n_threads: int, n_bags: int
+    n_rows: int,
+    n_columns: int,
+    views: Views,
+    backend: object,
+    n_threads: int,
+    n_bags: int,
+    folded: bool = False,
 ) -> None:
     """Raise if a fit will not fit into memory, and say what would; see count_fit_memory."""
     available = available_memory()
-    needed = count_fit_memory(n_rows, n_columns, views, backend, n_threads, n_bags)
+    needed = count_fit_memory(n_rows, n_columns, views, backend, n_threads, n_bags, folded)
     if needed <= available:
         return
     size = _largest_size(n_rows, MEMORY_MARGIN * available / needed)
@@ -71,19 +79,30 @@ def _largest_size(n_rows: int, share: float) -> int:
 
 
 def count_fit_memory(
-    n_rows: int, n_columns: int, views: Views, backend: object, n_threads: int, n_bags: int
+    n_rows: int,
+    n_columns: int,
+    views: Views,
+    backend: object,
+    n_threads: int,
+    n_bags: int,
+    folded: bool = False,
 ) -> int:
     """Return the bytes that a fit takes at the moment when most are held.
 
     ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
-    was asked for, and ``n_bags`` is 0 if nothing is learned.
+    was asked for, and ``n_bags`` is 0 if nothing is learned. If rows are ``folded``, there is a
+    second graph of most of them, and the lists of all are longer.
     """
     n_scores = _count_scores(views)
     held, lists = 16 * n_rows, 0  # hashes of the rows; more follows with every view
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
         held += size * _bytes_to_keep(len(space.columns), plan, backend)
-        lists = max(lists, size * _bytes_of_lists(plan))
+        of_one = _bytes_of_lists(plan)
+        if folded:
+            of_one += _bytes_to_keep(len(space.columns), plan, backend)
+            of_one += 12 * depth_for(max(p.ks[-1] for p in plan), 1.0 / FOLDS) + 16
+        lists = max(lists, size * of_one)
     scores, table = 8 * n_rows * n_scores, 8 * n_rows * (n_scores + n_columns)
     # log-odds, probabilities, a temporary of their size, and three out-of-bag masks
     bags = (3 * 8 + 3) * n_rows * n_bags

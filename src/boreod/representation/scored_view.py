@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.neighbors import Block, KnownRows, Ks, NeighborGraph, TrainingGraph, blocks
+from boreod.neighbors import (
+    Block,
+    KnownRows,
+    Ks,
+    NeighborGraph,
+    TrainingGraph,
+    blocks,
+    depth_for,
+    part_of,
+)
 from boreod.parallel import Engine
 from boreod.representation.plan import PlannedScore
 from boreod.representation.scaling import MinMax, Rank, standardize
@@ -90,19 +99,49 @@ class ScoredView:
         plan: list[PlannedScore],
         neighbors: Any,
         engine: Engine,
-    ) -> tuple["ScoredView", list[NDArray]]:
-        """Search, describe and compare all reference rows; return their scores too, by score."""
+        left_out: float = 0.0,
+    ) -> tuple["ScoredView", list[NDArray], TrainingGraph]:
+        """Search, describe and compare all reference rows.
+
+        Return their scores too, by score, and their lists: long enough to be those of a part of
+        the rows when such a share of them is ``left_out``.
+        """
         points = known.rows.take(space.columns, axis=1)
         scale = fit_scale(space.metric, points)
         points = points if scale is None else scale.transform(points)
-        fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
-        ks, reverse_k = search_depths(fitted)
-        ks = tuple(sorted({*ks, min(NEAR, len(points) - 1)}))
+        ks, reverse_k = _depths(plan, len(points))
+        deep = ks
+        if left_out:
+            deep = tuple(sorted({*ks, min(depth_for(ks[-1], left_out), len(points) - 1)}))
         metric = VIEW_METRICS[space.metric]
-        graph = NeighborGraph.build(points, ks, reverse_k, metric, neighbors)
+        graph = NeighborGraph.build(points, deep, reverse_k, metric, neighbors)
         training = TrainingGraph.build(graph, engine)
-        view = cls(space, graph, fitted, known, scale)
-        view.isolation = graph.radii((view.near,))[:, 0]
+        view, scores = cls._describe_all(training, known, space, plan, scale, engine)
+        if left_out:
+            view.graph = graph.narrowed(ks, reverse_k)
+        return view, scores, training
+
+    def fit_part(
+        self, training: TrainingGraph, rows: NDArray, plan: list[PlannedScore], engine: Engine
+    ) -> "ScoredView":
+        """Return the view of some of its reference rows, ascending, whose lists are known."""
+        part = part_of(training, rows, *_depths(plan, len(rows)))
+        known = KnownRows(self.known.rows[rows])
+        return self._describe_all(part, known, self.space, plan, self.scale, engine)[0]
+
+    @classmethod
+    def _describe_all(
+        cls,
+        training: TrainingGraph,
+        known: KnownRows,
+        space: Space,
+        plan: list[PlannedScore],
+        scale: MinMax | Rank | None,
+        engine: Engine,
+    ) -> tuple["ScoredView", list[NDArray]]:
+        fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
+        view = cls(space, training.graph, fitted, known, scale)
+        view.isolation = training.graph.radii((view.near,))[:, 0]
         return view, view._score_reference(training.without_search(), engine)
 
     @property
@@ -248,6 +287,13 @@ def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
     if metric == "standardized":
         return standardize(points)
     return Rank.fit(points) if metric == "ranked" else None
+
+
+def _depths(plan: list[PlannedScore], n_rows: int) -> tuple[Ks, int]:
+    """Return the ks of a graph, which also tells how isolated rows are, and its reverse k."""
+    fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
+    ks, reverse_k = search_depths(fitted)
+    return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 
 
 def search_depths(scores: list[FittedScore]) -> tuple[Ks, int]:

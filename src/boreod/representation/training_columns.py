@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.neighbors import BACKENDS, KnownRows
+from boreod.neighbors import KnownRows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
+from boreod.representation.memory import FOLDS
 from boreod.representation.plan import PlannedScore
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import Space
 from boreod.scores import DETECTORS, IsolationTrees
 from boreod.scores.foreign import ForeignDetector
-
-FOLDS = 5
 
 
 def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
@@ -54,24 +53,21 @@ def fit_view(
 
     Their isolation is put into the view.
     """
-    view, of_reference = ScoredView.fit(known, space, plan, neighbors, engine)
+    folds = _deal(space.rows, plan, apart, random)
+    share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
+    view, of_reference, lists = ScoredView.fit(known, space, plan, neighbors, engine, share)
     if space.rows is None:
         return view, np.hstack(of_reference)
     scores, isolation = np.empty((len(points), len(view.column_names))), np.empty(len(points))
-    folds = _deal(space.rows, plan, apart, random)
     if folds is None:
         others = np.setdiff1d(np.arange(len(points)), space.rows)
         if len(others):
             scores[others], isolation[others] = _score_new(view, points[others], engine)
         scores[space.rows], isolation[space.rows] = np.hstack(of_reference), view.isolation
     else:
-        if neighbors == "auto":  # what was faster for all rows is not timed again
-            kind = type(view.graph.backend)
-            neighbors = next(name for name, known_kind in BACKENDS.items() if known_kind is kind)
         for fold in range(folds.max() + 1):
-            rows = space.rows[folds[space.rows] != fold]
-            part = replace(space, rows=rows)
-            without, _ = ScoredView.fit(KnownRows(points[rows]), part, plan, neighbors, engine)
+            rest = np.flatnonzero(folds[space.rows] != fold)
+            without = view.fit_part(lists, rest, plan, engine)
             held = folds == fold
             scores[held], isolation[held] = _score_new(without, points[held], engine)
     view.isolation = isolation
@@ -79,7 +75,7 @@ def fit_view(
 
 
 def _deal(
-    reference: NDArray,
+    reference: NDArray | None,
     plan: list[PlannedScore],
     apart: NDArray | None,
     random: np.random.RandomState,
@@ -88,8 +84,10 @@ def _deal(
 
     There are as many folds as it takes to leave the largest k enough reference rows.
     """
+    if reference is None or apart is None or not apart.any():
+        return None
     spare = len(reference) - 1 - max(p.ks[-1] for p in plan)
-    if apart is None or not apart.any() or spare < 1:
+    if spare < 1:
         return None
     n_folds = max(min(FOLDS, len(reference)), -(-len(reference) // spare))
     inside = np.zeros(len(apart), dtype=bool)

@@ -17,10 +17,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from boreod.neighbors import KnownRows, Recall, read_neighbors
 from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns
-from boreod.representation.memory import check_fit
+from boreod.representation.memory import FOLDS, check_fit
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
-from boreod.representation.training_columns import FOLDS, fit_detector, fit_view, leave_out
+from boreod.representation.training_columns import fit_detector, fit_view, leave_out
 from boreod.representation.views import Space, resolve_views
 from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
@@ -193,7 +193,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             planned += [(space, plan)] if plan else []
         if len(points) >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
             n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
-            check_fit(len(points), len(raw), planned, self.neighbors, n_threads, n_bags)
+            folded = apart is not None and bool(apart.any())
+            counted = self.neighbors, n_threads, n_bags, folded
+            check_fit(len(points), len(raw), planned, *counted)
         views: list[ScoredView] = []
         scores: list[NDArray] = []
         everywhere = KnownRows(points)

@@ -1,0 +1,140 @@
+"""A neighbor graph of some of the reference rows, taken from that of all of them.
+
+Lists that are somewhat longer than asked for still hold enough neighbors when a fold of the rows is
+taken out; only the few that do not are searched again. So the graphs of all folds together cost
+one more search, and are those that a search among their own rows would give, to the bit.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, unset
+from boreod.neighbors.block import Ks
+from boreod.neighbors.graph import (
+    NeighborGraph,
+    TrainingGraph,
+    leave_out,
+    near_rows_together,
+    turn_around,
+)
+from boreod.neighbors.known_rows import distinct_rows
+
+DEVIATIONS = 2.5  # by how much lists are longer than they have to be in the mean
+
+
+def depth_for(k: int, share: float) -> int:
+    """Return how long lists must be to hold k neighbors when a share of all rows is taken out.
+
+    The number is that of draws until k are no part of the share: its mean and some deviations.
+
+    Examples
+    --------
+    >>> depth_for(50, 0.2)
+    73
+    """
+    return math.ceil((k + DEVIATIONS * math.sqrt(k * share)) / (1.0 - share))
+
+
+class PartSearch:
+    """A back end for some of the rows of another one; they keep their order."""
+
+    def __init__(self, whole: NeighborGraph, rows: NDArray) -> None:
+        self._backend, self._n_rows = whole.backend, len(whole.reference)
+        self._rows = rows
+        self._share = 1.0 - len(rows) / self._n_rows
+        self.place = np.full(self._n_rows, -1, np.int32)  # of every row in the part
+        self.place[rows] = np.arange(len(rows))
+        self._reach: tuple[NDArray, NDArray] | None = None
+
+    @property
+    def order(self) -> NDArray | None:
+        """The rows, near ones together; None if the other search has no such order."""
+        order = getattr(self._backend, "order", None)
+        if order is None:
+            return None
+        places = self.place[order]
+        return places[places >= 0]
+
+    def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the k nearest rows of the part."""
+        depth = min(self._n_rows, depth_for(k, self._share))
+        return self._complete(rows, k, depth, self._backend.nearest(rows, depth))
+
+    def nearest_and_reverse(
+        self, rows: NDArray, k: int, radii: NDArray
+    ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
+        """Return the same, and rows of the part that have a row within their radius."""
+        known = self._reach  # other threads may bring other radii
+        if known is None or known[0] is not radii:  # the same for every block
+            of_all = np.zeros(self._n_rows)
+            of_all[self._rows] = radii
+            self._reach = known = (radii, of_all)
+        depth = min(self._n_rows, depth_for(k, self._share))
+        *lists, entries = self._backend.nearest_and_reverse(rows, depth, known[1])
+        offsets, indices, distances = entries
+        inside = self.place[indices] >= 0
+        kept = np.append(0, np.cumsum(inside))[offsets]
+        reverse = kept, self.place[indices[inside]], distances[inside]
+        return *self._complete(rows, k, depth, (lists[0], lists[1])), reverse
+
+    def _complete(
+        self, rows: NDArray, k: int, depth: int, lists: tuple[NDArray, NDArray]
+    ) -> tuple[NDArray, NDArray]:
+        """Cut lists to k rows of the part; search longer ones where these are too short."""
+        distances, indices, short = cut(*lists, self.place, k)
+        while len(short):
+            depth = min(self._n_rows, 2 * depth)
+            longer: tuple[NDArray, NDArray] = self._backend.nearest(rows[short], depth)
+            *found, still = cut(*longer, self.place, k)
+            distances[short], indices[short] = found
+            short = short[still]
+        return distances, indices
+
+
+def part_of(training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int) -> TrainingGraph:
+    """Return the graph of some reference rows, ascending, and their lists."""
+    whole = training.graph
+    search = PartSearch(whole, rows)
+    reference = np.ascontiguousarray(whole.reference[rows])
+    k = ks[-1]
+    one_more = min(k + 1, len(rows) - 1)  # tells ties at the end of a list
+    lists = training.distances[rows], training.indices[rows]
+    distances, indices, short = cut(*lists, search.place, one_more)
+    if len(short):
+        found = search.nearest(reference[short], one_more + 1)
+        distances[short], indices[short] = leave_out(*found, short, one_more)
+    radii = np.ascontiguousarray(distances[:, [k - 1 for k in ks]])
+    graph = NeighborGraph(
+        reference, whole.metric, whole.dimension, ks, reverse_k, search, {ks: radii}
+    )
+    distinct, place = near_rows_together(*distinct_rows(reference), search)
+    complete = reverse_k > 0 and not whole.recall
+    if complete and one_more > k:
+        complete = not bool((distances[:, k] == distances[:, reverse_k - 1]).any())
+    distances, indices = (np.ascontiguousarray(array[:, :k]) for array in (distances, indices))
+    inverse = turn_around(distances, indices, graph.reverse_radii) if complete else None
+    return TrainingGraph(graph, distances, indices, distinct, place, inverse)
+
+
+@compiled
+def cut(
+    distances: NDArray, indices: NDArray, place: NDArray, k: int
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Keep the first k entries that have a place, which they then name; return short rows, too."""
+    m = distances.shape[0]
+    kept, kept_index = unset((m, k)), unset((m, k), np.int32)
+    short = unset(m, np.int64)
+    n_short = 0
+    for row in range(m):
+        found = 0
+        for entry in range(distances.shape[1]):
+            to = place[indices[row, entry]]
+            if to >= 0 and found < k:
+                kept[row, found], kept_index[row, found] = distances[row, entry], to
+                found += 1
+        if found < k:
+            short[n_short] = row
+            n_short += 1
+    return kept, kept_index, short[:n_short]
