@@ -191,13 +191,11 @@ def compare_rankings(
         )
         differences.append((area - other_area, precision - other_precision))
     ends = [0.5 - interval / 2.0, 0.5 + interval / 2.0]
-    spread = np.quantile(differences, ends, axis=0)
+    spread = np.quantile(differences, ends, axis=0).T.tolist()
     kinds: dict[str, Any] = {"AUC": auc, "average precision": average_precision}
     return {
-        name: Compared._make(
-            [*(float(judge(y_true, scores, weights)) for scores in (first, second)), *spread[:, at]]
-        )
-        for at, (name, judge) in enumerate(kinds.items())
+        name: Compared(float(of(y_true, first, weights)), float(of(y_true, second, weights)), *ends)
+        for (name, of), ends in zip(kinds.items(), spread, strict=True)
     }
 
 

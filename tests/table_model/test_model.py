@@ -288,3 +288,41 @@ def test_facts(saved):
     assert {row["column"] for row in facts["preparation"]} == set(make_frauds().column_names)
     assert all(column["cost"] >= 0 for column in facts["columns"])
     assert facts["columns"][0]["stability"] >= facts["columns"][-1]["stability"]
+
+
+TINY = {"representation": FEW, "heads": "logistic", "n_estimators": 30, "n_jobs": 1,
+        "random_state": 0}  # fmt: skip
+
+
+def test_labels_the_wrong_way_round_are_told():
+    """As scikit-learn's detectors have them: -1 is an outlier there and unlabelled here."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(120, 2)), np.where(np.arange(120) % 10, 1, -1)
+    X[y == -1] += 5.0
+    with pytest.warns(UserWarning, match=r"outliers \(108\) than not \(12\).*outlier_label=-1"):
+        Detector(**TINY).fit(X, y)
+    model = Detector(**TINY, outlier_label=-1).fit(X, y)  # the advice
+    assert model.predict(X[:2]).tolist() == [-1, 1]
+    with pytest.warns(UserWarning, match="than not"):
+        Detector(**TINY).fit(pd.DataFrame(X).assign(y=y), label="y")
+
+
+def test_training_rows_are_within_their_ranges():
+    """Frequencies of training rows do not count the row itself; those of the same rows later do."""
+    random = np.random.default_rng(0)
+    shops = [f"s{number}" for number in random.geometric(0.05, 300)]
+    frame = pd.DataFrame({"amount": random.normal(size=300), "shop": shops})
+    y = (np.arange(300) % 10 == 0).astype(int)
+    model = Detector(**TINY).fit(frame, y)
+    assert "shop frequency" in model.preparation_.names_
+    assert set(model.novelty(frame).outside()) == {None}
+    assert model.learned_rows_.find(model.prepare(frame)).tolist() == list(range(300))
+
+
+def test_what_is_missing_in_a_plain_array_is_told_so():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(80, 2)), np.repeat([1, 0], [20, 60])
+    X[:20] += 3.0
+    model = Detector(**TINY).fit(X, y)
+    row = np.array([[np.nan, 4.0]])
+    assert "x0 is missing, as in no training row" in str(model.reason(row, 5))

@@ -165,16 +165,10 @@ def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
     if found.changes:
         header = ["row", *map(cell, ids), "label", "old", "new", "is now"]
         rows = [
-            [
-                str(change.row),
-                *(cell(change.ids.get(name)) for name in ids),
-                change.label or "",
-                f"{change.old:.4f}",
-                f"{change.new:.4f}",
-                "an alert" if change.is_alert else "no alert",
-            ]
-            for change in found.changes
-        ]
+            [str(of.row), *(cell(of.ids.get(name)) for name in ids), of.label or "",
+             f"{of.old:.4f}", f"{of.new:.4f}", "an alert" if of.is_alert else "no alert"]
+            for of in found.changes
+        ]  # fmt: skip
         print_table(header, rows)
     if found.changed > len(found.changes):
         left = found.changed - len(found.changes)

@@ -179,10 +179,7 @@ def compare_models(
         (before.learned, after.learned),
         measures,
         (int(before.alerts.sum()), int(after.alerts.sum())),
-        (
-            int((before.alerts & (codes == OUTLIER)).sum()),
-            int((after.alerts & (codes == OUTLIER)).sum()),
-        ),
+        (int(before.alerts[codes == OUTLIER].sum()), int(after.alerts[codes == OUTLIER].sum())),
         len(changed),
         changes,
         verdict,
