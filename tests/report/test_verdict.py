@@ -52,7 +52,7 @@ def test_few_alerts_and_few_outliers_are_not_more_than_they_are(tmp_path):
     assert re.search(r"About \d of \d alerts are right", verdict(few, alerts=3)[0])
     figures, curves = draw_curves(few, tmp_path, 0)
     assert [curve.interval for curve in curves] == [None, None]
-    assert "too few for intervals" in str(tell_ranking(few, figures, curves))
+    assert "too few outliers for an interval" in str(tell_ranking(few, figures, curves))
 
 
 def test_alerts_without_rows_of_a_day_are_those_of_the_table(evidence):
@@ -80,7 +80,7 @@ def test_without_alerts_another_threshold_is_shown(wdbc, evidence):
 def test_assumed_inliers_and_no_labels_at_all(wdbc):
     from boreod import Detector
 
-    few = Detector(model_parts(), random_state=0, n_estimators=20, n_trees=4, heads=["trees"])
+    few = Detector(model_parts(), random_state=0, n_estimators=40, n_trees=2, heads=["trees"])
     codes = np.where(wdbc.codes == 1, 1, -1)
     some = gather(few.fit(wdbc.rows, codes), wdbc.rows, codes)
     assert "At least" in verdict(some)[0]

@@ -163,10 +163,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
             known = [n for n in signature(self.fit).parameters if n != "unsupported"]
             why = suggest(name, known, "parameters")
             if name == "sample_weight":
-                why = (
-                    "Rows have no weights in a neighbor graph, and bags are balanced already. "
-                    "Leave it out."
-                )
+                why = "Rows have no weights in a neighbor graph: leave it out."
             raise TypeError(f"{type(self).__name__}.fit does not take {name}. {why}")
 
     def _fit(self, X: ArrayLike, y: ArrayLike | None) -> None:

@@ -89,10 +89,7 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
         return _nothing_to_judge(title, evidence)
     n_outliers, n_rows = int(evidence.outliers.sum()), len(evidence.outliers)
     judged = "rows, unlabelled ones as inliers" if evidence.assumes else "labelled rows"
-    area, precision = (
-        f"{curve.quality:.3f}" + (f" ({show_interval(curve)})" if curve.interval else "")
-        for curve in curves
-    )
+    area, precision = (f"{curve.quality:.3f} ({show_interval(curve)})" for curve in curves)
     blocks: list[Block] = [
         Paragraph(
             f"On {n_rows:,} {judged} ({count_of(n_outliers, 'outlier')}), judged by "
@@ -103,15 +100,11 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
         )
     ]
     if n_outliers < FEW_OUTLIERS:
-        rough = "and the intervals too narrow rather than too wide"
-        if n_outliers < ENOUGH_OUTLIERS:
-            rough = "and too few for intervals"
-        blocks.append(
-            Paragraph(
-                f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, {rough}. "
-                "More labels would tell more."
-            )
+        text = (
+            f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and intervals "
+            "too narrow rather than too wide. More labels would tell more."
         )
+        blocks.append(Paragraph(text))
     return Section(title, [*blocks, Row(figures)])
 
 

@@ -144,8 +144,8 @@ def compare_models(
         )
     label = label or new.preparation_.label_
     plain = {name: value for name, value in (reading or {}).items() if name != "labels"}
-    after = _score(new, path, alerts, novelty, reading, verbose, label, outlier_label)
-    before = _score(old, path, alerts, novelty, plain, verbose)
+    after = _score(new, "new", path, alerts, novelty, reading, verbose, label, outlier_label)
+    before = _score(old, "old", path, alerts, novelty, plain, verbose)
     if len(before.chances) != len(after.chances):
         raise TableError(f"{path} has changed while it was being read. Start again.")
     codes = np.full(len(after.chances), UNLABELLED) if after.codes is None else after.codes
@@ -196,6 +196,7 @@ def _change(
 
 def _score(
     model: TablePredictor,
+    which: str,
     path: str,
     alerts: int | None,
     novelty: bool,
@@ -214,7 +215,7 @@ def _score(
             options["columns"] = list(dict.fromkeys([*options["columns"], *ids, label]))
     odds, suspicion, cells, seen, learned = array("d"), array("d"), [], 0, 0
     with (
-        _open(path, label, options) as reader,
+        _open(path, which, label, options) as reader,
         Progress("scoring", None, verbose) as progress,
         plain_interrupts(),
     ):
@@ -245,18 +246,18 @@ def _score(
     return _Scored(expit(np.frombuffer(odds)), suspicions, learned, above, codes)
 
 
-def _open(path: str, label: str | None, options: dict[str, Any]) -> TableReader:
+def _open(path: str, which: str, label: str | None, options: dict[str, Any]) -> TableReader:
     """Return a reader of a table that has a column of labels."""
     try:
         reader = open_table(path, batch_rows=BATCH_ROWS, **options)
         check_columns([] if label is None else [label], reader.schema.names, path)
     except TableError as error:
-        hint = ""
-        if "has no column" in str(error):
-            hint = f" The {'old' if label is None else 'new'} model needs it."
+        if "has no column" not in str(error):
+            raise
+        hint = f"The {which} model needs it."
         if label is not None and f"has no column {shorten(label)}" in str(error):
-            hint = " Name the column of labels: --label (`label`)."
-        raise TableError(f"{error}{hint}") from None
+            hint = "Name the column of labels: --label (`label`)."
+        raise TableError(f"{error} {hint}") from None
     return reader
 
 
