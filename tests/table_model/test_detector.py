@@ -285,7 +285,7 @@ def test_labels_of_a_second_frame(frame, codes, model):
     roles = {"label": "fraud", "ids": "id", "labels": review, "inlier_label": "good"}
     unknown = frame.assign(fraud="?")
     for table in (frame.drop(columns="fraud"), unknown, pl.from_pandas(unknown)):
-        with pytest.warns(UserWarning, match="160 ids of the table have an answer in the table of"):
+        with pytest.warns(UserWarning, match="160 ids of the table have an answer in `labels`"):
             found = Detector(**QUICK, outlier_label="bad").fit(table, **roles)
         assert_array_equal(found.oob_.labels, codes)
         assert_array_equal(found.predict_proba(frame), model.predict_proba(frame))

@@ -70,7 +70,7 @@ class LabelSource:
     def shown(self) -> str:
         """What the second file is called in sentences."""
         named = isinstance(self.answers, str | PathLike)
-        return str(self.answers) if named else "the table of labels"
+        return str(self.answers) if named else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the columns to read of a table, if so many are wanted."""
