@@ -15,6 +15,7 @@ from boreod.evaluation.comparison import (
 from boreod.evaluation.methods import METHODS
 from boreod.evaluation.splits import MEASURES
 from boreod.evaluation.summary import TABLE, Loss, Run, Summary
+from boreod.text import count_of
 
 OURS = ("Detector", "BORE")
 MARKS = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
@@ -28,8 +29,9 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
     everything = comparison.runs + comparison.budget_runs + comparison.reference_runs
     count = len({run["repetition"] for run in everything})
     text = (
-        f"{about} Percent on judged rows, mean ± standard deviation over {count} splits; the "
-        "splits share rows, so differences are judged with a corrected error."
+        f"{about} Percent on judged rows, mean ± standard deviation over "
+        f"{count_of(count, 'split')}; the splits share rows, so differences are judged with a "
+        "corrected error."
     )
     blocks: list[Block] = [Paragraph(text)]
     if comparison.runs:
