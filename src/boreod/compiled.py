@@ -99,7 +99,8 @@ KERNELS: list[Kernel] = []  # all that were imported
 
 def count_kernels() -> tuple[int, int, list[str]]:
     """Return how many kernels this process compiled, how many it read, and where they are kept."""
-    stats = [kernel.dispatcher.stats for kernel in KERNELS if "dispatcher" in vars(kernel)]
+    made_of = [vars(kernel)["dispatcher"] for kernel in KERNELS if "dispatcher" in vars(kernel)]
+    stats = [of.stats for of in made_of if hasattr(of, "stats")]  # not with NUMBA_DISABLE_JIT
     made, read = (sum(sum(of[place].values()) for of in stats) for place in (2, 1))
     return made, read, sorted({of.cache_path for of in stats if of.cache_path})
 

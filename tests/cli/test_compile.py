@@ -76,3 +76,12 @@ def test_scoring_compiles_nothing_afterwards(folder):
 def test_every_kernel_is_reached_with_one_signature():
     """Fitting, choosing columns and scoring another table add none."""
     run(["compile"])
+
+
+def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    code = "from boreod.compiled import count_kernels; print(count_kernels())"
+    first = "from boreod.neighbors.known_rows import hash_rows; hash_rows([[1.0]]); "
+    command = [sys.executable, "-W", "ignore", "-c", first + code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["(0,", "0,", "[])"]

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.neighbors import KNeighborsTransformer
 
 from boreod.neighbors import NeighborGraph, TrainingGraph, depth_for, part_of
 from boreod.parallel import Threads
@@ -50,9 +51,8 @@ def test_part_is_the_graph_of_its_rows(how, metric, kind, taken_out):
     part = part_of(build(points, deep, metric, how), rows, KS, REVERSE)
     alone = build(points[rows], KS, metric, how)
     assert_array_equal(part.graph.radii(KS), alone.graph.radii(KS))
-    if kind == "normal":
-        for ours, theirs in zip(lists_of(part)[:2], lists_of(alone)[:2], strict=True):
-            assert_array_equal(ours, theirs)
+    for ours, theirs in zip(lists_of(part)[:2], lists_of(alone)[:2], strict=True):
+        assert_array_equal(ours, theirs)
     assert lists_of(part)[2] == lists_of(alone)[2]
     new = random.normal(size=(7, 3)) + 1.0
     unknown = np.full(7, -1)
@@ -60,7 +60,19 @@ def test_part_is_the_graph_of_its_rows(how, metric, kind, taken_out):
     assert_array_equal(ours.distances, theirs.distances)
     assert_array_equal(ours.indices, theirs.indices)
     for name in ("offsets", "indices", "distances"):
-        if name == "offsets" or kind == "normal":
-            assert_array_equal(
-                np.sort(getattr(ours.reverse, name)), np.sort(getattr(theirs.reverse, name))
-            )
+        assert_array_equal(
+            np.sort(getattr(ours.reverse, name)), np.sort(getattr(theirs.reverse, name))
+        )
+
+
+def test_part_of_a_search_of_another_library_whose_lists_are_short():
+    random = np.random.default_rng(0)
+    points, new = random.normal(size=(90, 3)), random.normal(size=(7, 3))
+    rows = np.flatnonzero(points[:, 0] > 0.5)  # most rows, and all neighbors of some, are gone
+    foreign = KNeighborsTransformer(algorithm="brute")
+    part = part_of(build(points, (*KS, 10), "euclidean", foreign), rows, KS, REVERSE)
+    alone = build(points[rows], KS, "euclidean", "brute")
+    assert_array_equal(part.graph.radii(KS), alone.graph.radii(KS))
+    ours, theirs = (g.graph.new_block(new, np.full(7, -1)) for g in (part, alone))
+    assert_array_equal(ours.distances, theirs.distances)
+    assert_array_equal(ours.indices, theirs.indices)

@@ -84,9 +84,11 @@ class PartSearch:
     ) -> tuple[NDArray, NDArray]:
         """Cut lists to k rows of the part; search longer ones where these are too short."""
         distances, indices, short = cut(*lists, self.place, k)
+        # lists of another library are never longer than those that it was made for
+        search = getattr(self._backend, "brute", self._backend)
         while len(short):
             depth = min(self._n_rows, 2 * depth)
-            longer: tuple[NDArray, NDArray] = self._backend.nearest(rows[short], depth)
+            longer: tuple[NDArray, NDArray] = search.nearest(rows[short], depth)
             *found, still = cut(*longer, self.place, k)
             distances[short], indices[short] = found
             short = short[still]

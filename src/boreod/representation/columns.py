@@ -127,7 +127,7 @@ class FittedColumns:
         places = [*self._view_to, *([to] for to in self._detector_to)]
         for to, found in zip(places, scores, strict=True):
             result[:, to] = found
-        if self._raw_to:
+        if self.n_raw:
             result[:, self._raw_to] = points[:, self._raw_from]
         return result
 
