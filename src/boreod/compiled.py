@@ -9,9 +9,13 @@ Kernels are serial, release the interpreter lock and keep the rules of IEEE arit
 With ``NUMBA_BOUNDSCHECK=1`` every index is checked, and buffers that kernels must fill hold
 values that show when they are read unset: NaN, and an index outside every table. Numba's cache
 does not know about that flag, so it needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
+
+Machine code on disk belongs to the contents of source files, of a kernel and of all that it calls.
+Numba itself looks at the kernel's own file alone, and would run old code after a change of others.
 """
 
 import functools
+import hashlib
 import os
 import threading
 import warnings
@@ -76,7 +80,22 @@ class Kernel:
                 result._cache = _read_only_cache()(self._function)
             except RuntimeError:
                 _warn_that_nothing_is_cached()
+                return result
+        result._cache._cache_file._source_stamp = self._stamp()
         return result
+
+    def _stamp(self) -> str:
+        """Return a hash of the files in which this kernel and all that it calls are written."""
+        waiting, kernels = [self], set[Kernel]()
+        while waiting:
+            kernel = waiting.pop()
+            kernels.add(kernel)
+            known, names = kernel._function.__globals__, kernel._function.__code__.co_names
+            called = (known.get(name) for name in names)
+            waiting += [of for of in called if isinstance(of, Kernel) and of not in kernels]
+        files = {__file__, *(kernel._function.__code__.co_filename for kernel in kernels)}
+        digests = sorted(_digest(file) for file in files)
+        return hashlib.sha256(b"".join(digests)).hexdigest()
 
     def __reduce__(self) -> str:
         """Travel by name, as functions do."""
@@ -103,6 +122,12 @@ def count_kernels() -> tuple[int, int, list[str]]:
     stats = [of.stats for of in made_of if hasattr(of, "stats")]  # not with NUMBA_DISABLE_JIT
     made, read = (sum(sum(of[place].values()) for of in stats) for place in (2, 1))
     return made, read, sorted({of.cache_path for of in stats if of.cache_path})
+
+
+@functools.cache
+def _digest(file: str) -> bytes:
+    with open(file, "rb") as content:
+        return hashlib.sha256(content.read()).digest()
 
 
 @functools.cache
