@@ -36,6 +36,12 @@ def test_separator_within_quotes_does_not_count():
     assert find_separator("text\nno, separator\nhere\n") == ","
 
 
+@pytest.mark.parametrize("header", [None, True, False])
+def test_drawn_lines_alone_are_no_table(csv, header):
+    with pytest.raises(TableError, match="nothing but drawn lines"):
+        csv("-----\n=====\n", header=header)
+
+
 def test_words_for_separators(csv):
     assert csv("a\tb,c\n1\t2\n", separator="\\t").column_names == ["a", "b,c"]
     assert csv("a b\n1 2\n", separator=" ").column_names == ["a", "b"]

@@ -27,6 +27,7 @@ TOLD = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 REMARKS = 20  # lines below a table, at most
 RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
 SPACED = re.compile(r"\S+(?: {2,}|\t+)\S+.*|\S+ \S+ \S+.*")
+NEEDS = "A table needs column names and rows."
 MAX_ROW = 2 << 20  # bytes; also those of a block
 
 
@@ -114,13 +115,15 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: int | N
     """Look at the beginning of a file."""
     text = head.decode("utf-8", errors="ignore")  # the last letter may be cut
     if not text.strip():
-        raise TableError(f"{shown} is empty. A table needs column names and rows.")
+        raise TableError(f"{shown} is empty. {NEEDS}")
     told = TOLD.match(text)  # as Excel writes it for itself
     before = told[0] if told else ""
     text = text[len(before) :]
     separator = separator or (told[1] if told else None)
     separator = read_separator(separator) if separator else find_separator(text)
     records, lines, ends = _first_records(text, separator, shown)
+    if not records:
+        raise TableError(f"{shown} holds nothing but drawn lines. {NEEDS}")
     if header is False:
         names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
