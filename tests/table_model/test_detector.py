@@ -221,7 +221,14 @@ def test_wrong_options(options, message, frame, codes):
         Detector(**QUICK).fit(frame[:rows], **given)
 
 
+def test_parameters_are_stored_as_they_are():
+    given = {name: object() for name in BORE().get_params(deep=False)}
+    assert BORE(**given).get_params(deep=False) == given
+
+
 def test_a_parameter_that_there_is_not():
+    with pytest.raises(TypeError, match=r"^BORE has no parameter 'treshold'. Did you mean"):
+        BORE(treshold=0.5)
     with pytest.raises(TypeError, match=r"^Detector has no parameter 'treshold'. Did you mean"):
         Detector(treshold=0.5)
     with pytest.raises(ValueError, match="for estimator Detector"):

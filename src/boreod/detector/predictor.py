@@ -40,6 +40,7 @@ from boreod.validation import (
 class Predictor:
     """Predictions for rows of numbers. Parameters and attributes are those of :class:`BORE`."""
 
+    __signature__: inspect.Signature
     method_name = "Detector"
     n_features_in_: int
     feature_names_in_: NDArray
@@ -49,6 +50,11 @@ class Predictor:
     learned_rows_: LearnedRows | None  # None in files that do not tell
     stored_: Any
     _costs: Costs | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Show the parameters that there are; others are taken only to be told."""
+        super().__init_subclass__(**options)
+        cls.__signature__ = inspect.Signature(_parameters(cls))
 
     def __init__(
         self,
@@ -305,8 +311,12 @@ class Predictor:
 
 def names_of_parameters(kind: type) -> list[str]:
     """Return what the constructor of a predictor takes."""
-    known = inspect.signature(kind).parameters.values()
-    return [of.name for of in known if of.kind is not inspect.Parameter.VAR_KEYWORD]
+    return [of.name for of in _parameters(kind)]
+
+
+def _parameters(kind: Any) -> list[inspect.Parameter]:
+    known = list(inspect.signature(kind.__init__).parameters.values())[1:]  # without self
+    return [of for of in known if of.kind is not inspect.Parameter.VAR_KEYWORD]
 
 
 def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArray:

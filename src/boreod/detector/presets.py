@@ -164,35 +164,39 @@ class BORE(OutlierDetector):
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool = False,
+        **unknown: Any,
     ) -> None:
-        self.representation = representation
-        self.neighbors = neighbors
-        self.reference_size = reference_size
-        self.reference_sampling = reference_sampling
-        self.reference_outliers = reference_outliers
-        self.input_scaling = input_scaling
-        self.scaling = scaling
-        self.inliers = inliers
-        self.n_estimators = n_estimators
-        self.share = share
-        self.ratio = ratio
-        self.min_inliers = min_inliers
-        self.heads = heads
-        self.n_trees = n_trees
-        self.penalty = penalty
-        self.estimator = estimator
-        self.aggregation = aggregation
-        self.calibration = calibration
-        self.prior = prior
-        self.threshold = threshold
-        self.budget = budget
-        self.costs = costs
-        self.selection = selection
-        self.fill = fill
-        self.outlier_label = outlier_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        super().__init__(
+            representation,
+            neighbors,
+            reference_size,
+            reference_sampling,
+            reference_outliers,
+            input_scaling,
+            scaling,
+            inliers,
+            n_estimators,
+            share,
+            ratio,
+            min_inliers,
+            heads,
+            n_trees,
+            penalty,
+            estimator,
+            aggregation,
+            calibration,
+            prior,
+            threshold,
+            budget,
+            costs,
+            selection,
+            fill,
+            outlier_label,
+            n_jobs,
+            random_state,
+            verbose,
+            **unknown,
+        )
 
 
 class NumericDetector(OutlierDetector):
