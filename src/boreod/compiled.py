@@ -14,6 +14,7 @@ Machine code on disk belongs to the contents of source files, of a kernel and of
 Numba itself looks at the kernel's own file alone, and would run old code after a change of others.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -81,7 +82,8 @@ class Kernel:
             except RuntimeError:
                 _warn_that_nothing_is_cached()
                 return result
-        result._cache._cache_file._source_stamp = self._stamp()
+        with contextlib.suppress(OSError):  # no files, as in a zip archive: Numba's own will do
+            result._cache._cache_file._source_stamp = self._stamp()
         return result
 
     def _stamp(self) -> str:
