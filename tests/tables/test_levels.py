@@ -1,4 +1,4 @@
-"""Ids with many levels: frequencies, odds of outliers out of fold; nothing leaks."""
+"""Ids with many levels: frequencies, odds of outliers; nothing leaks."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,10 +6,10 @@ import pytest
 from scipy.special import logit
 from sklearn.preprocessing import TargetEncoder
 
-from boreod import BORE, OutlierRepresentation
+from boreod import Detector, OutlierRepresentation
 from boreod.metrics import auc
 from boreod.tables import Preparation, TableError, read_table
-from boreod.tables.levels import PRIOR_ROWS
+from boreod.tables.levels import PRIOR_ROWS, make_targets
 
 LEVELS = 50
 RANDOM = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def prepared():
 
 def test_frequency_and_odds(prepared):
     assert prepared.names_ == ["shop frequency", "shop outlier odds", "x"]
-    assert "frequency and outlier odds (out of fold) of" in prepared.summary_[0].done
+    assert "frequency and outlier odds (without a row's own label) of" in prepared.summary_[0].done
     rows = prepared.transform(TABLE)
     counts = np.bincount(SHOPS)[SHOPS]
     np.testing.assert_allclose(rows[:, 0], np.log10(counts / 1200))
@@ -70,9 +70,9 @@ def test_the_training_table_can_be_prepared_again(prepared):
 def test_without_labels_there_are_frequencies_only():
     for codes in (None, np.full(1200, -1), np.where(np.arange(1200) < 9, 1, 0)):
         assert Preparation().fit(TABLE, codes).names_ == ["shop frequency", "x"]
-    few = np.where(np.arange(1200) < 1196, 1, 0)  # a fold would have no inliers
-    assert Preparation().fit(TABLE, few).names_ == ["shop frequency", "x"]
-    few[1195] = 0
+    none = np.ones(1200, dtype=int)  # no inliers
+    assert Preparation().fit(TABLE, none).names_ == ["shop frequency", "x"]
+    few = np.where(np.arange(1200) < 1199, 1, 0)
     assert np.isfinite(Preparation().fit_transform(TABLE, few)[:, 1]).all()
     equal = pa.table({"shop": [f"s{n % 60}" for n in range(1200)], "x": TABLE["x"]})
     assert "equally frequent" in Preparation().fit(equal).notes_[0]
@@ -88,31 +88,41 @@ def test_unlabelled_rows_count_as_inliers_or_not_at_all(assume):
 
 def test_permuted_labels_tell_nothing():
     random = np.random.default_rng(0)
-    ids = np.minimum(random.zipf(1.1, 10_000), 5000)
-    codes = (random.random(10_000) < 0.03).astype(int)
-    table = pa.table({"id": [f"m{i}" for i in ids], "x": random.normal(size=10_000)})
-    prepared = Preparation()
-    rows = prepared.fit_transform(table, codes)
-    few = BORE(OutlierRepresentation(["knn"], [5]), n_estimators=25, random_state=0)
-    spread = (
-        0.03  # of out-of-bag AUC over 16 such tables, whose mean was 0.509 with an error of 0.007
-    )
-    assert abs(auc(codes, few.fit(rows, codes).oob_proba_) - 0.5) < 3 * spread
-    told = prepared.transform(table)  # with the labels of the rows themselves
-    assert auc(codes, few.fit(told, codes).oob_proba_) > 0.5 + 6 * spread
-
-
-def test_outliers_of_a_level_are_dealt_evenly():
-    """Otherwise rows of a fold with more outliers have lower odds than others of their level."""
-    random = np.random.default_rng(0)
-    shops, codes = np.repeat([f"s{n}" for n in range(40)], 50), np.tile(np.arange(50) < 10, 40)
-    order = random.permutation(2000)
-    table = pa.table({"shop": shops[order], "x": random.normal(size=2000)})
+    ids = np.minimum(random.zipf(1.1, 4000), 5000)
+    few = Detector(OutlierRepresentation(["knn_5"]), heads=["trees"], n_estimators=30, n_trees=3)
+    honest, told = [], []
     for seed in range(3):
+        codes = (random.random(4000) < 0.03).astype(int)
+        table = pa.table({"id": [f"m{i}" for i in ids], "x": random.normal(size=4000)})
+        prepared = Preparation()
+        for rows, found in (
+            (prepared.fit_transform(table, codes), honest),
+            (prepared.transform(table), told),  # with the labels of the rows themselves
+        ):
+            model = few.set_params(random_state=seed).fit(rows, codes)
+            found.append(model.oob_.summarize().auc)
+    assert abs(np.mean(honest) - 0.5) < 0.06  # two deviations of what 120 outliers tell, thrice
+    assert np.mean(told) > 0.65
+
+
+def test_training_rows_know_the_labels_of_rows_before_them():
+    """The slow way, row by row, and what it is for: at random labels, odds rank at random."""
+    found = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        shops, codes = random.integers(0, 40, 600), (random.permutation(600) < 60).astype(int)
+        table = pa.table({"shop": [f"s{n}" for n in shops], "x": random.normal(size=600)})
         prepared = Preparation(max_levels=5)
-        rows = prepared.fit_transform(table, codes[order].astype(int), seed=seed)
+        rows = prepared.fit_transform(table, codes, seed=seed)
         odds = rows[:, prepared.names_.index("shop outlier odds")]
-        assert np.ptp(odds) < 1e-12
+        found.append(auc(codes, odds))
+    order = make_targets(codes, True, 11).order
+    for place in range(0, 600, 50):
+        before = [row for row in order[:place] if shops[row] == shops[order[place]]]
+        o = codes[before].sum() + 10 * 0.1
+        expected = np.log(o / (len(before) + 10 - o)) - np.log(0.1 / 0.9)
+        assert odds[order[place]] == pytest.approx(expected, rel=1e-12)
+    assert abs(np.mean(found) - 0.5) < 3 * np.std(found, ddof=1) / np.sqrt(12)
 
 
 def test_whole_numbers_may_be_codes():

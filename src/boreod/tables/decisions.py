@@ -248,7 +248,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     parts = [what.removeprefix(f"{name} ") for what in step.names]
     done = " and ".join(part for part in parts if part != "is missing")
     if asked.targets is not None:
-        done += " (out of fold)"
+        done += " (without a row's own label)"
     return Decision(step, f"{done or 'whether it is missing'} of {len(counts)} levels{told}")
 
 

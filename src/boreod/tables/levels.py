@@ -6,10 +6,9 @@ outliers, and p is their share in all known rows, it has the odds
 log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the log-odds of
 being an outlier, shrunk towards nothing by m rows that are like all others.
 
-A training row gets odds from the labels of other folds only (Micci-Barreca, SIGKDD Explorations
-3(1), 2001, with the cross-fitting that is usual since). So no row is told its own label. The
-outliers of each level are dealt evenly: where one fold had more of them, the odds of its rows would
-be lower than those of the same level elsewhere, and trees would learn to read that.
+A training row gets the odds of its level among the rows before it, in a random order (Prokhorenkova
+and others: CatBoost, NeurIPS 2018). So they do not depend on its own label. Folds do not do: of two
+folds of a level, the one with more outliers has the lower odds, and trees learn to read that.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from boreod.tables.steps import Step, Targets, find_levels
 from boreod.validation import OUTLIER, UNLABELLED
 
 PRIOR_ROWS = 10.0  # m: rows like all others that every level has in addition
-FOLDS = 5
+STREAM = 6027  # any number: random numbers of our own
 ENOUGH_OUTLIERS = 10  # fewer say nothing about levels
 STORED_BYTES = 1_000_000  # of the words and counts of all levels in a model file
 MOST_ROWS = 2**53  # float64 counts no further
@@ -100,7 +99,7 @@ class LevelStep(Step):
         """Write those of the training rows, which know of other rows only.
 
         The frequency does not count the row itself, as that of a new row does not, and odds are
-        without the labels of its fold.
+        those of the rows before it, in a random order.
         """
         words = self.words_of(column)
         encoded = pc.dictionary_encode(words)
@@ -110,7 +109,7 @@ class LevelStep(Step):
             columns.append(_frequency(np.bincount(places) - 1, self.rows)[places])
         if self.total_known:
             assert targets is not None
-            columns.append(_odds_of_others(places, targets))
+            columns.append(_odds_so_far(places, targets))
         self._put(result, columns, words)
 
     def within(self, most_bytes: int) -> "LevelStep":
@@ -150,9 +149,11 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     """
     outliers = codes == OUTLIER
     known = (codes != UNLABELLED) | assume
-    if outliers.sum() < ENOUGH_OUTLIERS or (known & ~outliers).sum() < FOLDS:
+    if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
         return None
-    return Targets(outliers, known, np.random.default_rng(seed).permutation(len(codes)))
+    # not the order in which somebody drew labels by the same seed
+    random = np.random.default_rng([STREAM, seed])
+    return Targets(outliers, known, random.permutation(len(codes)))
 
 
 def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
@@ -187,21 +188,17 @@ def _odds(outliers: NDArray, known: NDArray, of_all: NDArray | int, all_known: A
     return np.log(shrunk) - np.log(share / (1.0 - share))
 
 
-def _odds_of_others(places: NDArray, targets: Targets) -> NDArray:
-    """Return for every row the odds of its level in the other folds.
+def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
+    """Return for every row the odds of its level among the rows before it."""
+    order = targets.order[np.argsort(places[targets.order], kind="stable")]
+    first = np.flatnonzero(np.diff(places[order], prepend=-1))  # row of every level
+    sizes = np.diff(first, append=len(order))
 
-    Folds hold equal shares of the outliers and of the other rows of every level.
-    """
-    kind = targets.outliers + 2 * targets.known
-    order = targets.order[np.lexsort([places[targets.order], kind[targets.order]])]
-    folds = np.empty(len(places), np.int64)
-    folds[order] = np.arange(len(places)) % FOLDS
-    size, cells = places.max() + 1, places * FOLDS + folds
-    counted = []
-    for rows in (targets.outliers, targets.known):
-        within = np.bincount(cells, weights=rows, minlength=size * FOLDS).reshape(size, FOLDS)
-        others = within.sum(axis=1, keepdims=True) - within
-        totals = rows.sum() - np.bincount(folds, weights=rows, minlength=FOLDS)
-        counted.append((others, totals))
-    (outliers, all_outliers), (known, all_known) = counted
-    return _odds(outliers, known, all_outliers, all_known).ravel()[cells]
+    def count(rows: NDArray) -> NDArray:
+        counts = np.cumsum(rows[order]) - rows[order]
+        return counts - np.repeat(counts[first], sizes)
+
+    totals = int(targets.outliers.sum()), int(targets.known.sum())
+    odds = np.empty(len(order))
+    odds[order] = _odds(count(targets.outliers), count(targets.known), *totals)
+    return odds
