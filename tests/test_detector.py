@@ -195,7 +195,7 @@ def test_few_outliers(n_outliers):
 
 def test_one_outlier_is_in_every_bag():
     X, y = table(60, 1)
-    with pytest.warns(UserWarning, match="1 labelled rows are in every bag"):
+    with pytest.warns(UserWarning, match="1 labelled row is in every bag"):
         model = BORE(SMALL, random_state=0).fit(X, y)
     assert np.flatnonzero(np.isnan(model.oob_proba_)).tolist() == [0]
     assert np.isfinite(model.predict_proba(X)).all()

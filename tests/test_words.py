@@ -24,14 +24,14 @@ def test_methods_have_names():
 
 
 def test_everything_is_labelled(table):
-    model = Detector(**SMALL).fit(*table)
+    model = Detector(**SMALL | {"n_estimators": 30}).fit(*table)
     heads = list_heads(model)
     weights = [head.weight for head in heads]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0)
     trees = {head.kind: head.trees for head in heads}
     assert trees["logistic"] == 0
-    assert trees["trees"] == trees["trees+scores"] == 60
+    assert trees["trees"] == trees["trees+scores"] == 90
     assert tell_assumptions(model) == []
     assert not ranks_only(model.oob_)
     assert price_all(model) > model.costs_.total(model.columns_)

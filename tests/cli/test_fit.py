@@ -181,7 +181,7 @@ def test_no_label_at_all(few_labels):
     assert "300 rows, 0 outliers, 0 inliers, 300 unlabelled." in shown
     assert "No row is labelled: rows are ranked by a consensus of scores." in shown
     assert "Threshold: " in shown
-    assert "(one alert in a hundred rows); 3 training rows are above it" in shown
+    assert "(one alert in a hundred rows); out of bag above it: 3 training rows" in shown
     run("score", model, table, "-o", few_labels / "s.csv", "--reasons", "2", "--quiet")
     scored = pd.read_csv(few_labels / "s.csv")
     frauds = np.arange(300) % 12 == 3

@@ -226,6 +226,8 @@ def bad_cases() -> list[Case]:
              codes=CODES[kept], note="3 rows left out"),
         Case("usual markers", silent, amounts=missing(*range(7))),
         Case("bad dollars", csv_file(dollars), amounts=missing(3), note="line 5: 'error'"),
+        Case("absurd", csv_file(table(replaced({6: 10**12}))), note=r"1e\+12 1 time, far from",
+             amounts=np.where(np.arange(ROWS) == 6, 1e12, AMOUNTS)),
         Case("infinity", parquet_file(infinite), amounts=missing(4), note="row 5: inf"),
         Case("mixed cells of a workbook", workbook(table(replaced(words))),
              amounts=missing(5, 9, 20), note="3 bad cells"),

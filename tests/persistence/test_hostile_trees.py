@@ -26,7 +26,7 @@ def parts(labelled, tmp_path_factory):
     X, y = labelled
     few = OutlierRepresentation(["knn_4", "iforest"])
     model = Detector(few, n_estimators=6, n_trees=2, random_state=0)
-    with pytest.warns(UserWarning, match="are in every bag"):
+    with pytest.warns(UserWarning, match="in every bag"):
         model.fit(X, np.where(y > 0, 1, -1))
     path = tmp_path_factory.mktemp("trees") / "model.boreod"
     save_model(model, path)

@@ -148,7 +148,7 @@ def test_before_a_fit(new):
             ask()
 
 
-@pytest.mark.filterwarnings("ignore:.*labelled rows are in every bag")
+@pytest.mark.filterwarnings("ignore:.*in every bag")
 def test_the_name_of_a_table_has_no_folders(tmp_path):
     table = pa.table({"x": np.arange(60.0) ** 1.5, "fraud": np.arange(60) > 50})
     options = {"method": "bore", "representation": FEW, "n_estimators": 2, "random_state": 0}

@@ -112,7 +112,7 @@ def test_links_stay_links(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("t.xlsx", {}, "does not tell its format"),
+        ("t.xlsx", {}, "does not tell in which format to write"),
         ("t.parquet.gz", {"format": "parquet"}, "packed already"),
         ("none/t.csv", {}, "There is no folder"),
         (".", {"format": "csv"}, "is a folder"),

@@ -1,9 +1,9 @@
 """``boreod fit``."""
 
 import json as encoder
-import shlex
 from collections import Counter
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -128,7 +128,7 @@ def fit(
     if json:
         print_json(facts)
     else:
-        _print_fit(facts, table, quiet)
+        _print_fit(facts, table, quiet, "" if labels is None else f" --labels {quote(labels)}")
 
 
 def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
@@ -142,8 +142,8 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
     return f"{text}/{rows_per_day:g}"
 
 
-def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
-    """Print what was done, and what to type next."""
+def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
+    """Print what was done, and what to type next; the labels are those of a second table."""
     from boreod.text import show_bytes
 
     if not quiet:
@@ -155,11 +155,11 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool) -> None:
         print_limits(facts)
     typer.echo(f"Model: {facts['file']} ({show_bytes(facts['bytes'])})")
     if not quiet:
-        shown = shlex.quote(facts["file"])
+        shown = quote(facts["file"])
         typer.echo(f"\nNext:\n  boreod score {shown} new.csv -o scored.csv\n  boreod info {shown}")
         if table != "-":
-            named = " ".join(map(shlex.quote, table.splitlines()))
-            typer.echo(f"  boreod report {shown} {named} -o report.html")
+            named = " ".join(map(quote, table.splitlines()))
+            typer.echo(f"  boreod report {shown} {named}{labels} -o report.html")
 
 
 def _read_costs(text: str | None) -> Any:

@@ -145,8 +145,8 @@ def print_limits(facts: dict[str, Any]) -> None:
     if rule is None and not facts["training"]["outliers"]:
         origin = " (one alert in a hundred rows)"
     typer.echo(
-        f"Threshold: {facts['threshold']:.4g}{origin}; {facts['training_rows_above']} training "
-        "rows are above it, out of bag."
+        f"Threshold: {facts['threshold']:.4g}{origin}; out of bag above it: "
+        f"{count_of(facts['training_rows_above'], 'training row')}."
     )
     novelty = facts["novelty"]
     if novelty is not None:

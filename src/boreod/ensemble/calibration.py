@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.logistic import fit_logistic
 from boreod.metrics import auc, average_precision
+from boreod.text import count_of
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
 TINY_PENALTY = 1e-9
@@ -124,8 +125,9 @@ def warn_without_score(log_odds: NDArray) -> None:
     missing = int(np.isnan(log_odds).sum())
     if missing:
         warnings.warn(
-            f"{missing} labelled rows are in every bag, so they have no out-of-bag probability "
-            "(NaN). More labelled outliers or more bags would help.",
+            f"{count_of(missing, 'labelled row')} {'is' if missing == 1 else 'are'} in every bag, "
+            "without an out-of-bag probability (NaN). More labelled outliers or more bags would "
+            "help.",
             UserWarning,
             stacklevel=5,
         )

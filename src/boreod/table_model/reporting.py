@@ -141,7 +141,8 @@ def _codes(
         asked = "known column" if label is None else f"column {label!r}"
         raise ValueError(
             f"{shown} has no {asked} of labels, which a report needs. Pass the table that "
-            "the model was fitted to, or name another column: --label (in Python `label`, or `y`)."
+            "the model was fitted to, with the same --labels if there were any, or name another "
+            "column: --label (in Python `label`, or `y`)."
         )
     from boreod.tables import read_label_column
 

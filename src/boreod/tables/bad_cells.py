@@ -25,6 +25,7 @@ ROWS = b"boreod.rows"  # the same as metadata of a batch
 TOTAL = re.compile(
     r"\s*(grand |sub)?-?(totals?|sum|summe|gesamt(summe)?|somme|totale|suma|итого)\b.{0,20}", re.I
 )
+ABSURD = 1e4  # times the range of all other values
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
 
 
@@ -173,7 +174,9 @@ def total_note(batch: Any, bad: tuple[str, str] | None = None) -> str | None:
 
 
 def sentinel_note(values: NDArray, name: str) -> str | None:
-    """Return a note if a number such as -999 stands for missing values, far from all others.
+    """Return a note if a number such as -999 stands for missing values, or if one is absurd.
+
+    Both are far from all others; beside an absurd one, other rows far out look usual.
 
     Examples
     --------
@@ -182,15 +185,15 @@ def sentinel_note(values: NDArray, name: str) -> str | None:
     """
     present = values[~np.isnan(values)]
     for extreme in (present.min(), present.max()) if len(present) > 2 else ():
-        if extreme not in SENTINELS:
-            continue
         others = present[present != extreme]
         low, high = (float(others.min()), float(others.max())) if len(others) else (0.0, np.inf)
         gap = max(low - extreme, extreme - high)
-        if gap > high - low or extreme < 0.0 <= low:
+        usual = extreme in SENTINELS and (gap > high - low or extreme < 0.0 <= low)
+        if usual or gap > ABSURD * (high - low) > 0.0:
             count = len(present) - len(others)
             return (
                 f"Column {shorten(name)} holds {extreme:g} {count} time{'s' * (count > 1)}, far "
-                "from its other values. If that stands for missing values, leave these cells empty."
+                "from its other values. If that stands for missing values"
+                f"{'' if usual else ' or is an error'}, leave these cells empty."
             )
     return None

@@ -156,8 +156,13 @@ def is_gzipped(path: str) -> bool:
     return path.lower().endswith(".gz")
 
 
-def refuse_name(path: str) -> TableError:
+def refuse_name(path: str, to_read: bool = True) -> TableError:
     """Return the error for a name that does not tell its format."""
+    if not to_read:
+        return TableError(
+            f"The name {path} does not tell in which format to write. Use {', '.join(SUFFIXES)}; "
+            "text also with .gz."
+        )
     return TableError(
         f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
         f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(list(READ_SUFFIXES)[10:])})"

@@ -200,7 +200,7 @@ def _output_format(path: str, asked: str | None) -> str:
         if found not in TEXT_FORMATS:
             raise TableError(f"Standard output cannot be {found}. Pass the name of a file.")
     if found is None:
-        raise refuse_name(path)
+        raise refuse_name(path, to_read=False)
     if is_gzipped(path) and found not in TEXT_FORMATS:
         raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
     return found
