@@ -165,7 +165,7 @@ REFUSED = {
     "no such column": ("out", {"carry": ("it",)}, "no column 'it'"),
     "format": ("out", {"reading": {"format": "csv"}}, "Only Parquet files"),
     "file in source": ("new/c/all.parquet", {}, "in the folder that is being read"),
-    "format out": ("all.xlsx", {}, "does not tell its format"),
+    "format out": ("all.xlsx", {}, "does not tell in which format"),
     "bad cells": ("out", {"reading": {"bad_cells": "drop"}}, "bad_cells.* must be missing"),
     "query": ("out", {"reading": {"query": "select 1"}}, "query.* is for databases"),
     "no folder of file": ("nowhere/all.csv", {}, "There is no folder .*nowhere to write to"),

@@ -150,7 +150,7 @@ def test_of_equal_rows_the_first_are_alerts(model, new, tmp_path):
 REFUSED = {
     "input": ({"output": "new.parquet"}, "being read"),
     "folder": ({"output": "nowhere/a.csv"}, "no folder"),
-    "format": ({"output": "a.xlsx"}, "does not tell its format"),
+    "format": ({"output": "a.xlsx"}, "does not tell in which format"),
     "no such id": ({"carry": ("it",)}, "no column 'it'"),
     "threshold": ({"threshold": "often"}, "`threshold` must be"),
 }
