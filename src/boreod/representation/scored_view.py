@@ -4,7 +4,7 @@ Training rows and new rows take the same way: a block, its descriptions, its com
 frozen descriptions of the reference rows. Nothing of a score is written twice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -291,12 +291,11 @@ def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
 
 def _depths(plan: list[PlannedScore], n_rows: int) -> tuple[Ks, int]:
     """Return the ks of a graph, which also tells how isolated rows are, and its reverse k."""
-    fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
-    ks, reverse_k = search_depths(fitted)
+    ks, reverse_k = search_depths(plan)
     return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 
 
-def search_depths(scores: list[FittedScore]) -> tuple[Ks, int]:
+def search_depths(scores: Sequence[FittedScore | PlannedScore]) -> tuple[Ks, int]:
     """Return all ks in use, and the largest one that needs reverse neighbors."""
     ks = sorted({k for s in scores for k in s.ks})
     reverse = [s.ks[-1] for s in scores if s.definition.reads == "reverse"]

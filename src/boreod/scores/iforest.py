@@ -61,12 +61,12 @@ class IsolationTrees:
         if forest._usual == 0.0:
             return forest, forest.score(points)
         scores = np.empty(len(points))
-        used = np.ones((N_TREES, len(points)), dtype=bool)
-        for tree, sample in enumerate(samples):
-            used[tree, reference[sample]] = False
+        sampled = reference[np.array(samples)]  # (trees, rows of a sample)
         for start in range(0, len(points), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            use = used[:, rows].T
+            use = np.ones((len(points[rows]), N_TREES), dtype=bool)
+            trees, places = np.nonzero((sampled >= start) & (sampled < rows.stop))
+            use[sampled[trees, places] - start, trees] = False
             splits = forest.trees.add_up(points[rows], N_TREES).mean(axis=1, where=use)
             scores[rows] = np.exp2(splits / -float(mean_splits(forest.n_sampled)))
         return forest, scores
