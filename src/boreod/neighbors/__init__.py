@@ -1,7 +1,7 @@
 """Neighbor search and the neighbor graph: the ground on which every score stands."""
 
 from boreod.neighbors.backends import BACKENDS, make_backend, read_neighbors
-from boreod.neighbors.block import Block, Ks, Reverse
+from boreod.neighbors.block import Block, Ks, Reverse, whole_vectors
 from boreod.neighbors.foreign import ForeignNeighbors, Recall, RecallError
 from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, TrainingGraph, blocks
 from boreod.neighbors.known_rows import KnownRows, distinct_rows
@@ -27,4 +27,5 @@ __all__ = [
     "make_backend",
     "part_of",
     "read_neighbors",
+    "whole_vectors",
 ]

@@ -11,10 +11,11 @@ from functools import cached_property
 
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
+LANES = 16  # values that the widest vector instructions of today handle in a step, or two
 
 
 @dataclass(frozen=True)
@@ -77,45 +78,39 @@ class Block:
             self._among = _distances_among(self.reference, self.indices, k, self.metric)
         return self._among
 
-    def directions(self, k: int) -> NDArray:
-        """Return the differences between the first ``k`` neighbors and the row."""
-        return _directions(self.points, self.reference, self.indices, k)
+
+@inner
+def whole_vectors(n: int) -> int:
+    """Return a length that holds ``n`` values and leaves no rest for loops over vectors."""
+    return (n + LANES - 1) // LANES * LANES
 
 
 @compiled
 def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
-    """Return the (rows, k, k) distances among the first ``k`` neighbors of every row.
+    """Return the distances among the first ``k`` neighbors of every row: (rows, k, k and more).
 
-    Inner loops run over neighbors, not over columns: that keeps the order of additions and still
-    fills vector registers.
+    Lines are whole vectors long; what follows after ``k`` values has no meaning. Inner loops run
+    over neighbors, not over columns: that keeps the order of additions and still fills vector
+    registers. The distance to itself is -0.0, which as an integer is less than all others.
     """
     m, d, start = indices.shape[0], reference.shape[1], ZERO
-    result = unset((m, k, k))
-    columns = unset((d, k))
+    width = whole_vectors(k)
+    result = unset((m, k, width))
+    columns = unset((d, width))
+    for column in range(d):
+        for place in range(width):
+            columns[column, place] = 0.0
     for row in range(m):
         for place in range(k):
             neighbor = reference[indices[row, place]]
             for column in range(d):
                 columns[column, place] = neighbor[column]
         for first in range(k):
-            line = result[row, first]
-            distances_to_tile(columns, start, first, reference[indices[row, first]], metric, line)
-            for second in range(first):
+            line, stop = result[row, first], whole_vectors(first)
+            distances_to_tile(columns, start, stop, reference[indices[row, first]], metric, line)
+            for second in range(stop):
                 line[second] = finish(line[second], metric)
-            line[first] = 0.0
+            line[first] = -0.0
             for second in range(first):
                 result[row, second, first] = line[second]
-    return result
-
-
-@compiled
-def _directions(points: NDArray, reference: NDArray, indices: NDArray, k: int) -> NDArray:
-    """Return the (rows, columns, k) differences between the first ``k`` neighbors and the row."""
-    m, d = points.shape
-    result = unset((m, d, k))
-    for row in range(m):
-        for place in range(k):
-            neighbor = indices[row, place]
-            for column in range(d):
-                result[row, column, place] = reference[neighbor, column] - points[row, column]
     return result

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
-from boreod.neighbors import Block, Ks
+from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import Described, Score, sum_in_lanes
 
 EQUAL = 1e-12  # relative deviation up to which angles count as equal: they differ by rounding only
@@ -33,31 +33,29 @@ class FastABOD(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the negated log variances; no variance at all is infinitely outlying."""
-        return _angle_score(block.directions(ks[-1]), np.array(ks))
+        return _angle_score(block.points, block.reference, block.indices, np.array(ks))
 
 
 @compiled
-def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
-    m = directions.shape[0]
-    result = unset((m, ks.shape[0]))
-    inverse, product, weighted = unset(ks[-1]), unset(ks[-1]), unset(ks[-1])
+def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    m, d = points.shape
+    result, width = unset((m, ks.shape[0])), whole_vectors(ks[-1])
+    to, inverse, product, weighted = unset((d, width)), unset(width), unset(width), unset(width)
     for row in range(m):
-        size = _scale_to_longest(directions[row], inverse)
+        size = _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
         weight_before, largest_before, largest = 0.0, 0.0, 0.0  # of single neighbors, of pairs
         for place in range(ks[-1]):
             own = inverse[place]
             if own > 0.0 and weight_before > 0.0:
-                _multiply(directions[row], place, product)
+                _multiply(to, place, product)
                 if weight == 0.0:  # the first pairs: v of the one of largest weight
                     nearest = 0
                     for other in range(1, place):
                         if inverse[other] > inverse[nearest]:
                             nearest = other
                     mean = product[nearest] * (inverse[nearest] * own) ** 2
-                first, second = _deviate(
-                    product[:place], inverse[:place], own, mean, weighted[:place]
-                )
+                first, second = _deviate(product, inverse, place, mean, weighted)
                 weight += own * weight_before
                 mean += first / weight
                 squares += second - first * first / weight
@@ -71,67 +69,75 @@ def _angle_score(directions: NDArray, ks: NDArray) -> NDArray:
 
 
 @inner
-def _multiply(to: NDArray, place: int, product: NDArray) -> None:
-    """Fill ``product`` with the inner products of one vector and those before it."""
-    for other in range(place):
-        product[other] = 0.0
-    whole = to.shape[0] - to.shape[0] % 4
-    for axis in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `product`
-        a, b, c, d = (
-            to[axis, :place],
-            to[axis + 1, :place],
-            to[axis + 2, :place],
-            to[axis + 3, :place],
-        )
-        p, q, r, s = to[axis, place], to[axis + 1, place], to[axis + 2, place], to[axis + 3, place]
-        for other in range(place):
-            product[other] += a[other] * p + b[other] * q + c[other] * r + d[other] * s
-    for axis in range(whole, to.shape[0]):
-        values, value = to[axis, :place], to[axis, place]
-        for other in range(place):
-            product[other] += values[other] * value
+def _turn_to_neighbors(
+    point: NDArray, reference: NDArray, neighbors: NDArray, to: NDArray, inverse: NDArray
+) -> float:
+    """Fill ``to`` with the vectors from a row to its neighbors, one column after the other.
 
-
-@inner
-def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
-    """Divide the vectors by the longest length, so that no power leaves the range of float64.
-
-    Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
+    They are divided by the longest length, which is returned, so that no power leaves the range of
+    float64. Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
     """
-    k, largest = inverse.shape[0], 0.0
-    for place in range(k):
+    d, width = to.shape
+    for place in range(width):
         inverse[place] = 0.0
-    for axis in range(to.shape[0]):
-        for place in range(k):
+    for axis in range(d):
+        for place in range(neighbors.shape[0], width):
+            to[axis, place] = 0.0
+    for place in range(neighbors.shape[0]):
+        neighbor = reference[neighbors[place]]
+        for axis in range(d):
+            to[axis, place] = neighbor[axis] - point[axis]
+    for axis in range(d):
+        for place in range(width):
             inverse[place] += to[axis, place] * to[axis, place]
-    for place in range(k):
+    largest = 0.0
+    for place in range(width):
         largest = max(largest, inverse[place])
     longest = np.sqrt(largest)
     if longest == 0.0:
         return 1.0
-    for axis in range(to.shape[0]):
-        for place in range(k):
+    for axis in range(d):
+        for place in range(width):
             to[axis, place] /= longest
-    for place in range(k):
+    for place in range(width):
         if inverse[place] > 0.0:
             inverse[place] = longest / np.sqrt(inverse[place])
     return longest
 
 
 @inner
+def _multiply(to: NDArray, place: int, product: NDArray) -> None:
+    """Fill ``product`` with the inner products of one vector and those before it, or some more."""
+    width = whole_vectors(place)
+    for other in range(width):
+        product[other] = 0.0
+    whole = to.shape[0] - to.shape[0] % 4
+    for axis in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `product`
+        a, b, c, d = to[axis], to[axis + 1], to[axis + 2], to[axis + 3]
+        p, q, r, s = a[place], b[place], c[place], d[place]
+        for other in range(width):
+            product[other] += a[other] * p + b[other] * q + c[other] * r + d[other] * s
+    for axis in range(whole, to.shape[0]):
+        values, value = to[axis], to[axis, place]
+        for other in range(width):
+            product[other] += values[other] * value
+
+
+@inner
 def _deviate(
-    product: NDArray, inverse: NDArray, own: float, mean: float, weighted: NDArray
+    product: NDArray, inverse: NDArray, place: int, mean: float, weighted: NDArray
 ) -> tuple[float, float]:
     """Return weighted sums of the new pairs' deviations from the mean so far, and their squares.
 
     Overwrites the products. Deviations from a mean that is nearly right do not cancel.
     """
-    for other in range(product.shape[0]):
+    own = inverse[place]
+    for other in range(whole_vectors(place)):
         w = inverse[other] * own
         deviation = product[other] * (w * w) - mean
         weighted[other] = w * deviation
         product[other] = weighted[other] * deviation
-    return sum_in_lanes(weighted), sum_in_lanes(product)
+    return sum_in_lanes(weighted[:place]), sum_in_lanes(product[:place])
 
 
 @inner

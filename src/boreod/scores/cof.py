@@ -14,8 +14,8 @@ PAKDD 2002.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
-from boreod.neighbors import Block, Ks
+from boreod.compiled import ZERO, compiled, inner, unset
+from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import Described, Score, mean_over_neighbors
 
 
@@ -31,7 +31,8 @@ class COF(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""
-        return _chaining_distance(block.distances, block.distances_among(ks[-1]), np.array(ks))
+        bits = (of.view(np.int64) for of in (block.distances, block.distances_among(ks[-1])))
+        return _chaining_distance(*bits, np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the own chaining distance over the mean of the neighbors'."""
@@ -43,34 +44,54 @@ class COF(Score):
 
 @compiled
 def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
+    """Return average chaining distances; other distances come as the integers of their bits.
+
+    Integers are in the order of the distances, and their minima are found by vectors at a time.
+    Two rows go side by side, because each step of one must wait for the step before.
+    """
     m = distances.shape[0]
     result = unset((m, ks.shape[0]))
-    link, outside = unset(ks[-1]), unset(ks[-1], np.int64)
-    for row in range(m):
-        for column, k in enumerate(ks):
-            total = _chain(distances[row], among[row], k, link, outside)
+    links = unset((2, among.shape[2]), np.int64)
+    lengths = links.view(np.float64)
+    for row in range(0, m, 2):
+        other = min(row + 1, m - 1)
+        for column in range(ks.shape[0]):
+            k = ks[column]
+            width, total, of_other, nearest, to_other = whole_vectors(k), 0.0, 0.0, ZERO, ZERO
+            _begin(distances[row], k, links[0, :width])
+            _begin(distances[other], k, links[1, :width])
+            for left in range(k, 0, -1):  # lists are sorted: the first neighbor is the first link
+                total += left * lengths[0, nearest]
+                of_other += left * lengths[1, to_other]
+                nearest = _add(among[row, nearest], links[0, :width])
+                to_other = _add(among[other, to_other], links[1, :width])
             result[row, column] = total / (0.5 * k * (k + 1))
+            result[other, column] = of_other / (0.5 * k * (k + 1))
     return result
 
 
 @inner
-def _chain(distances: NDArray, among: NDArray, k: int, link: NDArray, outside: NDArray) -> float:
-    """Run Prim's algorithm from the row over its first k neighbors; return the weighted links.
-
-    Neighbors outside the chain keep their order, and with it the rule for equal links.
-    """
+def _begin(distances: NDArray, k: int, links: NDArray) -> None:
+    """Link all neighbors to the row, and mark what is none as in the chain."""
     for place in range(k):
-        link[place], outside[place] = distances[place], place
-    total, nearest = 0.0, 0  # lists are sorted: the first neighbor is the first link
-    for left in range(k, 0, -1):
-        added = outside[nearest]
-        total += left * link[nearest]
-        for place in range(nearest, left - 1):
-            link[place], outside[place] = link[place + 1], outside[place + 1]
-        shortest = np.inf
-        for place in range(left - 1):
-            shorter = min(link[place], among[added, outside[place]])
-            link[place] = shorter
-            if shorter < shortest:
-                shortest, nearest = shorter, place
-    return total
+        links[place] = distances[place]
+    for place in range(k, links.shape[0]):
+        links[place] = -1
+
+
+@inner
+def _add(distances: NDArray, links: NDArray) -> int:
+    """Take one step of Prim's algorithm: add a neighbor and return the next, the first if equal.
+
+    The added one has a negative distance to itself, and so a negative link: less than every
+    other, but the largest of all as an unsigned integer.
+    """
+    width, shortest = links.shape[0], np.uint64(2**64 - 1)
+    for place in range(width):
+        link = min(links[place], distances[place])
+        links[place] = link
+        shortest = min(shortest, np.uint64(link))
+    nearest, wanted = width, np.int64(shortest)
+    for place in range(width):
+        nearest = min(nearest, place if links[place] == wanted else width)
+    return nearest
