@@ -15,7 +15,7 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
-LANES = 16  # values that the widest vector instructions of today handle in a step, or two
+LANES = 8  # values that the widest vector instructions handle at once
 
 
 @dataclass(frozen=True)
