@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from boreod import BORE, OutlierRepresentation
+from boreod import BORE, OutlierRepresentation, load, save
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof"], [5, 10])
 
@@ -227,6 +227,18 @@ def test_string_labels(data):
     numbers = y.copy()
     numbers[200:] = -1
     assert_array_equal(model.predict_proba(X), fit((X, numbers)).predict_proba(X))
+
+
+def test_boolean_labels(data, tmp_path):
+    """They come back as booleans, also from a file."""
+    X, y = data
+    model = fit((X, y == 1))
+    save(model, tmp_path / "a")
+    for found in (model, load(tmp_path / "a")):
+        assert found.classes_.tolist() == [False, True]
+        assert found.predict(X).dtype == bool
+        assert_array_equal(found.predict(X), fit((X, y)).predict(X))
+        assert found.score(X, y == 1) == found.score(X, y)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -143,6 +143,7 @@ def test_seeds():
     [
         ([0, 1, -1], None, [0, 1, -1], [0, 1]),
         ([False, True, False], None, [0, 1, 0], [0, 1]),
+        (pd.Series([False, True, None]), None, [0, 1, -1], [False, True]),
         (np.array([0.0, 1.0, -1.0]), None, [0, 1, -1], [0, 1]),
         (["ok", "fraud", ""], "fraud", [0, 1, -1], ["ok", "fraud"]),
         (["ok", "fraud", "refund", None], "fraud", [0, 1, 0, -1], ["not fraud", "fraud"]),
@@ -159,6 +160,8 @@ def test_labels(y, outlier_label, codes, classes):
     found, labels = read_labels(y, len(y), outlier_label)
     assert found.tolist() == codes
     assert labels.tolist() == classes
+    booleans = all(isinstance(value, bool) for value in y if value is not None)
+    assert (labels.dtype == bool) == booleans  # as scikit-learn's classifiers have it
 
 
 @pytest.mark.parametrize(

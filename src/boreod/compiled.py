@@ -54,14 +54,17 @@ class Kernel:
         functools.update_wrapper(self, function)
         self._function = function
 
+    dispatcher: Any  # what Numba makes of the function
+
     def __call__(self, *arguments: Any) -> Any:
         """Run machine code."""
         return self.dispatcher(*arguments)
 
-    @functools.cached_property
-    def dispatcher(self) -> Any:
-        """What Numba makes of the function; threads that ask together get the same."""
-        with _MAKING:
+    def __getattr__(self, name: str) -> Any:
+        """Make the dispatcher, once; threads that ask together get the same."""
+        if name != "dispatcher":
+            raise AttributeError(f"{self._function.__qualname__} has no attribute {name!r}")
+        with _MAKING:  # not a cached property, whose lock a process that is forked could not free
             if "dispatcher" not in vars(self):
                 vars(self)["dispatcher"] = self._make()
             return vars(self)["dispatcher"]
@@ -124,6 +127,38 @@ def count_kernels() -> tuple[int, int, list[str]]:
     stats = [of.stats for of in made_of if hasattr(of, "stats")]  # not with NUMBA_DISABLE_JIT
     made, read = (sum(sum(of[place].values()) for of in stats) for place in (2, 1))
     return made, read, sorted({of.cache_path for of in stats if of.cache_path})
+
+
+def _hold_locks() -> None:
+    """Wait before a fork until no other thread makes kernels: in the child nobody would end it."""
+    while True:
+        lock = _compiler_lock()
+        if lock is not None:
+            lock.acquire()
+        _MAKING.acquire()
+        if (lock is None) == (_compiler_lock() is None):
+            return
+        _MAKING.release()  # Numba was loaded just now
+
+
+def _free_locks() -> None:
+    _MAKING.release()
+    lock = _compiler_lock()
+    if lock is not None:
+        lock.release()
+
+
+def _compiler_lock() -> Any:
+    """Return the lock under which Numba compiles; None as long as it is not loaded here."""
+    if not _load_numba.cache_info().currsize:
+        return None
+    from numba.core.compiler_lock import global_compiler_lock
+
+    return global_compiler_lock
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks)
 
 
 @functools.cache

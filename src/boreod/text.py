@@ -38,8 +38,25 @@ def listed(values: Iterable[object], most: int = 10) -> str:
 
 
 def close_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that a wrong one may have meant."""
-    return difflib.get_close_matches(str(name), list(known), n=3)
+    """Return up to three known names that a wrong one may have meant, in whatever case."""
+    lower: dict[str, list[str]] = {}
+    for one in known:
+        lower.setdefault(one.lower(), []).append(one)
+    close = difflib.get_close_matches(str(name).lower(), list(lower), n=3)
+    return [one for word in close for one in lower[word]][:3]
+
+
+def tell_renamed(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
+    """Return a hint to what a column of a model, which is gone, may be called now; or nothing.
+
+    Examples
+    --------
+    >>> tell_renamed("amount", ["Amount", "amount2"], ["amount", "amount2"])
+    "; 'Amount' is new: renamed?"
+    """
+    known = set(trained)
+    close = close_names(name, [other for other in there if other not in known])
+    return f"; {shorten(close[0])} is new: renamed?" if close else ""
 
 
 def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:

@@ -71,10 +71,17 @@ def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None
 
 def check_fitted(estimator: Any) -> None:
     """Let scikit-learn complain about an estimator that was not fitted; its check takes time."""
-    if not hasattr(estimator, "fitted_"):
-        from sklearn.utils.validation import check_is_fitted
+    if hasattr(estimator, "fitted_"):
+        return
+    if not hasattr(estimator, "fit"):
+        raise ValueError(
+            f"This {type(estimator).__name__} holds no model and cannot be fitted. "
+            "boreod.table_model.load_predictor(path) reads one from a model file; boreod.Detector "
+            "is what learns."
+        )
+    from sklearn.utils.validation import check_is_fitted
 
-        check_is_fitted(estimator)
+    check_is_fitted(estimator)
 
 
 @contextmanager
@@ -316,7 +323,8 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
     values = _distinct(labels)
     if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
         codes = [label_code(value, OUTLIER) for value in labels.tolist()]
-        return np.array(codes), np.array([INLIER, OUTLIER])
+        kind = bool if values and all(isinstance(v, bool) for v in values) else np.int64
+        return np.array(codes), np.array([INLIER, OUTLIER], dtype=kind)
     if len(values) > 2:
         shown = ", ".join(repr(value) for value in values[:5])
         raise ValueError(

@@ -48,6 +48,14 @@ def test_scorers_json():
     assert [row["min_k"] is None for row in rows] == [row["name"] in DETECTORS for row in rows]
 
 
+def test_python_runs_the_package():
+    """Where the program is not on the path."""
+    command = [sys.executable, "-m", "boreod", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == (
+        f"boreod {boreod.__version__}\n"
+    )
+
+
 def test_help_and_usage():
     assert "scorers" in run_program("--help").stdout
     assert run_program("no-such-command").returncode == 2
@@ -178,6 +186,7 @@ def test_whatever_goes_wrong(failure, words, folder, monkeypatch):
         raise failure
 
     monkeypatch.setattr("boreod.table_model.files.load_predictor", fail)
-    result = run("info", folder / "small.boreod", code=1)
+    code = {KeyboardInterrupt: 130, BrokenPipeError: 141}.get(type(failure), 1)
+    result = run("info", folder / "small.boreod", code=code)
     assert result.stderr.strip().removeprefix("Error: ").startswith(words)
     assert result.stderr.count("\n") == bool(words)

@@ -137,7 +137,7 @@ def test_signals_leave_nothing(engine, number, folder, tmp_path):
     send = os.killpg if number == signal.SIGINT else os.kill
     send(running.pid, number)
     output, errors = running.communicate(timeout=60)
-    assert running.returncode == 1
+    assert running.returncode == 128 + number
     assert errors == "Stopped.\n"
     assert output == ""
     assert os.listdir(tmp_path) == ["new.parquet"]

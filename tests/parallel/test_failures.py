@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from boreod.parallel import Threads
+from boreod.compiled import Kernel, _load_numba
+from boreod.parallel import Threads, computed_once
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -73,3 +75,63 @@ def test_numbers_of_threads(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(5), raising=False)
     counts = {None: 1, 3: 3, -1: 5, -2: 4, -5: 1, -1000: 1}
     assert {n_jobs: Threads(n_jobs).n_threads for n_jobs in counts} == counts
+
+
+class Made(Kernel):
+    """A kernel for which nothing is compiled."""
+
+    def _make(self):
+        return self._function()
+
+
+class Holder:
+    """An object with something to compute."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+    @computed_once
+    def value(self):
+        return self.compute()
+
+
+def compile_with_numba(compute):
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock:
+        compute()
+
+
+def works_in_child(work):
+    """Fork, and tell whether a child can do something before an alarm ends it."""
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)
+        work()
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded")
+@pytest.mark.parametrize(
+    "use",
+    [lambda f: Made(f).dispatcher, lambda f: Holder(f).value, compile_with_numba],
+    ids=["kernel", "property", "compiler"],
+)
+def test_a_fork_while_another_thread_is_in_its_first_prediction(use):
+    """Locks that the thread holds have nobody in the child who would free them."""
+    _load_numba()
+    begun = threading.Event()
+
+    def compute():
+        begun.set()
+        time.sleep(0.1)
+
+    thread = threading.Thread(target=use, args=[compute])
+    thread.start()
+    begun.wait()
+    assert works_in_child(lambda: use(lambda: None))
+    thread.join()
+    assert works_in_child(lambda: use(lambda: None))

@@ -1,5 +1,6 @@
 """Broken and hostile files: one sentence, no traceback from the inside, little memory."""
 
+import inspect
 import itertools
 import json
 import re
@@ -15,6 +16,8 @@ from safetensors.numpy import load, save
 from boreod import BORE, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.archive import write_archive
+from boreod.persistence.manifest import OF_REPRESENTATION
+from boreod.table_model import load_predictor
 
 ALLOWANCE = 100_000_000
 
@@ -248,6 +251,30 @@ def test_other_archives(names, compression, parts, tmp_path):
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_hostile_manifests(name, parts, tmp_path):
     assert_refused(forge(tmp_path / "a", MANIFESTS[name], parts[1], honest=False))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"representation": {"scorez": "all"}}, "no parameter 'scorez'"),
+        ({"representation": {"scores": [{"score class": "os"}]}}, "uses the score 'os'"),
+        ({"representation": {"views": [{"view": {"nam": "full"}}]}}, "nam"),
+        ({"representation": 3}, "a parameter in the manifest must be an object"),
+        ({"tuple": []}, "`representation` must be"),
+        ({"tuple": [], "representation": {}}, "of an unknown kind"),
+    ],
+)
+def test_parameters_are_refused_by_all_who_load(given, words, parts, tmp_path):
+    """Predictors do not need the representation of a fit, but know damaged files by it."""
+    changed = {**parts[0], "parameters": {**parts[0]["parameters"], "representation": given}}
+    path = forge(tmp_path / "a", changed, parts[1])
+    assert words in assert_refused(path)
+    with pytest.raises(ModelFileError, match=re.escape(words)):
+        load_predictor(path)
+
+
+def test_names_of_the_parameters_of_a_representation():
+    assert list(OF_REPRESENTATION) == list(inspect.signature(OutlierRepresentation).parameters)
 
 
 @pytest.mark.parametrize("number", [1, 4, 7])

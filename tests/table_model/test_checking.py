@@ -20,7 +20,7 @@ from boreod.table_model import (
 )
 from boreod.table_model.checking import Tally, _find_missing, _keys, _tell_shift, find_changes
 from boreod.table_model.scoring import Scoring
-from boreod.tables import open_table
+from boreod.tables import TableError, open_table
 from boreod.tables.dates import DateStep
 from boreod.tables.number_formats import NumberFormat
 from boreod.tables.steps import NumberStep
@@ -117,6 +117,11 @@ def test_columns(trained, new, tmp_path):
                                               for n in new.column_names]), tmp_path)  # fmt: skip
     assert "amount: the column is gone" in found["column"].text
     assert "'AMOUNT' is new: renamed?" in found["column"].text
+    other = new.rename_columns(["amounts" if n == "amount" else n for n in new.column_names])
+    path = write(other, tmp_path / "b.csv")
+    for score in (lambda: score_table(trained, path, "-"), lambda: trained.predict(other)):
+        with pytest.raises(TableError, match=r"no column 'amount', which .*'amounts' is new: ren"):
+            score()
     turned = new.select(new.column_names[::-1]).append_column("more", pa.array([1] * 210))
     found = find(trained, turned, tmp_path)
     assert not found["order"].is_alarm

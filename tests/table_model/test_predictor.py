@@ -7,7 +7,8 @@ from payments import make_frauds, small_model
 
 import boreod
 from boreod import BORE, OutlierRepresentation
-from boreod.table_model import load_predictor
+from boreod.table_model import load_predictor, score_table
+from boreod.table_model.predictor import TablePredictor
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +48,11 @@ def test_frames_and_arrays_of_plain_numbers(labelled, tmp_path):
     with pytest.raises(TypeError, match="Copy its file"):
         boreod.save(predictor, tmp_path / "c")
     assert np.isfinite(predictor.novelty(X).distances).all()
+
+
+def test_a_predictor_without_a_model(tmp_path):
+    for use in ("predict", "explain", "reason"):
+        with pytest.raises(ValueError, match=r"TablePredictor holds no model .*load_predictor\("):
+            getattr(TablePredictor(), use)(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="holds no model"):
+        score_table(TablePredictor(), tmp_path / "a.csv", "-")

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from payments import small_model, write
+from payments import make_frauds, small_model, write
 
 from boreod import load
 from boreod.table_model import (
@@ -14,7 +14,7 @@ from boreod.table_model import (
     score_frame,
     score_table,
 )
-from boreod.tables import TableError
+from boreod.tables import TableError, read_table
 
 PHONE = 4915112345678.0
 
@@ -105,13 +105,38 @@ def test_explanations_name_novel_rows_first(model, odd):
     assert all(item.novel is item.outside is item.novelty is None for item in plain)
 
 
-def test_values_that_cannot_be_squared_are_named_by_their_row(model, odd, tmp_path):
-    amounts = odd["amount"].to_numpy().copy()
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_values_that_cannot_be_squared_are_bad_cells(suffix, model, new, tmp_path):
+    amounts = new["amount"].to_numpy().copy()
     amounts[122] = -1e151
-    place = odd.column_names.index("amount")
-    table = odd.set_column(place, "amount", pa.array(amounts))
-    with pytest.raises(TableError, match=r"numbers up to 1e\+150; row 123 holds -1e\+151"):
-        scored(model, table, tmp_path, batch_rows=50)
+    table = new.set_column(new.column_names.index("amount"), "amount", pa.array(amounts))
+    path, output = write(table, tmp_path / f"new.{suffix}"), tmp_path / "scored.parquet"
+    told = r"1 bad cell \('amount' 1; .*-1e\+?151.*Numbers beyond 1e\+150 are too large to compute"
+    with pytest.warns(UserWarning, match=told):
+        score_table(model, path, output, batch_rows=50)
+    with pytest.warns(UserWarning, match=r"row 123: -1e\+151\) counts as missing\. Numbers beyond"):
+        expected = model.predict_proba(table)[:, 1]
+    assert pq.read_table(output)["probability"].to_pylist() == expected.tolist()
+    with pytest.warns(UserWarning, match=r"1 row left out because of 1 bad cell .* too large"):
+        score_table(model, path, output, reading={"bad_cells": "drop"})
+    assert pq.read_table(output).num_rows == 209
+    where = r"Line 124" if suffix == "csv" else "Row 123"
+    with pytest.raises(TableError, match=rf"^{where}, column 'amount': .* is too large\..*1e\+150"):
+        score_table(model, path, output, reading={"bad_cells": "error"})
+
+
+def test_values_that_cannot_be_squared_in_training(tmp_path):
+    table = make_frauds(100)
+    amounts = table["amount"].to_numpy().copy()
+    amounts[5] = 1e200
+    table = table.set_column(1, "amount", pa.array(amounts))
+    path = write(table, tmp_path / "a.parquet")
+    assert read_table(path)["amount"][5].as_py() == 1e200  # a reader keeps it
+    for source in (table, str(path)):
+        with pytest.warns(UserWarning, match=r"row 6: 1e\+200\) counts as missing.*too large"):
+            found = small_model(source)
+        assert "amount is missing" in found.preparation_.names_
+        assert found.fitted_.seen.high.max() < 1e9
 
 
 def test_whatever_the_threshold(model, odd, tmp_path):

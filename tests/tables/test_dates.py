@@ -182,3 +182,57 @@ def test_bad_dates_in_files(tmp_path, policy):
         table = read_table(tmp_path / "t.csv", **options)
     assert table["d"].to_pylist()[30:] == ([None, "NA"] if policy == "missing" else ["NA"])
     assert prepared.transform(table).shape == (len(table), 3)
+
+
+NAIVE = ["2024-01-31T05:00:00", "2024-02-03T23:30:00"]
+
+
+@pytest.mark.parametrize(
+    ("zoned", "shown"),
+    [
+        ([word + "Z" for word in NAIVE], ""),
+        ([word + "+0200" for word in NAIVE], ""),
+        (pa.array(WHEN[:2], pa.timestamp("us", "Europe/Berlin")), r" \('Europe/Berlin'\)"),
+    ],
+)
+@pytest.mark.parametrize("naive", [NAIVE, pa.array(WHEN[:2], pa.timestamp("us"))])
+def test_times_with_and_without_zones_are_told(zoned, shown, naive):
+    here, there = pa.table({"d": naive}), pa.table({"d": zoned})
+    prepared = Preparation().fit(here)
+    prepared.transform(here)
+    with pytest.warns(UserWarning, match=r"Column 'd' holds times with a zone, and .* had none"):
+        prepared.transform(there)
+    prepared = Preparation.from_dict(Preparation().fit(there).to_dict())
+    prepared.transform(there)
+    told = rf"Column 'd' holds times with no zone, and .* had one{shown}\..* count as UTC"
+    with pytest.warns(UserWarning, match=told):
+        prepared.transform(here)
+
+
+def test_zones_of_some_cells_are_told_in_training_and_older_files_know_none():
+    prepared, _ = prepare([*NAIVE, "2024-02-04T10:00Z", None])
+    assert "holds times with a zone and 2 without" in prepared.notes_[0]
+    assert Preparation().fit(pa.table({"d": ["12:30", "13:45"]})).steps_[0].zoned is None
+    stored = Preparation().fit(pa.table({"d": NAIVE})).to_dict()
+    del stored["steps"][0]["zoned"]
+    old = Preparation.from_dict(stored)
+    assert old.transform(pa.table({"d": [word + "Z" for word in NAIVE]})).shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "month"),
+    [
+        ("maart mars März marzo março marts maaliskuuta Mart martie", 3),
+        ("mei mai maj mayo maggio toukokuuta мая", 5),
+        ("août agosto augusti elokuuta Ağustos августа Agustus", 8),
+        ("november noviembre marraskuuta ноября Kas noiembrie", 11),
+        ("december desember dezembro décembre joulukuuta Ara декабря", 12),
+    ],
+)
+def test_names_of_months(words, month):
+    cells = pa.array([f"5 {word} 2024" for word in words.split()])
+    found = read_written(cells, "day month year").clock
+    assert set(found.astype("datetime64[s]").astype(str)) == {f"2024-{month:02d}-05T00:00:00"}
+    spelled = read_written(pa.array(["5 de março de 2024"]), "day month year").clock
+    assert spelled.astype("datetime64[s]").astype(str) == "2024-03-05T00:00:00"
+    assert np.isnan(read_written(pa.array(["5 listopada 2024"]), "day month year").clock).all()

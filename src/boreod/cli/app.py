@@ -1,7 +1,8 @@
 """The application, and what all commands share: errors, exit codes, what is printed.
 
 Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command; 3 is
-what `boreod check` found.
+what `boreod check` found. What is stopped ends as other programs do: 130 by Ctrl-C, 143 by a
+request to terminate, 141 if nobody reads the output any more.
 """
 
 import functools
@@ -26,6 +27,7 @@ from boreod.text import count_of
 
 DEFAULT_WIDTH = 160  # letters a line, where nobody knows how wide the screen is
 MOST_NOTES = 20  # on a screen
+BROKEN_PIPE = 128 + 13  # the number of SIGPIPE, which not all systems have
 FOLDED = 4  # lines that differ in their names only, from so many on, are one
 
 app = typer.Typer(
@@ -41,18 +43,48 @@ def main() -> None:
     # time of a short command
     gc.set_threshold(50_000)
     # a service that is stopped leaves as little behind as one who presses Ctrl-C
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _Stop.interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background it is not
+        signal.signal(signal.SIGINT, _Stop.interrupt)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    code: Any = 130
     try:
         app()
     except SystemExit as end:
-        if end.code != 1:
+        code = end.code
+        if code in (None, 0, 2, 3):
             raise
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):  # there may be none
-                stream.flush()
-        os._exit(1)  # Python itself would abort if a thread still waits for a pipe
+    except KeyboardInterrupt:  # before a command began
+        pass
+    if _Stop.number is not None and code in (1, 130):
+        _Stop.tell()
+        code = 128 + _Stop.number
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # there may be none
+            stream.flush()
+    # Python itself would abort if a thread still waits for a pipe
+    os._exit(code if isinstance(code, int) else 1)
+
+
+class _Stop:
+    """Which signal asked a command to stop."""
+
+    number: int | None = None
+    told = False
+
+    @classmethod
+    def interrupt(cls, number: int, _: Any) -> NoReturn:
+        """Stop as Ctrl-C does, and know by what."""
+        cls.number = number
+        raise KeyboardInterrupt
+
+    @classmethod
+    def tell(cls, more: str = "") -> None:
+        """Say once that the command was stopped."""
+        if not cls.told:
+            typer.echo(f"Stopped.{more}", err=True)
+        cls.told = cls.number is not None
 
 
 def _print_version(wanted: bool) -> None:
@@ -89,12 +121,12 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
-            typer.echo("Stopped.", err=True)
-            raise typer.Exit(1) from None
-        except BrokenPipeError:  # whoever reads the output has had enough
+            _Stop.tell()
+            raise typer.Exit(130) from None
+        except (BrokenPipeError, SystemExit):  # who reads the output has had enough; rich exits
             with suppress(OSError, ValueError):  # so that the end is silent; it may be no file
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from None
+            raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
             typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
             raise typer.Exit(1) from None
@@ -143,8 +175,8 @@ def _one_line(text: str) -> str:
 def stop_with_journal(path: Path) -> NoReturn:
     """End after Ctrl-C, and say where finished runs are, if there are any."""
     kept = f" Finished runs are kept in {path}; the same command goes on from there."
-    typer.echo("Stopped." + (kept if path.exists() else " No run was finished yet."), err=True)
-    raise typer.Exit(1) from None
+    _Stop.tell(kept if path.exists() else " No run was finished yet.")
+    raise typer.Exit(130) from None
 
 
 def note(text: str) -> None:

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -161,15 +161,36 @@ def count_threads(n_jobs: int | None) -> int:
     return max(1, cores + 1 + int(n_jobs))
 
 
-class computed_once(cached_property):  # noqa: N801  (it is used like a property)
+class computed_once:  # noqa: N801  (it is used like a property)
     """A cached property for which all threads wait that ask while one computes it."""
 
     _lock = threading.RLock()
 
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self._compute, self.__doc__ = compute, compute.__doc__
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Return the value."""
-        with self._lock:
-            return super().__get__(instance, owner)
+        if instance is None:
+            return self
+        name, known = self._compute.__name__, vars(instance)
+        with computed_once._lock:
+            if name not in known:
+                known[name] = self._compute(instance)
+            return known[name]
+
+    @classmethod
+    def renew_lock(cls) -> None:
+        """Forget who computes: after a fork these threads are not there to end it."""
+        cls._lock = threading.RLock()
+
+
+def _after_fork(renew: Callable[[], None]) -> None:
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=renew)
+
+
+_after_fork(computed_once.renew_lock)
 
 
 @contextmanager
@@ -198,7 +219,12 @@ class _OneBlasThread:
         from threadpoolctl import ThreadpoolController
 
         self._controller = ThreadpoolController()
-        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+        self._inside, self._limit = 0, ExitStack()
+        self._renew_lock()
+        _after_fork(self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.Lock()
 
     def __enter__(self) -> None:
         with self._lock:

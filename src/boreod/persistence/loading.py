@@ -33,6 +33,7 @@ from boreod.persistence.manifest import (
     Manifest,
     StoredScore,
     StoredView,
+    check_representation,
     decode_parameters,
     read_manifest,
 )
@@ -114,8 +115,9 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: type[Predictor]) -> 
         seen,
     )
     parameters = dict(manifest.parameters)
-    if not hasattr(kind, "fit"):
-        parameters.pop("representation", None)  # an estimator too, and only a fit reads it
+    given = parameters.get("representation")
+    if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
+        check_representation(parameters.pop("representation"))  # an estimator, only a fit reads it
     return kind.from_parts(
         decode_parameters(kind, parameters),
         fitted,

@@ -6,7 +6,7 @@ tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
@@ -25,6 +25,10 @@ from boreod.text import shorten
 PARAMETER = "a parameter in the manifest"
 FORMAT = 6
 PRESETS = ("BORE", "Detector")  # names of classes
+# parameters of OutlierRepresentation, which is an estimator: its signature needs scikit-learn
+OF_REPRESENTATION = (
+    *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
+)
 
 
 @dataclass(frozen=True)
@@ -247,10 +251,19 @@ def decode(value: Any) -> Any:
 
 def decode_parameters(kind: Any, parameters: Any) -> dict[str, Any]:
     """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
-    decoded, known = _decode_all(parameters), inspect.signature(kind).parameters
+    return _decode_known(parameters, inspect.signature(kind).parameters, kind.__name__)
+
+
+def check_representation(encoded: dict[str, Any]) -> None:
+    """Refuse what is no representation of a fit, for those who do not need one."""
+    _representation_parts(encoded["representation"])
+
+
+def _decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
+    decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:
-            raise ModelFileError(f"{kind.__name__} has no parameter {shorten(name)}")
+            raise ModelFileError(f"{owner} has no parameter {shorten(name)}")
     return decoded
 
 
@@ -283,10 +296,14 @@ def _score(content: Any) -> Score:
     return _score_class(name)(**read(dict[str, float], parameters, PARAMETER))
 
 
+def _representation_parts(content: Any) -> dict[str, Any]:
+    return _decode_known(content, OF_REPRESENTATION, "OutlierRepresentation")
+
+
 def _representation(content: Any) -> Any:
     from boreod.representation.transformer import OutlierRepresentation  # needs scikit-learn
 
-    return OutlierRepresentation(**decode_parameters(OutlierRepresentation, content))
+    return OutlierRepresentation(**_representation_parts(content))
 
 
 _KINDS: dict[str, Any] = {

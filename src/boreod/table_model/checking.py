@@ -21,7 +21,7 @@ from boreod.tables.dates import DateStep
 from boreod.tables.levels import LevelStep
 from boreod.tables.number_formats import NumberFormat, parse
 from boreod.tables.steps import CategoryStep, NumberStep, find_levels
-from boreod.text import close_names, listed, show_number, show_percent
+from boreod.text import listed, show_number, show_percent, tell_renamed
 
 CHANCE = 1e-3  # of a count this far from what was expected, below which it is a finding
 KS_CHANCE = 2.23  # times 1 / sqrt(rows): a distance that chance exceeds once in 10,000 columns
@@ -145,9 +145,8 @@ def check_columns_of(model: TablePredictor, names: list[str]) -> list[Finding]:
     new = [name for name in names if name not in trained]
     findings = []
     for name in gone:
-        alike = [*close_names(name, new), *(n for n in new if n.lower() == name.lower())]
-        renamed = f"; {alike[0]!r} is new: renamed?" if alike else ""
-        text = f"{name}: the column is gone, and rows cannot be scored without it{renamed}"
+        hint = tell_renamed(name, names, trained)
+        text = f"{name}: the column is gone, and rows cannot be scored without it{hint}"
         findings.append(Finding("column", name, text))
     if new and not gone:
         text = f"columns that the model does not know and does not use: {listed(new, 5)}"

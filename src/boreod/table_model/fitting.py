@@ -230,7 +230,8 @@ def read_only(
     as_text = dict.fromkeys((*wanted, *parts), "text")
     columns = None if keep is None or given.get("since") else (*wanted, *_listed(keep))
     types = {**as_text, **given.get("types", {})}
-    return {**given, "types": types, "columns": columns, "drop": _listed(drop)}
+    chosen = {"columns": columns, "drop": _listed(drop), "computed": None}
+    return {**given, "types": types, **chosen}
 
 
 def _listed(names: Names) -> tuple[str, ...]:

@@ -86,7 +86,8 @@ class Detector(TablePredictor, NumericDetector):
             a ``reference_size``.
         y
             1 for outliers, 0 for inliers, -1, NaN or None for unlabelled rows; or any labels with
-            ``outlier_label``. None if a column holds them, or nothing does.
+            ``outlier_label``. None if a column holds them, or nothing does. ``classes_`` and
+            ``predict`` are of the kind of ``y``: False and True if it holds booleans.
         label
             In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
             with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.

@@ -51,7 +51,7 @@ class PlainColumns:
         from boreod.tables.cells import as_numbers
 
         names = self.names_
-        check_columns(names, batch.schema.names, "The table")
+        check_columns(names, batch.schema.names, "The table", names)
         columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
         rows = np.column_stack(columns)
         if self.middle is not None:

@@ -122,6 +122,7 @@ def _read(
     as_text = {} if label is None else {label: "text"}
     types = {**as_text, **given.get("types", {}), **model.types_}
     options = {**given, "types": types, "since": model.preparation_.since_}
+    options["computed"] = model.types_
     return read_table(path, **options), name_source(path)
 
 

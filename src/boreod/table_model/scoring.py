@@ -27,6 +27,7 @@ from boreod.tables.bad_cells import row_numbers
 from boreod.tables.blocks import check_columns
 from boreod.tables.since import add_to_table, is_whole
 from boreod.text import listed
+from boreod.validation import check_fitted
 
 CERTAIN = 36.0  # log-odds from which on probabilities are 1
 NOVEL = 1e200  # suspicion of novel rows; log-odds stay far below
@@ -62,6 +63,7 @@ class Scoring:
         ``"alerts:20"`` are twenty rows of the table that is scored: then the threshold is where
         they end, which only all rows tell.
         """
+        check_fitted(model)
         carried = None if all_columns else model.ids_ if carry is None else tuple(carry)
         alerts = count_of_alerts(threshold)
         found = 1.0 if alerts is not None else model.alert_threshold(threshold, novelty)
@@ -80,7 +82,8 @@ class Scoring:
         carried = dict.fromkeys(self.carry or (), "text")  # as it is
         types = {**carried, **given.get("types", {}), **self.model.types_}
         since = self.model.preparation_.since_
-        return {**given, "types": types, "columns": self.columns, "since": since}
+        chosen = {"columns": self.columns, "since": since, "computed": self.model.types_}
+        return {**given, "types": types, **chosen}
 
     @property
     def tells_novelty(self) -> bool:
@@ -114,7 +117,7 @@ class Scoring:
 
     def check(self, known: list[str]) -> None:
         """Refuse tables that lack a column, and columns whose names are those of results."""
-        check_columns(self.columns, known, "The table")
+        check_columns(self.columns, known, "The table", self.model.types_)
         carried = known if self.carry is None else self.carry
         added = {"rank", *(name for name, _ in self.added)}
         twice = [name for name in carried if name in added]

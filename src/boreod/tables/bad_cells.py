@@ -2,11 +2,12 @@
 
 A column of numbers may have a few cells such as ``ERR`` or ``N.A.``. They count as missing, stop
 the reading, or take their rows with them, as the user likes; one note tells how many there were and
-where the first ones are. A line of totals and numbers such as -999 are noted only.
+where the first ones are. The same holds for numbers that are too large to compute with. A line of
+totals and numbers such as -999 are noted only.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, option, pa, pc
 from boreod.tables.date_forms import DateForm
-from boreod.tables.number_formats import NumberFormat
+from boreod.tables.number_formats import NumberFormat, parse
 from boreod.text import count_of, shorten
+from boreod.validation import LARGEST
 
 POLICIES = ("missing", "error", "drop")
 FIRST = 3  # places in a note
@@ -26,6 +28,8 @@ TOTAL = re.compile(
     r"\s*(grand |sub)?-?(totals?|sum|summe|gesamt(summe)?|somme|totale|suma|итого)\b.{0,20}", re.I
 )
 ABSURD = 1e4  # times the range of all other values
+LONG = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"  # what numbers that are too large look like
+TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
 
 
@@ -52,6 +56,7 @@ class BadCells:
         self.file: str | None = None  # that is being read, if there are several
         self._places: list[str] = []
         self._rules: dict[str, str] = {}  # how cells of columns should be written
+        self._large = False  # whether some are too large
         self.total: tuple[str, str] | None = None  # a bad cell of the last row, and its column
 
     def add(
@@ -61,8 +66,14 @@ class BadCells:
         name: str,
         where: Callable[[int], str],
         what: str = "number",
+        large: NDArray | None = None,
     ) -> None:
-        """Take note of some cells of a column, as they are written, and of the bad ones there."""
+        """Take note of some cells of a column, as they are written, and of the bad ones there.
+
+        Those that are ``large`` hold numbers that are too large to compute with.
+        """
+        if large is not None and large.any():
+            bad, self._large = bad | large, True
         self.filled[name] = self.filled.get(name, 0) + len(column) - column.null_count
         places = np.flatnonzero(bad)
         if not len(places):
@@ -75,11 +86,13 @@ class BadCells:
         self._check_share(column, int(places[0]), name, where, what)
         if self.policy == "error":
             cell = shorten(column[int(places[0])].as_py())
+            why = f"is no {what} as the other values are."
+            if large is not None and large[places[0]]:
+                why = f"is too large. {TOO_LARGE}"
             raise TableError(
-                f"{where(int(places[0]))}, column {shorten(name)}: {cell} is no {what} as the "
-                "other values are. Correct it, or let such cells count as missing "
-                "(bad_cells='missing', --bad-cells missing), or leave their rows out "
-                "(bad_cells='drop', --bad-cells drop)."
+                f"{where(int(places[0]))}, column {shorten(name)}: {cell} {why} Correct it, or "
+                "let such cells count as missing (bad_cells='missing', --bad-cells missing), or "
+                "leave their rows out (bad_cells='drop', --bad-cells drop)."
             )
         for place in places[: FIRST - len(self._places)]:
             cell = shorten(column[int(place)].as_py())
@@ -114,6 +127,7 @@ class BadCells:
         found = f"{count_of(total, 'bad cell')} ({columns}; {first})"
         told = {name: rule for name, rule in self._rules.items() if rule}
         rules = [f" Column {shorten(name)} holds {rule}." for name, rule in told.items()]
+        rules += [f" {TOO_LARGE}"] if self._large else []
         advice = "".join([*rules, advice])
         if self.policy == "drop":
             return f"{count_of(self.rows, 'row')} left out because of {found}.{''.join(rules)}"
@@ -126,27 +140,48 @@ def clean(
     rules: Mapping[str, NumberFormat | DateForm],
     where: Callable[[int], str],
     found: BadCells,
+    computed: Container[str] | None = (),
 ) -> tuple[Any, NDArray]:
     """Return a batch with nulls for bad cells, and the rows that hold one.
 
-    Bad are text that does not follow the rule of its column, and infinite numbers.
+    Bad are text that does not follow the rule of its column, infinite numbers, and too large ones
+    of columns that are computed with, None for all.
     """
     rows = np.zeros(batch.num_rows, bool)
     for place, field in enumerate(batch.schema):
         column, bad, what = batch.column(place), None, "number"
+        large = None
         if field.name in rules and pa.types.is_string(field.type):
             bad, what = rules[field.name].find_bad(column), rules[field.name].what
         elif pa.types.is_floating(field.type):
             bad = pc.fill_null(pc.is_inf(column), False).to_numpy(zero_copy_only=False)
         if bad is None:
             continue
-        found.add(column, bad, field.name, where, what)
+        if computed is None or field.name in computed:
+            large = find_large(column, rules.get(field.name))
+        found.add(column, bad, field.name, where, what, large)
+        bad = bad if large is None else bad | large
         if not bad.any():
             continue
         empty = pc.replace_with_mask(column, pa.array(bad), pa.scalar(None, field.type))
         batch = batch.set_column(place, field, empty)
         rows |= bad
     return batch, rows
+
+
+def find_large(column: Any, rule: NumberFormat | DateForm | None = None) -> NDArray:
+    """Tell which numbers of a column are finite, and too large to compute with.
+
+    Those of text are written as a rule says.
+    """
+    if pa.types.is_string(column.type):
+        long = pc.match_substring_regex(column, LONG)
+        if not isinstance(rule, NumberFormat) or not pc.any(long).as_py():
+            return np.zeros(len(column), bool)
+        values = parse(column, rule).values
+    else:
+        values = column.to_numpy(zero_copy_only=False)
+    return (np.abs(values) > LARGEST) & np.isfinite(values)
 
 
 def row_numbers(batch: Any, first_row: int) -> NDArray:

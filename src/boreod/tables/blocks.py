@@ -1,6 +1,6 @@
 """What to read of a table, and its columns in their types: a few bad cells do not matter."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, as_names, check_names, pa, pc
-from boreod.tables.bad_cells import ROW, BadCells, clean
+from boreod.tables.bad_cells import ROW, BadCells, clean, find_large
 from boreod.tables.cells import TYPES, Kind, declared_kind, find_kind, to_kind
 from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import CODE, NumberFormat, find_format
-from boreod.text import shorten, suggest
+from boreod.text import listed, shorten, suggest, tell_renamed
 
 Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
 
@@ -32,6 +32,7 @@ class Options:
     drop: tuple[str, ...] = ()
     query: str | None = None
     bad_cells: BadCells = field(default_factory=BadCells)
+    computed: tuple[str, ...] | None = ()  # columns of which numbers may be too large, None for all
     optional: tuple[str, ...] = ()  # of the columns, those that need not be there
     met: set[str] = field(default_factory=set)  # columns to drop that were there
 
@@ -56,7 +57,7 @@ class Options:
         dropped = as_names(self.drop, known)
         self.met.update(set(dropped) & set(known))
         needed = (name for name in dropped if name not in self.optional)
-        check_columns((*(wanted or ()), *needed), known, shown)
+        check_columns((*(wanted or ()), *needed), known, shown, self.computed or ())
         if wanted is None:
             places = [place for place, name in enumerate(known) if name not in dropped]
         else:
@@ -67,11 +68,22 @@ class Options:
         return places
 
 
-def check_columns(columns: Iterable[str] | None, known: list[str], shown: str) -> None:
-    """Refuse names of columns that are not there."""
-    for name in columns or ():
-        if name not in known:
-            raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
+def check_columns(
+    columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
+) -> None:
+    """Refuse names of columns that are not there; those of a model, ``trained``, all at once."""
+    missing = [name for name in columns or () if name not in known]
+    gone = [name for name in missing if name in trained]
+    if gone:
+        hint = tell_renamed(gone[0], known, [name for name in known if name in trained])
+        one = "it" if len(gone) == 1 else "them"
+        remedy = f"Rename {one}" if hint else f"The columns are {listed(known)}. Add {one}"
+        raise TableError(
+            f"{shown} has no column {listed(gone, 5)}, which the model was fitted with{hint}"
+            f"{'' if hint else '.'} {remedy}, or fit again to tables like this one."
+        )
+    for name in missing:
+        raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,8 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
         for batch in batches:
             if rules is None and batch.num_rows:
                 rules = find_rules(batch, options)
-            yield clean(batch, rules or {}, partial(_name_row, start), options.bad_cells)
+            where = partial(_name_row, start)
+            yield clean(batch, rules or {}, where, options.bad_cells, options.computed)
             start += batch.num_rows
 
     return without_bad_rows(schema, clean_all(), options.bad_cells)
@@ -168,6 +181,12 @@ def _convert(block: Block, name: str, kind: Kind, options: Options, wrong: NDArr
     bad = np.zeros(len(column), bool) if bad is None else bad
     what = "number" if kind.rule is None else kind.rule.what
     what = "truth value" if kind.type == "boolean" else what
-    options.bad_cells.add(column, bad, name, block.where, what)
+    large = None
+    if kind.type != "boolean" and (options.computed is None or name in options.computed):
+        large = find_large(found, kind.rule)
+    options.bad_cells.add(column, bad, name, block.where, what, large)
+    if large is not None and large.any():
+        bad |= large
+        found = pc.replace_with_mask(found, pa.array(large), pa.scalar(None, found.type))
     wrong |= bad
     return found

@@ -26,7 +26,7 @@ from boreod.tables.number_formats import (
     parse,
 )
 from boreod.text import listed, shorten
-from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
+from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED, label_code
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 WHOLE = 2.0**53  # beyond this, float64 does not know every whole number
@@ -135,19 +135,18 @@ def as_numbers(
     if held == "date or time":
         raise TableError(f"Column {shorten(name)} must hold {kind}s; it holds dates or times.")
     if held == "text" and kind == "number":
-        parsed = parse(column, rule or NumberFormat())
-        note_bad(column, parsed.bad, name, first_row, (rule or NumberFormat()).what)
-        return parsed.values
+        values, bad = parse(column, rule or NumberFormat())
+        note_bad(column, bad, name, first_row, (rule or NumberFormat()).what, values)
+        return values
     if held == "text":
-        text, (column, bad) = column, to_kind(column, Kind(kind))
-        if bad is not None and bad.any():
-            raise _wrong(text, int(np.argmax(bad)), name, first_row, "true or false (1 or 0)")
+        text, (column, wrong) = column, to_kind(column, Kind(kind))
+        if wrong is not None and wrong.any():
+            raise _wrong(text, int(np.argmax(wrong)), name, first_row, "true or false (1 or 0)")
     numbers = pc.cast(column, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
     infinite = np.isinf(values)
-    if infinite.any():
-        note_bad(column, infinite, name, first_row)
-        values[infinite] = np.nan
+    note_bad(column, infinite, name, first_row, values=values)
+    values[infinite] = np.nan
     checks: list[tuple[NDArray, str, str]] = []
     if pa.types.is_integer(column.type):
         remedy = (
@@ -164,12 +163,25 @@ def as_numbers(
     return values
 
 
-def note_bad(column: Any, bad: NDArray, name: str, first_row: int, what: str = "number") -> None:
-    """Tell of cells that count as missing, if there are any; refuse a column of them."""
-    if bad.any():
+def note_bad(
+    column: Any,
+    bad: NDArray,
+    name: str,
+    first_row: int,
+    what: str = "number",
+    values: NDArray | None = None,
+) -> None:
+    """Tell of cells that count as missing, if there are any; refuse a column of them.
+
+    Of ``values`` those that are too large to compute with become NaN, and are told, too.
+    """
+    large = None if values is None else np.isfinite(values) & (np.abs(values) > LARGEST)
+    if bad.any() or (large is not None and large.any()):
         found = BadCells()
-        found.add(column, bad, name, lambda row: f"row {first_row + row}", what)
+        found.add(column, bad, name, lambda row: f"row {first_row + row}", what, large)
         warnings.warn(found.note() or "", stacklevel=3)
+    if values is not None and large is not None:
+        values[large] = np.nan
 
 
 def as_text(column: Any, name: str) -> Any:

@@ -14,11 +14,22 @@ DAY = 86_400.0  # seconds
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
 NEARLY_ALL = 0.9  # share of cells of one form
+# beginnings of their names in languages of which no two mean different months by the same word;
+# so Polish, Czech and Croatian, whose listopad is November or October, are not among them
 MONTHS = (
-    *("jan|jän|ene|gen", "feb|fev|fév", "mar|mär|mrz|mrt", "apr|abr|avr", "may|mai|mei|mag"),
-    *("jun|juin|giu", "jul|juil|lug", "aug|ago|aoû|aou", "sep|set", "oct|okt|ott|out", "nov"),
-    "dec|dez|déc|dic",
-)  # beginnings of their names
+    "jan|jän|ene|gen|ian|oca|tam|янв",
+    "feb|fev|fév|hel|şub|sub|фев",
+    "mar|mär|mrz|mrt|maa|мар",
+    "apr|abr|avr|huh|nis|апр",
+    "may|mai|mei|mag|maj|tou|май|мая",
+    "jun|juin|giu|iun|kes|haz|июн",
+    "jul|juil|lug|iul|hei|tem|июл",
+    "aug|ago|aoû|aou|agu|ağu|elo|авг",
+    "sep|set|syy|eyl|сен",
+    "oct|okt|ott|out|lok|eki|окт",
+    "nov|noi|marras|kas|ноя",
+    "dec|dez|déc|dic|des|jou|ara|дек",
+)
 ZONES = {
     "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
@@ -31,13 +42,14 @@ CLOCK = (
     + r"(?: ?(?P<zone>Z|UTC|GMT|{}|[+-]\d{{2}}(?::?\d{{2}})?))?".format("|".join(ZONES))
 )
 YEAR = r"(?P<y>\d{4}|\d{2})"
+ZONED = rf"\d(?:,? |T){CLOCK.removesuffix('?')}$"  # a time of the day, and its zone
 FORMS = {
     "year-month-day": r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
     "day.month.year": r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.]" + YEAR,
     "month/day/year": r"(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.]" + YEAR,
-    "day month year": r"(?:[A-Za-z]{3},? )?(?P<d>\d{1,2})[-/ .]{1,2}"
-    r"(?P<m>\p{L}{3,10})\.?[-/ ,]{1,2}" + YEAR,
-    "month day, year": r"(?P<m>\p{L}{3,10})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
+    "day month year": r"(?:[A-Za-z]{3},? )?(?P<d>\d{1,2})[-/ .]{1,2}(?:de )?"
+    r"(?P<m>\p{L}{3,12})\.?[-/ ,]{1,2}(?:de )?" + YEAR,
+    "month day, year": r"(?P<m>\p{L}{3,12})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
 }
 TIME = "hour:minute"
 ORDERS = ("day.month.year", "month/day/year")
@@ -95,6 +107,15 @@ def is_filled(column: Any) -> NDArray:
     cells = pc.utf8_trim_whitespace(column)
     missing = pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING)))
     return pc.invert(missing).to_numpy(zero_copy_only=False)
+
+
+def count_zones(column: Any) -> int:
+    """Return how many times of a column of text or of a typed one tell their zone."""
+    if pa.types.is_string(column.type):
+        words = pc.utf8_trim_whitespace(column)
+        return pc.sum(pc.match_substring_regex(words, ZONED)).as_py() or 0
+    told = getattr(column.type, "tz", None) is not None
+    return len(column) - column.null_count if told else 0
 
 
 def find_form(column: Any) -> tuple[str, bool]:
@@ -215,6 +236,7 @@ def _month_numbers(cells: Any) -> NDArray:
     """Return the number of months by the beginnings of their names, 0 for others."""
     encoded = pc.dictionary_encode(pc.fill_null(pc.utf8_lower(cells), ""))
     beginnings = [(start, n) for n, names in enumerate(MONTHS, 1) for start in names.split("|")]
+    beginnings.sort(key=lambda pair: -len(pair[0]))  # marraskuu is not in March
     numbers = [
         next((n for start, n in beginnings if word.startswith(start)), 0)
         for word in encoded.dictionary.to_pylist()

@@ -5,6 +5,7 @@ age counts the days from then to the newest training row, and no row is younger 
 model is used after its training, when all rows would be out of range otherwise.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from boreod.tables.date_forms import (
     DateForm,
     Moments,
     check_order,
+    count_zones,
     day_seconds,
     is_filled,
     read_written,
@@ -47,6 +49,7 @@ class DateStep(Step):
     parts: list[str] = field(default_factory=list)  # of PARTS
     middles: list[float] = field(default_factory=list)  # medians of these, for missing dates
     marked: bool = False
+    zoned: bool | None = None  # whether times told their zone; None if some did, or nobody knows
 
     @property
     def names(self) -> list[str]:
@@ -77,10 +80,29 @@ class DateStep(Step):
         """Write the output columns of some rows into zeros."""
         found = read_moments(column, self.name, self.form, self.zone, first_row)
         missing = np.isnan(found.clock)
+        if self.zoned is not None:
+            _tell_of_zones(column, self, len(missing) - int(missing.sum()))
         for place, (part, middle) in enumerate(zip(self.parts, self.middles, strict=True)):
             result[:, place] = np.where(missing, middle, part_of(found, part, self.newest))
         if self.marked:
             result[:, -1] = missing
+
+
+def _tell_of_zones(column: Any, step: DateStep, filled: int) -> None:
+    """Warn of times with a zone where the training table had none, and the reverse."""
+    zoned = count_zones(column)
+    if zoned == (filled if step.zoned else 0) or kind_of(column.type) == "number":
+        return
+    here, then, remedy = "a zone", "none", "Write them by the clock of the training table"
+    if step.zoned:
+        here, then = "no zone", "one" if step.zone is None else f"one ({shorten(step.zone)})"
+        remedy = "Write their zone"
+    warnings.warn(
+        f"Column {shorten(step.name)} holds times with {here}, and in the training table they had "
+        f"{then}. Hours and days are read as they are written, and times without a zone count as "
+        f"UTC. {remedy}, or fit again to tables like this one.",
+        stacklevel=3,
+    )
 
 
 def read_moments(

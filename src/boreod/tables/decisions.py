@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from boreod.tables.arrow import TableError, kind_of, option, pa, pc
 from boreod.tables.bad_cells import sentinel_note
 from boreod.tables.cells import WHOLE, as_text
-from boreod.tables.date_forms import TIME, Moments, count_others, find_contradiction, find_form
+from boreod.tables.date_forms import (
+    TIME,
+    Moments,
+    count_others,
+    count_zones,
+    find_contradiction,
+    find_form,
+)
 from boreod.tables.dates import (
     DIGITS,
     NUMBERS,
@@ -290,11 +297,20 @@ def _decide_date(column: Any, step: DateStep, told: str) -> Decision:
     if not parts:
         only = str(column.drop_null()[0].as_py())
         return _constant(replace(step, marked=True), only, missing)
+    note, zones = None, count_zones(column)
+    if step.form != TIME and kind_of(column.type) != "number":
+        zoned = None if 0 < zones < len(found.clock) else zones > 0
+        step = replace(step, zoned=zoned)
+        if zoned is None:
+            note = (
+                f"Column {shorten(name)} holds times with a zone and {len(found.clock) - zones} "
+                "without. Those without count as UTC: write the zone of all of them, or of none."
+            )
     learned = replace(step, newest=newest, parts=parts, middles=middles, marked=missing > 0)
     day = str(np.datetime64(int(newest), "s").astype("datetime64[D]"))
     shown = [f"{part} before {day}" if part == PARTS[3] else part for part in parts]
     done = ", ".join(shown) + (f" ({told})" if told else "")
-    return Decision(learned, done + (f"; {missing} missing marked" if missing else ""))
+    return Decision(learned, done + (f"; {missing} missing marked" if missing else ""), note)
 
 
 def _is_row_id(present: NDArray) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from boreod.files import typed_json
 from boreod.tables.arrow import Names, TableError, as_names, check_names, column_of, kind_of
+from boreod.tables.blocks import check_columns
 from boreod.tables.decisions import STEPS, Question, decide
 from boreod.tables.leaks import find_leaks, find_results, tell_results
 from boreod.tables.levels import STORED_BYTES, LevelStep, make_targets
@@ -170,12 +171,7 @@ class Preparation:
         if not self._steps:
             raise TableError("This preparation is not fitted yet. Call `fit` first.")
         known = batch.schema.names
-        missing = [name for name in self.inputs_ if name not in known]
-        if missing:
-            raise TableError(
-                f"The table has no column {listed(missing, 5)}, which the model was fitted with. "
-                f"{suggest(missing[0], known)}"
-            )
+        check_columns(self.inputs_, known, "The table", self.inputs_)
         needed = set(self.inputs_)
         check_names([name for name in known if name in needed], "the table")
         batch = self._complete(batch)
@@ -335,6 +331,8 @@ def _read_step(data: Any) -> Step:
     becomes = stored.pop("becomes", None)
     if not isinstance(becomes, str) or becomes not in STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
+    if becomes == "date":
+        stored.setdefault("zoned", None)  # older files do not tell
     return typed_json(STEPS[becomes], stored, "step")
 
 

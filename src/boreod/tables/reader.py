@@ -123,6 +123,7 @@ def open_table(
     since: Asked = (),
     drop: Names = (),
     bad_cells: str = "missing",
+    computed: Iterable[str] | None = (),
     query: str | None = None,
     labels: LabelSource | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -165,6 +166,9 @@ def open_table(
     bad_cells
         What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
         ``drop`` to leave their rows out. A warning at the end tells how many there were and where.
+    computed
+        Columns to compute with, None for all: numbers beyond 1e150, whose squares may be infinite,
+        are bad cells there.
     query
         For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
         is only one.
@@ -207,6 +211,7 @@ def open_table(
         (drop,) if isinstance(drop, str) else tuple(drop),
         query,
         found,
+        None if computed is None else tuple(computed),
         () if labels is None or labels.answers is None else (labels.label,),
     )
     name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
