@@ -42,7 +42,8 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
     result, width = unset((m, ks.shape[0])), whole_vectors(ks[-1])
     to, inverse, product, weighted = unset((d, width)), unset(width), unset(width), unset(width)
     for row in range(m):
-        size = _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to, inverse)
+        _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
+        size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
         weight_before, largest_before, largest = 0.0, 0.0, 0.0  # of single neighbors, of pairs
         for place in range(ks[-1]):
@@ -69,17 +70,9 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
 
 
 @inner
-def _turn_to_neighbors(
-    point: NDArray, reference: NDArray, neighbors: NDArray, to: NDArray, inverse: NDArray
-) -> float:
-    """Fill ``to`` with the vectors from a row to its neighbors, one column after the other.
-
-    They are divided by the longest length, which is returned, so that no power leaves the range of
-    float64. Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
-    """
+def _turn_to_neighbors(point: NDArray, reference: NDArray, neighbors: NDArray, to: NDArray) -> None:
+    """Fill ``to`` with the vectors from a row to its neighbors, one column after the other."""
     d, width = to.shape
-    for place in range(width):
-        inverse[place] = 0.0
     for axis in range(d):
         for place in range(neighbors.shape[0], width):
             to[axis, place] = 0.0
@@ -87,6 +80,17 @@ def _turn_to_neighbors(
         neighbor = reference[neighbors[place]]
         for axis in range(d):
             to[axis, place] = neighbor[axis] - point[axis]
+
+
+@inner
+def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
+    """Divide the vectors by the longest length, so that no power leaves the range of float64.
+
+    Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
+    """
+    d, width = to.shape
+    for place in range(width):
+        inverse[place] = 0.0
     for axis in range(d):
         for place in range(width):
             inverse[place] += to[axis, place] * to[axis, place]

@@ -31,7 +31,8 @@ class COF(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""
-        bits = (of.view(np.int64) for of in (block.distances, block.distances_among(ks[-1])))
+        among = block.distances_among(ks[-1])
+        bits = block.distances.view(np.int64), among.view(np.int64)
         return _chaining_distance(*bits, np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
