@@ -22,7 +22,7 @@ TIMED_ROWS = 16
 LARGE_TABLE = 20000  # rows; there brute force works best on whole blocks, as it does later
 TIMED_ROWS_LARGE = 128
 ALWAYS_BRUTE_BELOW = 2000  # rows; a tree cannot win back the time of the comparison there
-ALWAYS_BRUTE_ABOVE = 40  # columns; boxes hardly ever exclude each other there
+ALWAYS_BRUTE_ABOVE = 15  # columns; boxes of a tree hardly ever exclude each other there
 
 
 Backend = BruteForce | KDTree | ForeignSearch

@@ -14,9 +14,11 @@ PAKDD 2002.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, inner, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import Described, Score, mean_over_neighbors
+
+TOGETHER = 3  # rows side by side
 
 
 class COF(Score):
@@ -48,26 +50,28 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
     """Return average chaining distances; other distances come as the integers of their bits.
 
     Integers are in the order of the distances, and their minima are found by vectors at a time.
-    Two rows go side by side, because each step of one must wait for the step before.
+    Some rows go side by side, because each step of one must wait for the step before.
     """
     m = distances.shape[0]
     result = unset((m, ks.shape[0]))
-    links = unset((2, among.shape[2]), np.int64)
+    links = unset((TOGETHER, among.shape[2]), np.int64)
     lengths = links.view(np.float64)
-    for row in range(0, m, 2):
-        other = min(row + 1, m - 1)
+    nearest, total = unset(TOGETHER, np.int64), unset(TOGETHER)
+    for start in range(0, m, TOGETHER):
+        size = min(TOGETHER, m - start)
         for column in range(ks.shape[0]):
             k = ks[column]
-            width, total, of_other, nearest, to_other = whole_vectors(k), 0.0, 0.0, ZERO, ZERO
-            _begin(distances[row], k, links[0, :width])
-            _begin(distances[other], k, links[1, :width])
-            for left in range(k, 0, -1):  # lists are sorted: the first neighbor is the first link
-                total += left * lengths[0, nearest]
-                of_other += left * lengths[1, to_other]
-                nearest = _add(among[row, nearest], links[0, :width])
-                to_other = _add(among[other, to_other], links[1, :width])
-            result[row, column] = total / (0.5 * k * (k + 1))
-            result[other, column] = of_other / (0.5 * k * (k + 1))
+            width = whole_vectors(k)
+            for lane in range(size):  # lists are sorted: the first neighbor is the first link
+                _begin(distances[start + lane], k, links[lane, :width])
+                nearest[lane], total[lane] = 0, 0.0
+            for left in range(k, 0, -1):
+                for lane in range(size):
+                    last = nearest[lane]
+                    total[lane] += left * lengths[lane, last]
+                    nearest[lane] = _add(among[start + lane, last], links[lane, :width])
+            for lane in range(size):
+                result[start + lane, column] = total[lane] / (0.5 * k * (k + 1))
     return result
 
 

@@ -15,7 +15,7 @@ from boreod.compiled import ZERO, compiled, inner, unset
 LARGEST = float(np.finfo(np.float32).max)  # values beyond are drawn in before they are compared
 LANES = 16  # descents at once
 CHECK_EVERY = 4  # levels between two looks whether all descents have ended
-FEW_ROWS = 6  # below this, lanes are trees of one row, not rows of one tree
+FEW_ROWS = 6  # below this, lanes are trees of one row, not rows of one tree: another kernel
 BLOCK = 512  # rows that pass through all trees together
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
 
@@ -82,25 +82,60 @@ def add_up(
 ) -> NDArray:
     """Return the sum of leaf values of each group of trees: (rows, groups).
 
-    ``nodes`` are packed, as integers and as float32 numbers: the same bits.
+    ``nodes`` are packed, as integers and as float32 numbers: the same bits. Some rows at a time go
+    through one tree, then through the next.
     """
     n_rows, n_columns = table.shape
-    result = unset((n_rows, n_groups))
+    result, tree_size = unset((n_rows, n_groups)), depths.shape[0] // n_groups
     part = unset((min(n_rows, BLOCK), n_columns), np.float32)
-    lanes = unset(LANES, np.uint64), unset(LANES, np.uint64)
+    at, offsets, values = unset(LANES, np.uint64), unset(LANES, np.uint64), part.ravel()
     for start in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - start)
         for row in range(size):
             _narrow(table[start + row], part[row])
             for group in range(n_groups):
                 result[start + row, group] = 0.0
-        out, values = result[start : start + size], part.ravel()
-        if size >= FEW_ROWS:
-            _rows_together(values, n_columns, starts, depths, nodes, value, lanes, out)
-        else:
-            for row in range(size):
-                first = row * n_columns
-                _trees_together(values, first, starts, depths, nodes, value, lanes, out[row])
+        for tree in range(n_groups * tree_size):
+            root = np.uint64(4 * starts[tree])
+            for first in range(0, size, LANES):
+                for lane in range(LANES):
+                    at[lane] = root
+                    offsets[lane] = np.uint64(min(first + lane, size - 1) * n_columns)
+                _descend(values, offsets, at, nodes, ZERO + depths[tree])
+                for lane in range(min(LANES, size - first)):
+                    leaf = value[at[lane] >> np.uint64(2)]
+                    result[start + first + lane, tree // tree_size] += leaf
+    return result
+
+
+@compiled
+def add_up_few(
+    table: NDArray,
+    starts: NDArray,
+    depths: NDArray,
+    nodes: tuple[NDArray, NDArray],
+    value: NDArray,
+    n_groups: int,
+) -> NDArray:
+    """Return the same as :func:`add_up`; each row goes through some trees at a time."""
+    n_trees, result = depths.shape[0], unset((table.shape[0], n_groups))
+    values, size = unset(table.shape[1], np.float32), depths.shape[0] // n_groups
+    at, offsets = unset(LANES, np.uint64), unset(LANES, np.uint64)
+    for lane in range(LANES):
+        offsets[lane] = np.uint64(0)
+    for row in range(table.shape[0]):
+        _narrow(table[row], values)
+        for group in range(n_groups):
+            result[row, group] = 0.0
+        for first in range(0, n_trees, LANES):
+            deepest = ZERO
+            for lane in range(LANES):
+                tree = min(first + lane, n_trees - 1)
+                at[lane] = np.uint64(4 * starts[tree])
+                deepest = max(deepest, ZERO + depths[tree])
+            _descend(values, offsets, at, nodes, deepest)
+            for lane in range(min(LANES, n_trees - first)):
+                result[row, (first + lane) // size] += value[at[lane] >> np.uint64(2)]
     return result
 
 
@@ -129,64 +164,6 @@ def _descend(
                 at[lane] = child
         if moved == np.uint64(0):
             break
-
-
-@inner
-def _rows_together(
-    values: NDArray,
-    n_columns: int,
-    starts: NDArray,
-    depths: NDArray,
-    nodes: tuple[NDArray, NDArray],
-    value: NDArray,
-    lanes: tuple[NDArray, NDArray],
-    out: NDArray,
-) -> None:
-    """Send some rows at a time through one tree, then through the next."""
-    at, offsets = lanes
-    n_rows, size = out.shape[0], depths.shape[0] // out.shape[1]
-    for group in range(out.shape[1]):
-        for tree in range(group * size, (group + 1) * size):
-            root = np.uint64(4 * starts[tree])
-            for first in range(0, n_rows, LANES):
-                for lane in range(LANES):
-                    at[lane] = root
-                    offsets[lane] = np.uint64(min(first + lane, n_rows - 1) * n_columns)
-                _descend(values, offsets, at, nodes, ZERO + depths[tree])
-                for lane in range(min(LANES, n_rows - first)):
-                    out[first + lane, group] += value[at[lane] >> np.uint64(2)]
-
-
-@inner
-def _trees_together(
-    values: NDArray,
-    start: int,
-    starts: NDArray,
-    depths: NDArray,
-    nodes: tuple[NDArray, NDArray],
-    value: NDArray,
-    lanes: tuple[NDArray, NDArray],
-    out: NDArray,
-) -> None:
-    """Send one row, whose values begin at ``start``, through some trees at a time."""
-    at, offsets = lanes
-    n_trees = depths.shape[0]
-    size = n_trees // out.shape[0]
-    group = within = 0
-    for lane in range(LANES):
-        offsets[lane] = np.uint64(start)
-    for first in range(0, n_trees, LANES):
-        deepest = ZERO
-        for lane in range(LANES):
-            tree = min(first + lane, n_trees - 1)
-            at[lane] = np.uint64(4 * starts[tree])
-            deepest = max(deepest, ZERO + depths[tree])
-        _descend(values, offsets, at, nodes, deepest)
-        for lane in range(min(LANES, n_trees - first)):
-            out[group] += value[at[lane] >> np.uint64(2)]
-            within += 1
-            if within == size:
-                group, within = group + 1, 0
 
 
 @compiled

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.scores.tree_kernels import LARGEST, add_up, contribute, count_levels, find_right, pack
+from boreod.scores.tree_kernels import (
+    FEW_ROWS,
+    LARGEST,
+    add_up,
+    add_up_few,
+    contribute,
+    count_levels,
+    find_right,
+    pack,
+)
 
 MAX_NODES = 2**28  # four fields a node must be counted in 32 bits
 DTYPES = {
@@ -88,7 +97,8 @@ class Trees:
         """Return the sum of leaf values over the trees of each group, (rows, groups)."""
         self._check_call(table, n_groups)
         table = np.ascontiguousarray(table, dtype=np.float64)
-        return add_up(table, self.starts, self.depths, self._packed, self.value, n_groups)
+        kernel = add_up if len(table) >= FEW_ROWS else add_up_few
+        return kernel(table, self.starts, self.depths, self._packed, self.value, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
         """Return what columns add to a weighted sum of the groups, compared with a base row.
