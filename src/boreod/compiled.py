@@ -255,6 +255,13 @@ def all_products(matrix: NDArray, out: NDArray, of_columns: bool) -> None:
     out[:] = matrix.T @ matrix if of_columns else matrix @ matrix.T
 
 
+def float32_products(
+    first: NDArray, second: NDArray, start: int, stop: int, factor: NDArray, out: NDArray
+) -> None:
+    """Fill the corner of ``out`` with the product of an array and some columns, times a factor."""
+    out[: first.shape[0], : stop - start] = factor[0] * (first @ second[:, start:stop])
+
+
 def solve(matrix: NDArray, vector: NDArray) -> None:
     """Put the solution of linear equations in the place of their right side.
 
@@ -314,5 +321,25 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
         (product, product_),
         (products, products_),
         (all_products, all_products_),
+        (float32_products, _float32_products(types)),
         (solve, solve_),
     ]
+
+
+def _float32_products(types: Any) -> Callable[..., Any]:
+    """Return what :func:`float32_products` is in kernels."""
+    char, size, floats = types.char, types.intp, types.CPointer(types.float32)
+    kind, plain, zero = ord("s"), ord("n"), np.zeros(1, np.float32)
+    arguments = (char, char, char, size, size, size, floats, floats, size, floats, size, floats)
+    gemm = types.ExternalFunction("numba_xxgemm", types.intc(*arguments, floats, size))
+
+    def products_(first: Any, second: Any, start: Any, stop: Any, factor: Any, out: Any) -> None:
+        (m, terms), width = first.shape, second.shape[1]
+        columns, rows, n = second[0, start:].ctypes, first.ctypes, stop - start
+        by, into = factor.ctypes, out.ctypes
+        gemm(
+            kind, plain, plain, n, m, terms, by, columns, width, rows, terms, zero.ctypes, into,
+            out.shape[1],
+        )  # fmt: skip
+
+    return products_

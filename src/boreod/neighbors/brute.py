@@ -5,6 +5,8 @@ the candidates then show that the k nearest lie below that; where ties left no s
 candidates, the cells of the table that are near enough are searched again in float64.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.cells import Cells, box_lengths, cut_into_cells
 from boreod.neighbors.metrics import (
     COSINE,
+    MANHATTAN,
     bring_first,
     comes_before,
     distances_to_tile,
@@ -20,11 +23,14 @@ from boreod.neighbors.metrics import (
     reduced_distance,
     sort_pairs,
 )
-from boreod.neighbors.rough import TILE, find_candidates, growth_of, rough_reach
-from boreod.parallel import computed_once
+from boreod.neighbors.rough import TILE, TOGETHER, find_candidates, rough_reach
+from boreod.neighbors.rounded import Rounded, growth_of, round_table
+from boreod.parallel import computed_once, one_blas_thread
 
-CENTER_ROWS = 1024  # rows that give the center of the table
-MIN_EXTENT = 1e-140  # of a table
+# Pairs of values of a block of rows and the table from which on products are worth their library,
+# which takes a quarter of a second to load.
+WORTH_PRODUCTS = 2**23
+GATHERED = 16  # candidates whose true distances are computed together
 NO_RADII = np.empty(0)
 
 
@@ -38,19 +44,9 @@ class BruteForce:
         self._reach: tuple[NDArray, NDArray, NDArray] | None = None
 
     @computed_once
-    def _table(self) -> tuple[NDArray, Cells, NDArray, float]:
-        """Float32 columns, cell by cell, the cells, and what was taken off and divided by."""
-        points, cells = self.points, cut_into_cells(self.points, TILE)
-        # Rows of a table are often sorted, so the sample is spread over all of it.
-        center = np.median(points[:: -(-len(points) // CENTER_ROWS)], axis=0)
-        sides = np.maximum(points.max(axis=0) - center, center - points.min(axis=0))
-        # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
-        # must not look large in float32.
-        scale = max(float(sides.max()), MIN_EXTENT)
-        columns = unset(points.T.shape, np.float32)
-        for column, middle in enumerate(center):  # one at a time: a whole copy is large
-            columns[column] = (points[cells[0], column] - middle) / scale
-        return columns, cells, center, scale
+    def _table(self) -> tuple[Rounded, Cells]:
+        cells = cut_into_cells(self.points, TILE)
+        return round_table(self.points, cells, self.metric), cells
 
     @property
     def order(self) -> NDArray:
@@ -77,16 +73,19 @@ class BruteForce:
         self, rows: NDArray, k: int, radii: NDArray
     ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return the nearest, and pairs of which the one may lie within the other's radius."""
-        columns, cells, center, scale = self._table
+        table, cells = self._table
         reach = self._reach  # other threads may bring other radii
         if reach is None or reach[0] is not radii:  # the same for every block
             lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
             lengths = lengths[self.order] if len(radii) else radii
-            rough = rough_reach(lengths, scale, rows.shape[1])
+            rough = rough_reach(lengths, table[3], rows.shape[1], self.metric)
             self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
-        growth = growth_of(rows.shape[1])
-        table = (columns, cells, center, scale, growth)
-        found = find_candidates(*table, rows, k, reach[1], reach[2], self.metric)
+        large = rows.size * len(self.points) >= WORTH_PRODUCTS
+        large &= self.metric != MANHATTAN and len(rows) >= TOGETHER
+        with one_blas_thread() if large else nullcontext():
+            found = find_candidates(
+                table, cells, growth_of(rows.shape[1]), rows, k, *reach[1:], self.metric, large
+            )
         nearest = _nearest_of(self.points, rows, *found[:4], k, self.metric)
         distances, indices, unsure = nearest
         if len(unsure):
@@ -118,15 +117,17 @@ def _nearest_of(
     distances, indices = unset((m, k)), unset((m, k), np.int32)
     unsure, n_unsure = unset(m, np.int64), 0
     kept = unset(candidates.shape[1])
-    gathered = unset((points.shape[1], candidates.shape[1]))
+    gathered = unset((points.shape[1], GATHERED))
     for row in range(m):
         size, sure = count[row], first
         if complete[row]:  # otherwise not all of them were noted
-            for place in range(size):
-                candidate = candidates[row, place]
-                for column in range(points.shape[1]):
-                    gathered[column, place] = points[candidate, column]
-            distances_to_tile(gathered, first, size, rows[row], metric, kept)
+            for start in range(0, size, GATHERED):
+                width = min(GATHERED, size - start)
+                for place in range(width):
+                    candidate = candidates[row, start + place]
+                    for column in range(points.shape[1]):
+                        gathered[column, place] = points[candidate, column]
+                distances_to_tile(gathered, first, width, rows[row], metric, kept[start:])
             for place in range(size):
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:
