@@ -198,11 +198,14 @@ class ScoredView:
         """Describe all reference rows, then compare them.
 
         One score at a time goes over all rows, because what it remembers fits into the cache and
-        what all remember does not. Only scores that share geometry describe together.
+        what all remember does not. First descriptions look up none, so they are made together:
+        those that share geometry, and the others.
         """
         sharing = self._sharing_geometry
-        if sharing:
-            self._describe_reference(graph, sharing, 0, self.geometry_rows, engine)
+        others = [s for s in self.scores if s.definition.descriptions and s not in sharing]
+        for first, block_rows in ((sharing, self.geometry_rows), (others, BLOCK_ROWS)):
+            if first:
+                self._describe_reference(graph, first, 0, block_rows, engine)
         scores = []
         for s in self.scores:
             for step in range(len(s.frozen), len(s.definition.descriptions)):

@@ -51,22 +51,25 @@ def _influence(
     ks: NDArray,
 ) -> NDArray:
     m, n_ks = distances.shape[0], ks.shape[0]
-    total, members = unset((m, n_ks)), unset((m, n_ks))
+    total, members, own = unset((m, n_ks)), unset((m, n_ks)), unset(n_ks)
     for row in range(m):
         _add_neighbors(indices[row], radii, ks, total[row], members[row])
+        for column in range(n_ks):
+            own[column] = distances[row, ks[column] - 1]
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], from_source[entry]
             for column in range(n_ks):
                 k = ks[column]
-                if distance < distances[row, k - 1] or distance > radii[source, column]:
-                    continue  # among the neighbors already, or not a reverse neighbor
+                if distance < own[column]:
+                    break  # among the neighbors of this and all larger k
+                if distance > radii[source, column]:
+                    continue  # not a reverse neighbor
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
                     total[row, column] += 1.0 / radii[source, column]
                     members[row, column] += 1.0
         for column in range(n_ks):
-            radius = distances[row, ks[column] - 1]
             mean = total[row, column] / members[row, column]
-            total[row, column] = radius * mean if radius > 0.0 else 1.0
+            total[row, column] = own[column] * mean if own[column] > 0.0 else 1.0
     return total
 
 

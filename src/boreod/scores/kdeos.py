@@ -103,19 +103,17 @@ def _log_density(
             total[column] = 1.0
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], distances[entry]
-            for column in range(n_ks):
-                if distance > radii[source, column]:
-                    continue
-                bandwidth = bandwidths[source, column]
+            column = n_ks - 1
+            while column >= 0 and distance <= radii[source, column]:  # these ascend with k
+                bandwidth, exponent = bandwidths[source, column], -np.inf
                 if bandwidth > 0.0:
                     u = distance / bandwidth
                     exponent = -dimension * logs[source, column] - 0.5 * u * u - unit[column]
                 elif distance == 0.0:
                     exponent = log_of_one - unit[column]
-                else:
-                    continue
                 if exponent > NEGLIGIBLE:
                     total[column] += math.exp(min(exponent, LARGEST_EXPONENT))
+                column -= 1
         for column in range(n_ks):
             result[row, column] = unit[column] + math.log(total[column])
     return result
