@@ -132,20 +132,20 @@ def count_kernels() -> tuple[int, int, list[str]]:
 def _hold_locks() -> None:
     """Wait before a fork until no other thread makes kernels: in the child nobody would end it."""
     while True:
-        lock = _compiler_lock()
-        if lock is not None:
-            lock.acquire()
         _MAKING.acquire()
-        if (lock is None) == (_compiler_lock() is None):
+        lock = _compiler_lock()
+        if lock is None or lock.acquire(blocking=False):
             return
-        _MAKING.release()  # Numba was loaded just now
+        _MAKING.release()  # who compiles may be waiting for it, and the reverse
+        with lock:
+            pass
 
 
 def _free_locks() -> None:
-    _MAKING.release()
     lock = _compiler_lock()
     if lock is not None:
         lock.release()
+    _MAKING.release()
 
 
 def _compiler_lock() -> Any:
@@ -154,7 +154,7 @@ def _compiler_lock() -> Any:
         return None
     from numba.core.compiler_lock import global_compiler_lock
 
-    return global_compiler_lock
+    return global_compiler_lock._lock  # the other way to it waits
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

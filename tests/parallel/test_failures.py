@@ -117,8 +117,14 @@ def works_in_child(work):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded")
 @pytest.mark.parametrize(
     "use",
-    [lambda f: Made(f).dispatcher, lambda f: Holder(f).value, compile_with_numba],
-    ids=["kernel", "property", "compiler"],
+    [
+        lambda f: Made(f).dispatcher,
+        lambda f: Holder(f).value,
+        compile_with_numba,
+        lambda f: Made(lambda: (f(), compile_with_numba(int))).dispatcher,
+        lambda f: compile_with_numba(lambda: (f(), Made(int).dispatcher)),
+    ],
+    ids=["kernel", "property", "compiler", "kernel, then compiler", "compiler, then kernel"],
 )
 def test_a_fork_while_another_thread_is_in_its_first_prediction(use):
     """Locks that the thread holds have nobody in the child who would free them."""
