@@ -32,6 +32,7 @@ CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ZERO: int = np.int64(0)  # type: ignore[assignment]  # for a plain 0, callees are compiled again
 _MAKING = threading.RLock()
+_HELD: list[Any] = []  # locks of Numba that a fork holds
 POISON = 2**30  # -1 would be the last row; this one is in no table
 
 
@@ -64,6 +65,7 @@ class Kernel:
         """Make the dispatcher, once; threads that ask together get the same."""
         if name != "dispatcher":
             raise AttributeError(f"{self._function.__qualname__} has no attribute {name!r}")
+        _prepare_forks()
         with _MAKING:  # not a cached property, whose lock a process that is forked could not free
             if "dispatcher" not in vars(self):
                 vars(self)["dispatcher"] = self._make()
@@ -129,12 +131,27 @@ def count_kernels() -> tuple[int, int, list[str]]:
     return made, read, sorted({of.cache_path for of in stats if of.cache_path})
 
 
+@functools.cache
+def _prepare_forks() -> None:
+    """Let forks wait from now on.
+
+    What is registered last is called first. Numba writes to a log while it compiles, so logging,
+    which registers its own lock, has to be there already.
+    """
+    import logging  # noqa: F401
+
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        locks = {"after_in_parent": _free_locks, "after_in_child": _free_locks}
+        os.register_at_fork(before=_hold_locks, **locks)
+
+
 def _hold_locks() -> None:
     """Wait before a fork until no other thread makes kernels: in the child nobody would end it."""
     while True:
         _MAKING.acquire()
         lock = _compiler_lock()
         if lock is None or lock.acquire(blocking=False):
+            _HELD.append(lock)
             return
         _MAKING.release()  # who compiles may be waiting for it, and the reverse
         with lock:
@@ -142,10 +159,11 @@ def _hold_locks() -> None:
 
 
 def _free_locks() -> None:
-    lock = _compiler_lock()
-    if lock is not None:
-        lock.release()
-    _MAKING.release()
+    if _HELD:  # else they were registered while a fork was on its way
+        lock = _HELD.pop()
+        if lock is not None:
+            lock.release()
+        _MAKING.release()
 
 
 def _compiler_lock() -> Any:
@@ -155,10 +173,6 @@ def _compiler_lock() -> Any:
     from numba.core.compiler_lock import global_compiler_lock
 
     return global_compiler_lock._lock  # the other way to it waits
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks)
 
 
 @functools.cache
