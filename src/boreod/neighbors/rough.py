@@ -72,21 +72,23 @@ def find_candidates(
     order, cuts, low, high = cells
     m, n_cells, room, extent = rows.shape[0], cuts.shape[0] - 1, 4 * k + 4 * TILE, table[3]
     kept, candidates = unset((m, room), np.float32), unset((m, room), np.int32)
-    count, complete, known = np.zeros(m, np.int64), np.ones(m, np.bool_), np.zeros((m, 4))
+    count, complete, known = unset(m, np.int64), unset(m, np.bool_), unset((m, 4))
     placed, tiles = unset((m, rows.shape[1] + EXTRA), np.float32), unset((m, TILE), np.float32)
-    bounds, met = unset((m, n_cells)), np.zeros((m, n_cells), np.bool_)
-    wanted, covers, chosen = np.ones(m, np.bool_), unset(m, np.bool_), unset(m, np.int64)
-    groups = np.zeros(TILE // GROUP, np.uint64)
+    bounds, met = unset((m, n_cells)), unset((m, n_cells), np.bool_)
+    wanted, covers, chosen = unset(m, np.bool_), unset(m, np.bool_), unset(m, np.int64)
+    groups, complete_to = unset(TILE // GROUP, np.uint64), unset(m)
     below = groups.view(np.uint8)
     for row in range(m):
         box_lengths(low, high, rows[row], metric, bounds[row])
         _mark_nearest(bounds[row], met[row])
         known[row, BOUND] = known[row, COMPLETE_TO] = np.inf
+        known[row, MET_ERROR] = known[row, ERROR] = 0.0
+        count[row], complete[row], wanted[row] = 0, True, True
     lists, work = (kept, candidates, count, complete), (placed, tiles, chosen, below, groups)
     by_products = with_products
     while _meet_nearest(table, cells, rows, k, growth, metric, by_products, met, wanted, known,
                         lists, work):  # fmt: skip
-        by_products = False
+        by_products = not with_products  # for a plain False, callees are compiled again
     source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), ZERO
     for cell in range(n_cells):
         size, start, stop = ZERO, cuts[cell], cuts[cell + 1]
@@ -116,14 +118,8 @@ def find_candidates(
                 )  # fmt: skip
     for row in range(m):
         _tighten(row, ZERO, k, growth, extent, metric, kept, candidates, count, complete, known)
-    return (
-        candidates,
-        count,
-        complete,
-        known[:, COMPLETE_TO].copy(),
-        source[:found],
-        covering[:found],
-    )
+        complete_to[row] = known[row, COMPLETE_TO]
+    return candidates, count, complete, complete_to, source[:found], covering[:found]
 
 
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
@@ -139,6 +135,7 @@ def _mark_nearest(bounds: NDArray, met: NDArray) -> None:
     at = unset(NEAR, np.int64)
     size = min(NEAR, bounds.shape[0])
     for cell in range(bounds.shape[0]):
+        met[cell] = False
         place = min(cell, size - 1)
         if cell >= size and not bounds[cell] < bounds[at[place]]:
             continue
@@ -274,7 +271,8 @@ def _note(
         if not wanted[row]:
             continue
         if count[row] + TILE > kept.shape[1]:
-            _tighten(row, TILE, k, growth, extent, metric, kept, candidates, count, complete, known)
+            room = ZERO + TILE
+            _tighten(row, room, k, growth, extent, metric, kept, candidates, count, complete, known)
         error, so_far = known[row, ERROR], count[row]
         known[row, MET_ERROR] = max(known[row, MET_ERROR], error)
         limit = np.float32((growth * known[row, BOUND] + error) * ROUNDED)
@@ -316,7 +314,7 @@ def _tighten(
     bound = np.float64(_bound_on(kept, candidates, k, count[row])) * ROUNDED
     known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
     farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
-    limit, stay = np.float32(farthest), 0
+    limit, stay = np.float32(farthest), ZERO
     for place in range(count[row]):
         kept[stay], candidates[stay] = kept[place], candidates[place]
         stay += kept[place] <= limit
