@@ -87,6 +87,7 @@ class Kernel:
             except RuntimeError:
                 _warn_that_nothing_is_cached()
                 return result
+        result._cache.save_overload = functools.partial(_save, result._cache.save_overload)
         with contextlib.suppress(OSError):  # no files, as in a zip archive: Numba's own will do
             result._cache._cache_file._source_stamp = self._stamp()
         return result
@@ -216,11 +217,19 @@ def _return_first(result: Any, *_: Any, **__: Any) -> Any:
     return result
 
 
+def _save(save: Callable[..., None], *compiled: Any) -> None:
+    """Keep compiled code on disk, or go on without: a full disk is no reason to predict nothing."""
+    try:
+        save(*compiled)
+    except OSError as error:
+        _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
+
+
 @functools.cache
-def _warn_that_nothing_is_cached() -> None:
+def _warn_that_nothing_is_cached(why: str = "No directory for compiled code was found") -> None:
     warnings.warn(
-        "No directory for compiled code was found, so every new process compiles again (up to "
-        "half a minute). Set the environment variable NUMBA_CACHE_DIR to a writable one.",
+        f"{why}, so every new process compiles again (up to half a minute). Set the environment "
+        "variable NUMBA_CACHE_DIR to a directory that is writable and has room.",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -56,6 +56,13 @@ def test_python_runs_the_package():
     )
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_closed_output(folder):
+    command = shlex.join([*PROGRAM, "info", str(folder / "small.boreod")])
+    done = subprocess.run(f"{command} >&-", shell=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_help_and_usage():
     assert "scorers" in run_program("--help").stdout
     assert run_program("no-such-command").returncode == 2
@@ -175,7 +182,10 @@ def test_exit_codes(arguments, code, words, folder, monkeypatch):
     [
         (MemoryError(), "There is not enough memory"),
         (KeyError("x"), "Something unforeseen happened (KeyError: 'x')"),
-        (OSError(28, "No space left on device", "a.csv"), "No space left on device: 'a.csv'."),
+        (
+            OSError(28, "No space left on device", "a.csv"),
+            "No space left on device: 'a.csv'. Free some",
+        ),
         (KeyboardInterrupt(), "Stopped."),
         (BrokenPipeError(), ""),
         (ValueError("two\nlines"), "two lines"),

@@ -130,6 +130,15 @@ def test_declared_types(csv):
     }
 
 
+def test_numbers_of_a_model_that_may_be_thousands_are_asked_for(csv):
+    """As in a fit: 1,511 is not taken for a thousand because the training table had 1.511."""
+    text, types = "a;b\n1,511;2\n2,250;3\n", {"a": "number"}
+    with pytest.raises(TableError, match=r"--decimal ,\) for the decimal point, or write 1234\.5"):
+        csv(text, types=types)
+    assert csv(text, types=types, decimal=",")["a"].to_pylist() == [1.511, 2.25]
+    assert csv(text, types=types, decimal=".")["a"].to_pylist() == [1511.0, 2250.0]
+
+
 def test_decimal_comma(csv):
     text = "a;b\n1,5;x\n-0,25;y\n3;z\n"
     assert csv(text, decimal=",")["a"].to_pylist() == ["1,5", "-0,25", "3"]

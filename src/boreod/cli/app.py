@@ -5,6 +5,7 @@ what `boreod check` found. What is stopped ends as other programs do: 130 by Ctr
 request to terminate, 141 if nobody reads the output any more.
 """
 
+import errno
 import functools
 import gc
 import io
@@ -156,7 +157,9 @@ def _sentence(error: Exception) -> str:
         return "There is not enough memory for this. Close other programs, or use fewer rows."
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f": {str(error.filename)!r}"
-        return f"{error.strerror}{place}."
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = " Free some space, or write to another disk." if full else ""
+        return f"{error.strerror}{place}.{remedy}"
     known = (ValueError, TypeError, OSError, ImportError, RuntimeError)
     if isinstance(error, known) and str(error):
         return str(error)
@@ -248,5 +251,7 @@ def print_table(header: list[str], lines: list[list[str]], *, err: bool = False)
     for line in lines:
         table.add_row(*(Text(text) for text in line))
     stream = sys.stderr if err else sys.stdout
+    if stream is None:  # it was closed
+        return
     width = None if stream.isatty() else DEFAULT_WIDTH
     Console(width=width, highlight=False, stderr=err).print(table)

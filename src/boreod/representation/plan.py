@@ -170,8 +170,8 @@ def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
     shown = ", ".join(left_out[:6]) + (" ..." if len(left_out) > 6 else "")
     warnings.warn(
         f"{len(left_out)} columns were left out, because their k is not below the number of "
-        f"reference rows ({n_rows} in all) or too small for the score: {shown}. Pass `ks` to "
-        "choose others.",
+        f"reference rows ({n_rows} in all) or too small for the score: {shown}. In Python "
+        "`ks` chooses others.",
         ColumnsLeftOutWarning,
         stacklevel=5,
     )

@@ -20,6 +20,7 @@ from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import (
     MISSING,
     PERCENT,
+    Ambiguous,
     NumberFormat,
     find_format,
     first_code,
@@ -78,7 +79,10 @@ def _find_written(column: Any, decimal: str | None) -> Kind:
 
 
 def declared_kind(
-    declared: str | NumberFormat | DateForm, column: Any = None, decimal: str | None = None
+    declared: str | NumberFormat | DateForm,
+    column: Any = None,
+    decimal: str | None = None,
+    name: str = "",
 ) -> Kind:
     """Return how to read a column whose type is known; numbers as cells of the file write them."""
     if isinstance(declared, NumberFormat | DateForm):
@@ -88,6 +92,8 @@ def declared_kind(
     if decimal != "," and _to_numbers(column, _present(column), None)[1] is None:
         return Kind("number")
     found = find_format(column, decimal)
+    if isinstance(found, Ambiguous) and not found.units:  # a thousand, or a little more than one
+        raise found.question(name, needed=True)
     if isinstance(found, NumberFormat) and found.unit not in PERCENT:  # else 100 times as much
         return Kind("number", None if found.is_plain else found)
     return Kind("number", NumberFormat(",") if decimal == "," else None)

@@ -146,9 +146,10 @@ class Ambiguous(NamedTuple):
     example: str
     units: tuple[str, ...] = ()
 
-    def question(self, name: str) -> TableError:
-        """Return what to ask for."""
+    def question(self, name: str, needed: bool = False) -> TableError:
+        """Return what to ask for; a column that is needed cannot be left out."""
         leave = f"or leave the column out ({option('drop', name)})"
+        leave = "or write 1234.5" if needed else leave
         if self.units:
             return TableError(
                 f"Column {shorten(name)} holds numbers of several units: "

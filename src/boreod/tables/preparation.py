@@ -141,7 +141,11 @@ class Preparation:
         steps, summary, notes = _learn(table, roles, question, wanted)
         notes += tell_results([name for name in results if roles[name] == RESULT], label)
         if not steps:
-            raise TableError(f"No column is left to learn from. {' '.join(notes)}")
+            raise TableError(
+                f"No column is left to learn from. {' '.join(notes)} Columns with values that "
+                "differ between rows, and that rows have in common, are needed: amounts, "
+                "categories, dates."
+            )
         self._set(
             _Learned(
                 VERSION,

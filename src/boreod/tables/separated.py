@@ -165,7 +165,7 @@ def _first_records(
 
 def _find_kind(name: str, column: Any, options: Options) -> Kind:
     if name in options.types:
-        return declared_kind(options.types[name], column, options.decimal)
+        return declared_kind(options.types[name], column, options.decimal, name)
     return find_kind(column, options.decimal)
 
 
