@@ -40,9 +40,10 @@ def read_rows(
         rows = _validate(estimator, table, fitting)
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    if fill is not None and np.isnan(np.minimum.reduce(rows, axis=None)):
-        rows = np.where(np.isnan(rows), fill, rows)
-    check_values(estimator, rows)
+    if not _can_be_squared(rows):
+        if fill is not None:
+            rows = np.where(np.isnan(rows), fill, rows)
+        _refuse_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
         raise ValueError(
             f"All values of X are below {SMALLEST:.0e}, so squared distances would vanish. "
@@ -53,9 +54,13 @@ def read_rows(
 
 def check_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large to be squared."""
-    low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
-    if not (low >= -LARGEST and high <= LARGEST):  # NaN compares with nothing
+    if not _can_be_squared(rows):
         _refuse_values(estimator, rows)
+
+
+def _can_be_squared(rows: NDArray) -> bool:
+    low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
+    return bool(low >= -LARGEST and high <= LARGEST)  # NaN compares with nothing
 
 
 def is_number(value: Any, kind: type = Real) -> bool:

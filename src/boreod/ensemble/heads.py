@@ -127,6 +127,11 @@ def _combine(log_odds: NDArray, aggregation: str, use: NDArray | None) -> NDArra
     """Do the same where every row has a bag."""
     if aggregation == "log-odds":
         return mean_of_bags(log_odds, use)
+    if len(log_odds) == 1 and use is None:  # half of the calls for a row that comes alone
+        both = mean_of_bags(expit(np.concatenate([log_odds, -log_odds])))
+        if both.min() >= ALMOST_ZERO:
+            logs = np.log(both)
+            return logs[:1] - logs[1:]
     outlier, inlier = mean_of_bags(expit(log_odds), use), mean_of_bags(expit(-log_odds), use)
     least = np.minimum(outlier, inlier)
     if np.minimum.reduce(least, initial=1.0) >= ALMOST_ZERO:

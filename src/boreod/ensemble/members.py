@@ -69,10 +69,14 @@ class Member:
 
     def log_odds(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
         """Return one log-odds per row, from the bags that may be used."""
+        return self.line.apply(self.unlined(table, aggregation, use))
+
+    def unlined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+        """Return the same before the line."""
         rows = self.read(table)
         if isinstance(self.head, TreeHead):
-            return self.line.apply(self.head.combined(rows, aggregation, use))
-        return self.line.apply(combine(self.head.log_odds(rows), aggregation, use))
+            return self.head.combined(rows, aggregation, use)
+        return combine(self.head.log_odds(rows), aggregation, use)
 
     def contribute(
         self, table: NDArray, base: NDArray, aggregation: str, change: NDArray | None = None
@@ -115,11 +119,15 @@ def average(
         parts = [table[start : start + BLOCK_ROWS] for start in range(0, len(table), BLOCK_ROWS)]
         of_part = partial(average, members, aggregation=aggregation)
         return np.concatenate(engine.map(of_part, parts, "heads"))
+    if len(table) == 1:  # the same sums of plain numbers, which take a tenth of the time
+        found = [float(member.unlined(table, aggregation)[0]) for member in members]
+        both = zip(members, found, strict=True)
+        return np.array([sum_of(m.weight * (m.line.slope * x + m.line.shift) for m, x in both)])
     return sum_of(member.weight * member.log_odds(table, aggregation) for member in members)
 
 
-def sum_of(arrays: Iterable[NDArray]) -> NDArray:
-    """Add arrays up in their order."""
+def sum_of(arrays: Iterable[Any]) -> Any:
+    """Add arrays up in their order, or numbers."""
     total, *rest = arrays
     for array in rest:
         total = total + array

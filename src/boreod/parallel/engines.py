@@ -128,8 +128,10 @@ _IN_EFFECT: ContextVar[MakeEngine] = ContextVar("boreod_engine", default=Threads
 
 def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
     """Return the engine of the enclosing ``with``, or threads of this process."""
-    count_threads(n_jobs)  # is refused if it is wrong, also by engines that do not need it
-    return _IN_EFFECT.get()(n_jobs, verbose)
+    make = _IN_EFFECT.get()
+    if make is not Threads:
+        count_threads(n_jobs)  # is refused if it is wrong, also by engines that do not need it
+    return make(n_jobs, verbose)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.validation import LARGEST
 
 QUANTILES = 1000
+NO_RANGE, NO_QUANTILES = np.empty(0), np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +36,7 @@ class MinMax:
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
-        result = table - self.low
-        with np.errstate(over="ignore"):  # a factor may be as large as 1 / the smallest number
-            result *= self.factor
-        np.minimum(result, LARGEST, out=result)  # twice as fast as np.clip for one row
-        return np.maximum(result, -LARGEST, out=result)
+        return _scale(np.ascontiguousarray(table), self.low, self.factor, NO_QUANTILES)
 
     def keep(self, places: list[int]) -> "MinMax":
         """Return the same for some of the columns."""
@@ -67,7 +64,7 @@ class Rank:
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
-        return _interpolate(np.ascontiguousarray(table), self.quantiles)
+        return _scale(np.ascontiguousarray(table), NO_RANGE, NO_RANGE, self.quantiles)
 
     def keep(self, places: list[int]) -> "Rank":
         """Return the same for some of the columns."""
@@ -93,9 +90,8 @@ class Both:
 
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
-        ranked, n_raw = self.ranked.transform(table), self.n_raw
-        scaled = self.scaled.transform(table[:, :n_raw])
-        return np.concatenate([scaled, ranked[:, n_raw:], ranked[:, :n_raw]], axis=1)
+        low, factor = self.scaled.low, self.scaled.factor
+        return _scale(np.ascontiguousarray(table), low, factor, self.ranked.quantiles)
 
     def keep(self, places: list[int]) -> "Both":
         """Return the same for some of the columns."""
@@ -123,22 +119,35 @@ def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
 
 
 @compiled
-def _interpolate(table: NDArray, quantiles: NDArray) -> NDArray:
-    """Find values among the quantiles of their columns; equal to several means their middle."""
-    result = unset(table.shape)
-    last = quantiles.shape[1] - 1
+def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) -> NDArray:
+    """Return the first columns scaled, as many as have a range, then ranks of all with quantiles.
+
+    Ranks of columns that were scaled come last. All at once: a row may come alone.
+    """
+    n_scaled, n_ranked = low.shape[0], quantiles.shape[0]
+    result = unset((table.shape[0], n_scaled + n_ranked))
     for row in range(table.shape[0]):
-        for column in range(table.shape[1]):
-            known, value = quantiles[column], table[row, column]
-            left = right = _bisect(known, value, False)
-            if left <= last and known[left] == value:
-                right = _bisect(known, value, True)
-            if right == left and 0 < left <= last:  # strictly between two quantiles
-                part = (value - known[left - 1]) / (known[left] - known[left - 1])
-                result[row, column] = (left - 1 + part) / last
-            else:
-                result[row, column] = min(1.0, max(0.0, 0.5 * (left + right - 1) / last))
+        for column in range(n_scaled):
+            value = (table[row, column] - low[column]) * factor[column]
+            value = LARGEST if value > LARGEST else value  # a factor may be very large
+            result[row, column] = -LARGEST if value < -LARGEST else value
+        for place in range(n_ranked):
+            column = (n_scaled + place) % n_ranked
+            result[row, n_scaled + place] = _rank(quantiles[column], table[row, column])
     return result
+
+
+@inner
+def _rank(known: NDArray, value: float) -> float:
+    """Find a value among the quantiles of its column; equal to several means their middle."""
+    last = known.shape[0] - 1
+    left = right = _bisect(known, value, False)
+    if left <= last and known[left] == value:
+        right = _bisect(known, value, True)
+    if right == left and 0 < left <= last:  # strictly between two quantiles
+        part = (value - known[left - 1]) / (known[left] - known[left - 1])
+        return (left - 1 + part) / last
+    return min(1.0, max(0.0, 0.5 * (left + right - 1) / last))
 
 
 @inner
