@@ -173,7 +173,7 @@ def _compiler_lock() -> Any:
         return None
     from numba.core.compiler_lock import global_compiler_lock
 
-    return global_compiler_lock._lock  # the other way to it waits
+    return vars(global_compiler_lock)["_lock"]  # its own ``acquire`` cannot but wait
 
 
 @functools.cache

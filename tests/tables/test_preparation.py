@@ -410,3 +410,10 @@ def test_nothing_may_be_missing(key):
     data = {name: value for name, value in STORED.items() if name != key}
     with pytest.raises(TableError, match="damaged"):
         Preparation.from_dict(data)
+
+
+def test_whole_numbers_that_float64_does_not_know_are_rounded_where_numbers_were_learned():
+    """As they are in text; in training they would be codes."""
+    prepared = Preparation().fit(pa.table({"a": [1, 5, 3]}))
+    later = pa.table({"a": pa.array([2, 2**60 + 1], pa.int64())})
+    assert prepared.transform(later).tolist() == [[2.0], [2.0**60]]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, column_of, kind_of, option, pa, pc
+from boreod.tables.arrow import TableError, column_of, kind_of, pa, pc
 from boreod.tables.bad_cells import BadCells
 from boreod.tables.date_forms import DateForm, find_form
 from boreod.tables.number_formats import (
@@ -36,7 +36,6 @@ WORDS = {
     **dict.fromkeys(("no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"), 0.0),
 }  # of outliers and inliers
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
-CORRECT = "Correct it, or leave it empty."
 
 
 class Kind(NamedTuple):
@@ -147,25 +146,16 @@ def as_numbers(
     if held == "text":
         text, (column, wrong) = column, to_kind(column, Kind(kind))
         if wrong is not None and wrong.any():
-            raise _wrong(text, int(np.argmax(wrong)), name, first_row, "true or false (1 or 0)")
+            raise _no_boolean(text, int(np.argmax(wrong)), name, first_row)
     numbers = pc.cast(column, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
     infinite = np.isinf(values)
     note_bad(column, infinite, name, first_row, values=values)
     values[infinite] = np.nan
-    checks: list[tuple[NDArray, str, str]] = []
-    if pa.types.is_integer(column.type):
-        remedy = (
-            f"If it is an id, say so ({option('id', name)}), else divide it, or fit without it "
-            f"(boreod fit {option('drop', name)})."
-        )
-        checks.append((np.abs(values) >= WHOLE, "whole numbers below 2**53", remedy))
     if kind == "boolean":
-        is_wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
-        checks.append((is_wrong, "true or false (1 or 0)", CORRECT))
-    for is_wrong, allowed, remedy in checks:
-        if is_wrong.any():
-            raise _wrong(column, int(np.argmax(is_wrong)), name, first_row, allowed, remedy)
+        wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
+        if wrong.any():
+            raise _no_boolean(column, int(np.argmax(wrong)), name, first_row)
     return values
 
 
@@ -328,10 +318,8 @@ def _emptied(cells: Any, mask: Any) -> Any:
     return pc.replace_with_mask(cells, pc.fill_null(mask, False), pa.scalar(None, cells.type))
 
 
-def _wrong(
-    column: Any, row: int, name: str, first_row: int, allowed: str, remedy: str = CORRECT
-) -> TableError:
+def _no_boolean(column: Any, row: int, name: str, first_row: int) -> TableError:
     return TableError(
-        f"Column {shorten(name)} must hold {allowed}; row {first_row + row} holds "
-        f"{shorten(column[row].as_py())}. {remedy}"
+        f"Column {shorten(name)} must hold true or false (1 or 0); row {first_row + row} holds "
+        f"{shorten(column[row].as_py())}. Correct it, or leave it empty."
     )
