@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod import OutlierRepresentation
+from boreod import Detector, OutlierRepresentation
 from boreod.metrics import auc
 from boreod.neighbors import KnownRows
 from boreod.parallel import Threads
@@ -85,3 +85,25 @@ def test_tiny_tables(n_rows):
     apart = np.arange(n_rows) < 1
     columns, _ = fit_apart(rows, apart, ["knn_1", "iforest"])
     assert np.isfinite(columns).all()
+
+
+def test_equal_rows_have_equal_columns():
+    """Also where they are in other folds and trees; new rows like them have about these."""
+    random = np.random.default_rng(4)
+    rows = np.vstack([random.normal(size=(150, 2)), np.zeros((150, 2)), np.ones((3, 2))])
+    apart = random.permutation(len(rows)) < 20
+    columns, table = fit_apart(rows, apart)
+    assert len(np.unique(columns[150:300], axis=0)) == len(np.unique(columns[300:], axis=0)) == 1
+    assert len(np.unique(columns[:150], axis=0)) > 140
+    iforest = SCORES.index("iforest")
+    assert abs(columns[150, iforest] - table.transform(np.zeros((1, 2)))[0, iforest]) < 0.02
+
+
+def test_one_labelled_copy_does_not_make_outliers_of_all_others():
+    """Of 150 equal rows one is labelled an outlier; a new copy is one with a chance like that."""
+    random = np.random.default_rng(5)
+    far = 4.0 + np.eye(3)[[0, 1, 2] * 5]
+    rows = np.vstack([random.normal(size=(250, 3)), np.zeros((150, 3)), far])
+    labels = np.r_[np.zeros(399), np.ones(16)].astype(int)  # the last of the copies, too
+    model = Detector(n_estimators=30, n_trees=3, random_state=0).fit(rows, labels)
+    assert model.predict_proba(np.zeros((1, 3)))[0, 1] < 0.03  # 0.06 if copies differ

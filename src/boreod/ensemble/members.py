@@ -3,7 +3,7 @@
 Heads differ in scale: trees are shy, a separable logistic regression is sure. A line with a
 positive slope, learned out of bag, brings the log-odds of each to the same meaning, those of
 classes of equal weight; a row's score depends on that row only, and no line ends above the largest
-training value. Heads are weighted by their out-of-bag average precision.
+training value. Weights are learned out of bag, see :mod:`boreod.ensemble.stacking`.
 
 ==================  ===========================================================================
 kind                what is fitted to every bag, and the features that it reads
@@ -32,6 +32,7 @@ from boreod.ensemble.calibration import Correction, expit
 from boreod.ensemble.consensus import ConsensusHead
 from boreod.ensemble.explanation import contribute, weigh_bags
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine
+from boreod.ensemble.stacking import mean_of, stack
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
 from boreod.metrics import average_precision
 from boreod.parallel import Engine, Threads
@@ -194,9 +195,10 @@ def learn_members(
     members = [member for member in weighed if member is not None] or members
     if len(members) == 1:
         return [replace(members[0], line=UNCHANGED, weight=1.0)], found[0]
-    total = sum(member.weight for member in members)
-    members = [replace(member, weight=member.weight / total) for member in members]
-    return members, _mean_out_of_bag(members, found)
+    evidence = np.array([member.weight for member in members])
+    weights, mean = stack(_on_lines(members, found), codes, evidence)
+    pairs = zip(members, weights.tolist(), strict=True)
+    return [replace(member, weight=weight) for member, weight in pairs], mean
 
 
 def learn_consensus(
@@ -224,7 +226,8 @@ def learn_consensus(
         slope = 1.0 / max(float(odds.std()), 1e-12)
         line = Correction(-slope * float(odds.mean()), slope)
         standard.append(replace(member, line=line, weight=1.0 / len(members)))
-    return standard, _mean_out_of_bag(standard, found)
+    weights = np.array([member.weight for member in standard])
+    return standard, mean_of(_on_lines(standard, found), weights)
 
 
 def _distinct_kinds(recipe: Recipe, n_raw: int, n_columns: int) -> list[str]:
@@ -267,7 +270,7 @@ def _fit_head(
 
 
 def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
-    """Learn line and weight of a member from out-of-bag log-odds; None if there is no evidence."""
+    """Learn line and average precision of a member out of bag; None if there is no evidence."""
     judged = np.isfinite(odds) & (codes != UNLABELLED)
     outliers, odds = codes[judged] == OUTLIER, odds[judged]
     if not 0 < outliers.sum() < len(outliers):
@@ -277,14 +280,11 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
     return replace(member, line=fit_line(odds, outliers, weights), weight=evidence)
 
 
-def _mean_out_of_bag(members: list[Member], found: list[NDArray]) -> NDArray:
-    """Average what members say; a row that some of them cannot judge is judged by the others."""
-    total, weights = np.zeros(len(found[0])), np.zeros(len(found[0]))
-    for member, odds in zip(members, found, strict=True):
-        known = np.isfinite(odds)
-        total[known] += member.weight * member.line.apply(odds[known])
-        weights[known] += member.weight
-    return np.divide(total, weights, out=np.full(len(total), np.nan), where=weights > 0)
+def _on_lines(members: list[Member], found: list[NDArray]) -> NDArray:
+    """Return what members say, (rows, members)."""
+    return np.column_stack(
+        [member.line.apply(odds) for member, odds in zip(members, found, strict=True)]
+    )
 
 
 def fit_line(

@@ -7,7 +7,7 @@ the graph, and inliers are not: these count in the densities of their own neighb
 and KDEOS compare with. That alone would tell outliers from inliers, in training rows and nowhere
 else. So all rows are dealt into folds and each is scored as a new row, beside the reference rows of
 the other folds; rows to come are compared with all reference rows. An isolation forest scores each
-training row by the trees that were not grown on it.
+training row by the trees that were not grown on it. Equal rows then get the mean of their scores.
 """
 
 from dataclasses import replace
@@ -123,3 +123,17 @@ def fit_detector(
     else:
         detector = ForeignDetector.fit(label, what, points, random)
     return detector, detector.score(points)
+
+
+def share_among_copies(scores: NDArray, first: NDArray) -> NDArray:
+    """Give equal rows the mean of their scores; ``first`` is the first row that equals each one.
+
+    Scores of equal rows differ by folds and by trees, as those of rows to come do not. Of hundreds
+    of copies, heads would know the one that was labelled an outlier by such differences, and
+    then take every new copy for an outlier.
+    """
+    counts = np.bincount(first, minlength=len(first))
+    if counts.max() < 2:
+        return scores
+    sums = [np.bincount(first, column, minlength=len(first)) for column in scores.T]
+    return np.column_stack([of_column[first] / counts[first] for of_column in sums])

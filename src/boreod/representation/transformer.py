@@ -20,7 +20,12 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.memory import FOLDS, check_fit
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
-from boreod.representation.training_columns import fit_detector, fit_view, leave_out
+from boreod.representation.training_columns import (
+    fit_detector,
+    fit_view,
+    leave_out,
+    share_among_copies,
+)
 from boreod.representation.views import Space, resolve_views
 from boreod.text import shorten
 from boreod.validation import all_or_nothing, read_rows, read_seed
@@ -214,6 +219,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             detector, of_rows = fit_detector(label, what, points, apart, random)
             fitted.append(detector)
             scores.append(of_rows[:, np.newaxis])
+        if apart is not None and apart.any():
+            first = everywhere.find(points)
+            scores = [share_among_copies(of_rows, first) for of_rows in scores]
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.column_names)]
         names += [detector.label for detector in fitted]
