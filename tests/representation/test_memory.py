@@ -92,16 +92,16 @@ def test_lists_are_as_long_as_the_largest_k_and_turned_around_if_need_be():
 
 @pytest.mark.parametrize("share", [0.9, 0.4, 0.05])
 def test_what_is_refused_comes_with_what_would_fit(share, monkeypatch):
-    needed, views = memory_of(n_rows=1_000_000), plan_views(1_000_000, 10)
+    needed = memory_of(n_rows=1_000_000)
     available = int(share * needed)
     monkeypatch.setattr(module, "available_memory", lambda: available)
-    with pytest.raises(NotEnoughMemoryError, match="a budget does not help") as refusal:
-        check_fit(1_000_000, 10, views, "auto", 2, 50)
+    with pytest.raises(NotEnoughMemoryError, match=r"with 139 columns.* a budget") as refusal:
+        check_fit(needed, 1_000_000, 139)
     size = int(re.search(r"reference_size=(\d+) \(--reference-size \1\)", str(refusal.value))[1])
     assert size > 0.35 * share * 1_000_000  # no smaller than it has to be
     assert memory_of(n_rows=size) <= available
     monkeypatch.setattr(module, "available_memory", lambda: needed)
-    check_fit(1_000_000, 10, views, "auto", 2, 50)
+    check_fit(needed, 1_000_000, 139)
 
 
 def test_a_table_that_cannot_be_read():

@@ -72,7 +72,7 @@ def test_every_fold_leaves_enough_rows_for_the_largest_k(n_rows, n_folds):
     apart = np.arange(n_rows + 4) >= n_rows
     folds = _deal(np.arange(n_rows), plan, apart, np.random.RandomState(0))
     assert (folds is None) if n_folds is None else (folds.max() + 1 == n_folds)
-    assert _deal(np.arange(n_rows), plan, np.zeros(n_rows, bool), np.random.RandomState(0)) is None
+    assert _deal(np.arange(n_rows), plan, None, np.random.RandomState(0)) is None
     rows = np.random.default_rng(0).normal(size=(n_rows + 4, 2))
     columns, table = fit_apart(rows, apart, ["knn_20", "iforest"])
     assert table.columns_ == ["knn_20", "iforest"]
@@ -107,3 +107,14 @@ def test_one_labelled_copy_does_not_make_outliers_of_all_others():
     labels = np.r_[np.zeros(399), np.ones(16)].astype(int)  # the last of the copies, too
     model = Detector(n_estimators=30, n_trees=3, random_state=0).fit(rows, labels)
     assert model.predict_proba(np.zeros((1, 3)))[0, 1] < 0.03  # 0.06 if copies differ
+
+
+def test_a_mask_of_no_row_changes_nothing():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    fitted = [
+        OutlierRepresentation(["lof", "iforest"], [3], random_state=0).fit_compute(
+            rows, ["a", "b"], apart=apart
+        )
+        for apart in (None, np.zeros(40, bool))
+    ]
+    assert_array_equal(*fitted)

@@ -36,26 +36,17 @@ class NotEnoughMemoryError(MemoryError):
     """A table or its fit would take more memory than there is."""
 
 
-def check_fit(
-    n_rows: int,
-    n_columns: int,
-    views: Views,
-    backend: object,
-    n_threads: int,
-    n_bags: int,
-    folded: bool = False,
-) -> None:
-    """Raise if a fit will not fit into memory, and say what would; see count_fit_memory."""
+def check_fit(needed: int, n_rows: int, n_columns: int) -> None:
+    """Raise if a fit of so many bytes will not fit into memory, and say what would."""
     available = available_memory()
-    needed = count_fit_memory(n_rows, n_columns, views, backend, n_threads, n_bags, folded)
     if needed <= available:
         return
     size = _largest_size(n_rows, MEMORY_MARGIN * available / needed)
     raise NotEnoughMemoryError(
-        f"A fit of {n_rows} rows with {n_columns + _count_scores(views)} columns takes about "
-        f"{show_bytes(needed)}, and {show_bytes(available)} are left, so it would not fit into "
-        f"memory. Learn from a sample, reference_size={size} (--reference-size {size}), or compute "
-        "fewer `scores` or `ks`; a budget does not help, because it is chosen after the fit."
+        f"A fit of {n_rows} rows with {n_columns} columns takes about {show_bytes(needed)}, and "
+        f"{show_bytes(available)} are left, so it would not fit into memory. Learn from a sample, "
+        f"reference_size={size} (--reference-size {size}), or compute fewer `scores` or `ks`; a "
+        "budget does not help, because it is chosen after the fit."
     )
 
 
@@ -93,7 +84,7 @@ def count_fit_memory(
     was asked for, and ``n_bags`` is 0 if nothing is learned. If rows are ``folded``, there is a
     second graph of most of them, and the lists of all are longer.
     """
-    n_scores = _count_scores(views)
+    n_scores = count_scores(views)
     held, lists = 16 * n_rows, 0  # hashes of the rows; more follows with every view
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
@@ -117,7 +108,8 @@ def count_fit_memory(
     return held + max(moments) + n_threads * THREAD_BYTES
 
 
-def _count_scores(views: Views) -> int:
+def count_scores(views: Views) -> int:
+    """Return the number of score columns of all views."""
     return sum(len(p.ks) for _, plan in views for p in plan)
 
 

@@ -29,7 +29,7 @@ from boreod.scores.foreign import ForeignDetector
 
 def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
     """Take rows out of the reference of every space, as long as two are left."""
-    if apart is None or not apart.any():
+    if apart is None:
         return spaces
     result = []
     for space in spaces:
@@ -84,7 +84,7 @@ def _deal(
 
     There are as many folds as it takes to leave the largest k enough reference rows.
     """
-    if reference is None or apart is None or not apart.any():
+    if reference is None or apart is None:
         return None
     spare = len(reference) - 1 - max(p.ks[-1] for p in plan)
     if spare < 1:
@@ -117,7 +117,7 @@ def fit_detector(
     """
     detector: ForeignDetector | IsolationTrees
     if what in DETECTORS.values():
-        if apart is not None and apart.any() and (~apart).sum() >= 2:
+        if apart is not None and (~apart).sum() >= 2:
             return what.fit_beside(label, points, apart, random)
         detector = what.fit(label, points, random)
     else:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from boreod.neighbors import KnownRows, Recall, read_neighbors
 from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
 from boreod.representation.columns import FittedColumns
-from boreod.representation.memory import FOLDS, check_fit
+from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.training_columns import (
@@ -187,6 +187,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         engine = current_engine(self.n_jobs, self.verbose)
         random = read_seed(self.random_state)
         raw = [str(name) for name in names]
+        apart = None if apart is None or not apart.any() else apart
         self.n_features_in_ = points.shape[1]
 
         self.left_out_: list[str] = []
@@ -198,9 +199,9 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             planned += [(space, plan)] if plan else []
         if len(points) >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
             n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
-            folded = apart is not None and bool(apart.any())
-            counted = self.neighbors, n_threads, n_bags, folded
-            check_fit(len(points), len(raw), planned, *counted)
+            counted = self.neighbors, n_threads, n_bags, apart is not None
+            needed = count_fit_memory(len(points), len(raw), planned, *counted)
+            check_fit(needed, len(points), len(raw) + count_scores(planned))
         views: list[ScoredView] = []
         scores: list[NDArray] = []
         everywhere = KnownRows(points)
