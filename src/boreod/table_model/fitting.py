@@ -30,7 +30,7 @@ from boreod.tables.blocks import Options
 from boreod.tables.locations import BETWEEN, STANDARD, can_read_again, show_place
 from boreod.tables.reader import settle_labels
 from boreod.tables.since import add_to_table
-from boreod.text import count_of, shorten, suggest
+from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
 MANY_COPIES = 0.05  # share of rows
@@ -362,7 +362,10 @@ def _read_rows(
             progress.advance()
         schema = reader.schema
     if not seen:
-        raise TableError(f"{show_place(path)} has columns but no rows. A table needs rows.")
+        raise TableError(
+            f"{show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A table needs "
+            "rows; if these are no names, say what the file is: `format` (--format)."
+        )
     if expected is not None and seen != expected:
         raise TableError(
             f"{path} had {expected} rows when its labels were read and has {seen} now. Fit again "
