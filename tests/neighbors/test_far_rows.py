@@ -24,6 +24,13 @@ MOST_CELLS = 400_000  # of a table, so that a case takes milliseconds
 LARGEST = 1e150
 
 
+class Multiplying(BruteForce):
+    """Brute force that multiplies matrices in small tables, too."""
+
+    def uses_products(self, n_rows):
+        return self.metric != MANHATTAN
+
+
 def litter(random):
     """Free large arrays of random numbers: new buffers then hold garbage."""
     garbage = [random.integers(-(2**40), 2**40, size=100_000) for _ in range(4)]
@@ -131,7 +138,7 @@ def check(points, rows, k, metric, random):
     radii *= random.uniform(0, 1.0, len(points))
     expected, expected_indices, reverse = oracle(points, few, k, radii, metric)
     answers = []
-    for kind in (BruteForce, KDTree):
+    for kind in (Multiplying if random.integers(2) else BruteForce, KDTree):
         search = kind(points, metric)
         litter(random)
         answers.append(search.nearest(rows, k))
@@ -158,7 +165,8 @@ def test_many_rows_on_two_threads(kind, rows):
     random = np.random.default_rng(KINDS.index(kind))
     points = make_table(kind, 1500, 4, random)
     queries = make_rows(rows, points, 5000, 6, random)
-    for search in (BruteForce(points, EUCLIDEAN), KDTree(points, EUCLIDEAN)):
+    for backend in (BruteForce, Multiplying, KDTree):
+        search = backend(points, EUCLIDEAN)
         whole = search.nearest(queries, 11)
         with ThreadPoolExecutor(2) as pool:
             parts = list(pool.map(partial(search.nearest, k=11), np.array_split(queries, 7)))

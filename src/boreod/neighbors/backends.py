@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.foreign import ForeignNeighbors, ForeignSearch, is_foreign_search
 from boreod.neighbors.tree import KDTree
+from boreod.parallel import one_blas_thread
 from boreod.text import shorten
 
 TIMED_ROWS = 16
-LARGE_TABLE = 20000  # rows; there brute force works best on whole blocks, as it does later
+LARGE_TABLE = 20000  # rows; there, and where it uses products, brute force needs whole blocks
 TIMED_ROWS_LARGE = 128
 ALWAYS_BRUTE_BELOW = 2000  # rows; a tree cannot win back the time of the comparison there
 ALWAYS_BRUTE_ABOVE = 15  # columns; boxes of a tree hardly ever exclude each other there
@@ -59,8 +60,11 @@ def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
     brute = BruteForce(points, metric)
     if n < ALWAYS_BRUTE_BELOW or d > ALWAYS_BRUTE_ABOVE:
         return brute
-    tree = KDTree(points, metric)
-    size = TIMED_ROWS if n < LARGE_TABLE else TIMED_ROWS_LARGE
+    tree, size = KDTree(points, metric), TIMED_ROWS
+    if n >= LARGE_TABLE or brute.uses_products(TIMED_ROWS_LARGE):
+        size = TIMED_ROWS_LARGE
+    if brute.uses_products(size):
+        one_blas_thread()  # loads the library, which is not to be timed
     rows = np.ascontiguousarray(points[:: max(1, n // size)][:size])
     return brute if _seconds(brute, rows, k) <= _seconds(tree, rows, k) else tree
 

@@ -27,9 +27,7 @@ from boreod.neighbors.rough import TILE, TOGETHER, find_candidates, rough_reach
 from boreod.neighbors.rounded import Rounded, growth_of, round_table
 from boreod.parallel import computed_once, one_blas_thread
 
-# Pairs of values of a block of rows and the table from which on products are worth their library,
-# which takes a quarter of a second to load.
-WORTH_PRODUCTS = 2**23
+WORTH_PRODUCTS = 2**20  # rows times values of the table; less takes less than preparing BLAS
 GATHERED = 16  # candidates whose true distances are computed together
 NO_RADII = np.empty(0)
 
@@ -52,6 +50,11 @@ class BruteForce:
     def order(self) -> NDArray:
         """An order of the rows that brings near ones together."""
         return self._table[1][0]
+
+    def uses_products(self, n_rows: int) -> bool:
+        """Tell whether a search for so many rows may multiply matrices."""
+        worth = n_rows >= TOGETHER and n_rows * self.points.size >= WORTH_PRODUCTS
+        return worth and self.metric != MANHATTAN
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
@@ -80,12 +83,10 @@ class BruteForce:
             lengths = lengths[self.order] if len(radii) else radii
             rough = rough_reach(lengths, table[3], rows.shape[1], self.metric)
             self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
-        large = rows.size * len(self.points) >= WORTH_PRODUCTS
-        large &= self.metric != MANHATTAN and len(rows) >= TOGETHER
-        with one_blas_thread() if large else nullcontext():
-            found = find_candidates(
-                table, cells, growth_of(rows.shape[1]), rows, k, *reach[1:], self.metric, large
-            )
+        products = self.uses_products(len(rows))
+        settings = (k, *reach[1:], self.metric, products)
+        with one_blas_thread() if products else nullcontext():
+            found = find_candidates(table, cells, growth_of(rows.shape[1]), rows, *settings)
         nearest = _nearest_of(self.points, rows, *found[:4], k, self.metric)
         distances, indices, unsure = nearest
         if len(unsure):
