@@ -17,10 +17,10 @@ from boreod.neighbors.metrics import (
     MANHATTAN,
     bring_first,
     comes_before,
-    distances_to_tile,
     finish,
     length,
     reduced_distance,
+    reduced_distances,
     sort_pairs,
 )
 from boreod.neighbors.rough import TILE, TOGETHER, find_candidates, rough_reach
@@ -28,7 +28,6 @@ from boreod.neighbors.rounded import Rounded, growth_of, round_table
 from boreod.parallel import computed_once, one_blas_thread
 
 WORTH_PRODUCTS = 2**20  # rows times values of the table; less takes less than preparing BLAS
-GATHERED = 16  # candidates whose true distances are computed together
 NO_RADII = np.empty(0)
 
 
@@ -118,17 +117,10 @@ def _nearest_of(
     distances, indices = unset((m, k)), unset((m, k), np.int32)
     unsure, n_unsure = unset(m, np.int64), 0
     kept = unset(candidates.shape[1])
-    gathered = unset((points.shape[1], GATHERED))
     for row in range(m):
         size, sure = count[row], first
         if complete[row]:  # otherwise not all of them were noted
-            for start in range(0, size, GATHERED):
-                width = min(GATHERED, size - start)
-                for place in range(width):
-                    candidate = candidates[row, start + place]
-                    for column in range(points.shape[1]):
-                        gathered[column, place] = points[candidate, column]
-                distances_to_tile(gathered, first, width, rows[row], metric, kept[start:])
+            reduced_distances(points, candidates[row], size, rows[row], metric, kept)
             for place in range(size):
                 sure += length(kept[place], metric) <= complete_to[row]
         if sure < k:

@@ -117,7 +117,7 @@ def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: object) ->
     """Return the bytes of one reference row that a fitted view remembers."""
     rows = 8 * n_columns + 16  # as the metric wants them, and who is whose copy
     bytes_per_value = SEARCH_BYTES.get(backend, 12) if isinstance(backend, str) else 12
-    search = bytes_per_value * n_columns + 8
+    search = bytes_per_value * n_columns + 16  # and two columns for products of matrices
     radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
     frozen = 8 * sum(
         len(p.ks) * len(p.definition.descriptions) for p in plan if p.definition.compares()
