@@ -220,7 +220,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             detector, of_rows = fit_detector(label, what, points, apart, random)
             fitted.append(detector)
             scores.append(of_rows[:, np.newaxis])
-        if apart is not None and apart.any():
+        if apart is not None:
             first = everywhere.find(points)
             scores = [share_among_copies(of_rows, first) for of_rows in scores]
         raw = raw if self.passthrough else []
