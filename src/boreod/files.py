@@ -1,7 +1,7 @@
 """Files that are whole or not there, the folder for files that can be made again, and their JSON.
 
-JSON that others may have written becomes dataclasses, strictly: nothing missing, nothing unknown,
-no other type.
+JSON that others may have written becomes dataclasses, strictly: nothing missing but what came with
+a later version, nothing unknown, no other type.
 """
 
 import errno
@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 __version__ = "0.1.0"  # is written into files
+LATER = "later"  # marks a field that files of earlier versions do not have
 NAMES = {int: "a whole number", str: "a text", bool: "true or false"}
 
 
@@ -71,7 +72,8 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
     """Return a value of some annotated type, or say in a ``ValueError`` where it is not one.
 
     ``kind`` is a dataclass, ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict
-    or optional of these; ``where`` is the place in the file, for the message.
+    or optional of these; ``where`` is the place in the file, for the message. Fields of a dataclass
+    whose metadata say LATER may be missing: older files do not have them.
 
     Examples
     --------
@@ -108,6 +110,8 @@ def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str
 def _typed_dataclass(kind: Any, value: Any, where: str) -> Any:
     _expect(isinstance(value, dict), "an object", value, where)
     names = [field.name for field in fields(kind)]
+    later = {field.name for field in fields(kind) if field.metadata.get(LATER)}
+    names = [name for name in names if name in value or name not in later]
     if set(value) != set(names):
         wrong = sorted(set(value) ^ set(names))
         problem = "has no" if wrong[0] in names else "has an unknown"

@@ -44,6 +44,14 @@ def fit(
             "no limit if not given."
         ),
     ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With a --budget in time: rows that come at once, 1 if each comes alone; "
+            "large batches if not given.",
+        ),
+    ] = None,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -116,6 +124,7 @@ def fit(
         neighbors=neighbors,
         reference_size=reference_size,
         budget=read_amount(budget),
+        batch_size=batch,
         costs=_read_costs(costs),
         threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,

@@ -118,11 +118,14 @@ def print_columns(facts: dict[str, Any]) -> None:
 
 def print_limits(facts: dict[str, Any]) -> None:
     """Print budget, costs, threshold, and from where on rows are novel."""
-    from boreod.selection.budgets import show_cost
+    from boreod.selection.budgets import in_batches, show_cost, show_times
 
     if facts["budget"] is not None:
         spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
+        limit += in_batches(facts["batch_size"])
         typer.echo(f"Budget: {count_of(len(facts['columns']), 'column')} for {spent} of {limit}.")
+    if facts["price"] is not None:
+        typer.echo(f"Time: {show_times(**facts['price'])}.")
     if facts["trees"] is not None:
         bought = ", ".join(f"{n} of {head!r}" for head, n in facts["trees"]["of_every_bag"].items())
         spent = show_cost(facts["trees"]["cost"], facts["unit"])

@@ -27,7 +27,7 @@ from boreod.selection.budgets import (
     trace_budgets,
 )
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import SHARED, budgets_over, is_fresh, needs_clock
+from boreod.selection.prices import SHARED, budgets_over, check_batches, is_fresh, needs_clock
 from boreod.selection.selector import Selector
 from boreod.text import suggest
 from boreod.validation import (
@@ -82,6 +82,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self,
         budget: float | str,
         *,
+        batch_size: int | None = None,
         costs: Any = None,
         selection: str | None = None,
         fill: bool | None = None,
@@ -89,16 +90,17 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         """Return a fitted detector whose predictions keep to a budget.
 
         Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
-        alone are computed for new rows. A time is that of one core in a batch of rows.
+        alone are computed for new rows. A time is that of one core for a row of a large batch, or
+        of one of ``batch_size`` rows.
 
         Parameters
         ----------
-        budget, costs, selection, fill
+        budget, batch_size, costs, selection, fill
             As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
             again, for the model that is returned.
         """
         selector, fast = self._known_selector, copy.copy(self)
-        fast._ask(budget, costs, selection, fill)
+        fast._ask(budget, batch_size, costs, selection, fill)
         with plain_interrupts(), same_filters():
             if is_fresh(costs):
                 fast._selector = selector.timed()
@@ -110,6 +112,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self,
         budgets: Any = None,
         *,
+        batch_size: int | None = None,
         costs: Any = None,
         selection: str | None = None,
         fill: bool | None = None,
@@ -120,22 +123,26 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         ----------
         budgets
             List of budgets, None for a range from the cheapest column to everything.
-        costs, selection, fill
+        batch_size, costs, selection, fill
             As the parameters of the same names; None keeps this model's.
         """
-        selector, asked = self._known_selector, copy.copy(self).set_params(budget=None)
+        selector, asked = self._known_selector, copy.copy(self)
         if not selector.training.taught:
             raise ValueError(NO_CURVE)
-        asked._ask(None, costs, selection, fill)
+        asked.set_params(budget=None, batch_size=None)._ask(None, None, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
             selector = selector.timed()
         if budgets is None:
             prices = selector.prices.read(asked.costs, self._unit)
+            prices = prices.in_batches(self._batches(batch_size, prices.unit))
             of_trees = selector.cost_of_all_trees(prices), selector.cost_of_fewest_trees(prices)
             budgets = budgets_over(prices, *of_trees)
-        how = asked.costs, asked.selection, asked.fill, self._threads
+        budgets = read_budgets(budgets)
+        size = self._batches(batch_size, read_budget(budgets[0])[1])
+        check_batches(size, budgets[0])
+        how = size, asked.costs, asked.selection, asked.fill, self._threads
         with plain_interrupts(), same_filters():
-            bought = (selector.buy(b, *how) for b in read_budgets(budgets))
+            bought = (selector.buy(b, *how) for b in budgets)
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
@@ -228,18 +235,27 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
             self._costs = self._selector.prices.read(self.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
 
-    def _ask(self, budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+    def _ask(self, budget: Any, batch_size: Any, costs: Any, selection: Any, fill: Any) -> None:
         """Set parameters of a purchase; None keeps what there is."""
         given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
-        self.set_params(**{name: value for name, value in given.items() if value is not None})
+        given = {name: value for name, value in given.items() if value is not None}
+        if budget is not None:
+            given["batch_size"] = self._batches(batch_size, read_budget(budget)[1])
+        self.set_params(**given)
         check_parameters(self)
+
+    def _batches(self, batch_size: Any, unit: str) -> Any:
+        """Return how many rows come at once; units are the same in every batch."""
+        own = self.batch_size if unit == SECONDS else None
+        return own if batch_size is None else batch_size
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
-        how = self.budget, self.costs, self.selection, self.fill
-        choice, fitted, oob = self._known_selector.buy(*how, self._threads)
+        selector = self._known_selector
+        how = self.budget, self.batch_size, self.costs, self.selection, self.fill
+        choice, fitted, oob = selector.buy(*how, self._threads)
         self._take(fitted, oob, choice)
-        self._costs = choice.costs
+        self._costs = selector.prices.read(self.costs, self._unit)
 
     @property
     def _plan(self) -> Plan:

@@ -19,13 +19,14 @@ from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.members import KINDS, Recipe
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.training import Options, Training
+from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine, Threads, current_engine
 from boreod.parallel.dask_tables import is_collection, map_rows
 from boreod.representation.plan import FEW
 from boreod.representation.scaling import SCALERS
 from boreod.selection.budgets import Selection
-from boreod.selection.costs import Costs
-from boreod.selection.prices import check_purchase
+from boreod.selection.costs import Costs, kind_of_tree
+from boreod.selection.prices import check_batches, check_purchase
 from boreod.text import suggest
 from boreod.validation import (
     OUTLIER,
@@ -79,6 +80,7 @@ class Predictor:
         prior: float | None = None,
         threshold: float | str | None = None,
         budget: float | str | None = None,
+        batch_size: int | None = None,
         costs: Any = None,
         selection: str = "budget",
         fill: bool = True,
@@ -114,6 +116,7 @@ class Predictor:
         self.prior = prior
         self.threshold = threshold
         self.budget = budget
+        self.batch_size = batch_size
         self.costs = costs
         self.selection = selection
         self.fill = fill
@@ -250,6 +253,26 @@ class Predictor:
         check_fitted(self)
         return self._costs
 
+    def price_of_rows(self, batch_size: int | None = None) -> float | None:
+        """Return what a row costs, by known prices, if so many come at once; None if not known.
+
+        ``batch_size`` is None for large batches.
+        """
+        costs = self.known_costs
+        if costs is None or not set(self.columns_) <= set(costs.own):
+            return None
+        if batch_size is not None and costs.call is None:
+            return None
+        trees = {
+            member.kind: member.head.trees.n_trees
+            for member in self.fitted_.members
+            if isinstance(member.head, TreeHead)
+        }
+        then = costs.in_batches(batch_size)
+        if not set(map(kind_of_tree, trees)) <= set(then.trees):
+            return None
+        return then.total(self.columns_) + then.cost_of_trees(trees)
+
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
         """Become the facade of what was learned."""
         self.fitted_, self.oob_, self.selection_ = fitted, oob, selection
@@ -339,6 +362,7 @@ def check_parameters(model: Any) -> None:
     check_bags(model.n_estimators, model.share, model.ratio, model.min_inliers)
     read_options(model).check()
     check_purchase(model.budget, model.costs, model.selection, model.fill)
+    check_batches(model.batch_size, model.budget)
     if not isinstance(model.reference_outliers, bool | np.bool_):
         raise ValueError(
             f"`reference_outliers` must be True or False; got {model.reference_outliers!r}."

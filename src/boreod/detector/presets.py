@@ -76,6 +76,9 @@ class BORE(OutlierDetector):
     budget
         Cost of one prediction: a time per row such as ``"200us"``, or units of ``costs``. The
         columns that fit are chosen; None takes all.
+    batch_size
+        How many rows come at once, for a budget in time: a call costs more than its rows, and each
+        of them pays its part. 1 for rows that come alone, None for large batches.
     costs
         Of the columns, see :mod:`boreod.selection.prices`: ``"measured:shared"``,
         ``"complexity:additive"``, or a dict such as ``{"lof_10": 50, "knn": 20}``. None measures
@@ -157,6 +160,7 @@ class BORE(OutlierDetector):
         prior: float | None = None,
         threshold: float | str | None = 0.5,
         budget: float | str | None = None,
+        batch_size: int | None = None,
         costs: Any = None,
         selection: str = "budget",
         fill: bool = True,
@@ -188,6 +192,7 @@ class BORE(OutlierDetector):
             prior,
             threshold,
             budget,
+            batch_size,
             costs,
             selection,
             fill,

@@ -169,7 +169,8 @@ def _check_prices(manifest: Manifest) -> None:
     _require(set(shares) <= set(manifest.columns), "selection.frequencies")
     _require(all(0.0 <= share <= 1.0 for share in shares.values()), "selection.frequencies")
     _check_names(manifest, choice.costs, "selection.costs")
-    costs = choice.costs or costs
+    _require(choice.batch_size is None or choice.batch_size >= 1, "selection.batch_size")
+    costs = choice.prices(costs)
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
     _require(set(choice.columns) <= set(costs.names), "selection.columns")

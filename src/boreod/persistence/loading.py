@@ -203,9 +203,9 @@ def _selection(manifest: Manifest) -> Selection | None:
     choice = manifest.selection
     if choice is None:
         return None
-    then = choice.costs or manifest.costs
+    then = choice.prices(manifest.costs)
     assert then is not None  # as it was checked
     trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
     of_bag = {m.kind: trees[m.kind] // m.bags for m in manifest.members if m.kind in trees}
     bought = choice.columns, choice.frequencies, choice.cost, choice.budget
-    return Selection(*bought, then, of_bag, then.cost_of_trees(trees))
+    return Selection(*bought, then, of_bag, then.cost_of_trees(trees), choice.batch_size)

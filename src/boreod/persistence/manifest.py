@@ -7,14 +7,14 @@ tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
 import inspect
 import json
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NoReturn
 
 import numpy as np
 
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction
-from boreod.files import __version__
+from boreod.files import LATER, __version__
 from boreod.files import typed_json as read
 from boreod.persistence.archive import ModelFileError
 from boreod.representation.views import View
@@ -112,13 +112,23 @@ class StoredMember:
 
 @dataclass(frozen=True)
 class StoredSelection:
-    """What a budget bought; ``costs`` is None if they are those of the model."""
+    """What a budget bought, for rows that come ``batch_size`` at once (None for large batches).
+
+    ``costs`` is None if they are those of the model, in such batches.
+    """
 
     columns: list[str]
     frequencies: dict[str, float]
     cost: float
     budget: float
     costs: Costs | None
+    batch_size: int | None = field(default=None, metadata={LATER: True})
+
+    def prices(self, of_model: Costs | None) -> Costs | None:
+        """Return the prices that it was bought at."""
+        if self.costs is not None or of_model is None:
+            return self.costs
+        return of_model.in_batches(self.batch_size)
 
 
 @dataclass(frozen=True)

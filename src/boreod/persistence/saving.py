@@ -278,7 +278,9 @@ def _describe_costs(costs: Costs | None, columns: list[str]) -> Costs | None:
         for name, parts in costs.needs.items()
     }
     trees = {kind: float(price) for kind, price in costs.trees.items()}
-    return Costs(own, needs, float(costs.base), costs.unit, trees)
+    heads = {kind: float(price) for kind, price in costs.heads.items()}
+    call, few = (_describe_costs(of, columns) for of in (costs.call, costs.few))
+    return Costs(own, needs, float(costs.base), costs.unit, trees, heads, call, few)
 
 
 def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSelection | None:
@@ -287,12 +289,15 @@ def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSe
         return None
     used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
     then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
+    if choice.batch_size is not None and costs is not None and costs.call is not None:
+        costs = costs.in_batches(choice.batch_size)
     return StoredSelection(
         list(choice.columns),
         used,
         float(choice.cost),
         float(choice.budget),
         None if then == costs else then,
+        None if choice.batch_size is None else int(choice.batch_size),
     )
 
 

@@ -15,7 +15,7 @@ from boreod.plots import BudgetDisplay, new_panels, save_picture
 from boreod.plots.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
 from boreod.report.evidence import Evidence
 from boreod.scores import DETECTORS, SCORES
-from boreod.selection.budgets import BudgetCurve, show_cost
+from boreod.selection.budgets import BudgetCurve, in_batches, show_cost
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
@@ -244,9 +244,14 @@ def _tell_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> str:
     count, chosen = len(model.columns_), model.selection_
     if chosen is not None:
         spent, budget = (show_price(a, chosen.costs.unit) for a in (chosen.cost, chosen.budget))
-        text = f"The budget of {budget} a row bought {count_of(count, 'column')} for {spent}."
+        rows = in_batches(chosen.batch_size) or " a row"
+        text = f"The budget of {budget}{rows} bought {count_of(count, 'column')} for {spent}."
     else:
         text = f"There was no budget: all {count_of(count, 'column')} are in use."
+    often, alone = model.price_of_rows(), model.price_of_rows(batch_size=1)
+    if often is not None and alone is not None:
+        times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in (often, alone))
+        text += " Priced at {} a row in large batches, and about {} for a row alone.".format(*times)
     text += (
         " Raw columns are those of the table; the others are outlier scores, which say how far a "
         "row is from its neighbors or how thin its neighborhood is, with the number of neighbors "

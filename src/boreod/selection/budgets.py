@@ -76,6 +76,25 @@ def show_cost(amount: float, unit: str) -> str:
     return f"{amount:.3g}s"
 
 
+def in_batches(size: int | None) -> str:
+    """Return what rows a price is for, to be written behind it; nothing for large batches."""
+    if size is None:
+        return ""
+    return " for a row alone" if size == 1 else f" in batches of {size}"
+
+
+def show_times(in_batches: float, alone: float) -> str:
+    """Return what a row takes, where many come at once and where it comes alone.
+
+    Examples
+    --------
+    >>> show_times(in_batches=2e-5, alone=8.04e-5)
+    '20us a row in large batches, about 80us for a row alone'
+    """
+    shown = show_cost(float(f"{alone:.2g}"), SECONDS)
+    return f"{show_cost(in_batches, SECONDS)} a row in large batches, about {shown} for a row alone"
+
+
 def write_budget(amount: float, unit: str) -> float | str:
     """Return what :func:`read_budget` reads as this amount."""
     if unit != SECONDS:
@@ -137,13 +156,14 @@ class Selection:
     costs: Costs = field(repr=False)  # of all columns, and of a tree
     trees: Mapping[str, int] = field(default_factory=dict)  # of every bag, by head
     cost_of_trees: float = 0.0
+    batch_size: int | None = None  # rows that come at once, None for large batches
 
     def __str__(self) -> str:
         """Return a table of the chosen columns."""
         spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
         rows = [
-            f"{count_of(len(self.columns), 'column')} for {spent} of {budget}; "
-            "share of bags that want each"
+            f"{count_of(len(self.columns), 'column')} for {spent} of {budget}"
+            f"{in_batches(self.batch_size)}; share of bags that want each"
         ]
         for name in self.columns:
             share = f"{self.frequencies[name]:6.0%}" if name in self.frequencies else "     -"

@@ -8,6 +8,9 @@ parts, and a set pays for every part once, as deep as its most demanding column:
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
+Times have further lists of the same form, of what a call takes beyond the prices of its rows: a row
+of a batch of b pays its own price and 1 / b of that of the call. In large batches that is nothing.
+
 Costs by complexity count operations per row, the same on every machine. For a view of n reference
 rows and d columns, and a score at k:
 
@@ -26,7 +29,7 @@ a raw column costs 1. A foreign detector counts as one search, one tree of a tre
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
@@ -36,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import inner
+from boreod.files import LATER
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.scores import IsolationTrees
@@ -49,6 +53,8 @@ SEARCH = 10.0  # what a search through the whole training table costs in units
 TREE = 1.0  # what a tree costs in units, unless told
 OF_TREES = "tree"  # how a price of trees is declared
 MAX_PRICE = 1e100  # sums of prices stay finite
+FEW_ROWS = 10  # of a call whose price stands for those of all calls with more
+MOST_ROWS = 10**15  # of a batch; more make no difference
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,12 @@ class Costs:
         ``"s"`` if costs are seconds, otherwise empty.
     trees
         What one tree costs, for every kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
+    heads
+        What a tree head costs beside its trees, by kind; those without a price are free.
+    call
+        Costs of the same columns in seconds, which every call pays once; None if nobody knows.
+    few
+        The same of a call with ten rows: several rows take more than one beyond their own prices.
 
     Examples
     --------
@@ -78,6 +90,9 @@ class Costs:
     27.0
     >>> Costs(own, trees={"trees": 0.5}).cost_of_trees({"trees": 100, "trees+scores": 20})
     60.0
+    >>> times = Costs({"a": 1e-6}, unit="s", call=Costs({"a": 2e-6}, base=3e-5, unit="s"))
+    >>> times.total(["a"]), times.in_batches(10).total(["a"])
+    (1e-06, 4.2e-06)
     """
 
     own: Mapping[str, float]
@@ -85,6 +100,9 @@ class Costs:
     base: float = 0.0
     unit: str = ""
     trees: Mapping[str, float] = field(default_factory=dict)
+    heads: Mapping[str, float] = field(default_factory=dict, metadata={LATER: True})
+    call: "Costs | None" = field(default=None, metadata={LATER: True})
+    few: "Costs | None" = field(default=None, metadata={LATER: True})
 
     def __post_init__(self) -> None:
         """Refuse what is no price."""
@@ -95,9 +113,10 @@ class Costs:
         if self.unit not in ("", SECONDS):
             raise ValueError(f"The unit of costs must be '' or {SECONDS!r}; got {self.unit!r}.")
         check_price("base", self.base)
-        check_mapping("trees", self.trees)
-        for kind, price in self.trees.items():
-            check_price(f"trees, {kind}", price)
+        for name, prices in ("trees", self.trees), ("heads", self.heads):
+            check_mapping(name, prices)
+            for kind, price in prices.items():
+                check_price(f"{name}, {kind}", price)
         for name, price in self.own.items():
             check_price(name, price)
         for name, needs in self.needs.items():
@@ -106,6 +125,20 @@ class Costs:
             check_mapping(name, needs)
             for part, amount in needs.items():
                 check_price(f"{name}, {part}", amount)
+        self._check_calls()
+
+    def _check_calls(self) -> None:
+        if self.few is not None and self.call is None:
+            raise ValueError("`few` of costs needs a `call`, the same for one row.")
+        for name, call in ("call", self.call), ("few", self.few):
+            if call is None:
+                continue
+            if not isinstance(call, Costs) or call.call is not None:
+                raise TypeError(f"`{name}` must be Costs without a call; got {shorten(call)}.")
+            if self.unit != SECONDS or call.unit != SECONDS:
+                raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
+            if set(call.own) != set(self.own):
+                raise ValueError(f"`{name}` of costs must price the same columns.")
 
     @property
     def names(self) -> list[str]:
@@ -117,8 +150,10 @@ class Costs:
         return self.cost_of(self._find(self.own if columns is None else columns))
 
     def cost_of_trees(self, numbers: Mapping[str, int]) -> float:
-        """Return what so many trees cost, counted over all bags, by head."""
-        return fsum(self.trees[kind_of_tree(head)] * number for head, number in numbers.items())
+        """Return what so many trees cost, counted over all bags, by head, and the heads."""
+        kinds = [(kind_of_tree(head), number) for head, number in numbers.items()]
+        of_heads = (self.heads.get(kind, 0.0) for kind, _ in kinds)
+        return fsum([*(self.trees[kind] * number for kind, number in kinds), *of_heads])
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
         """Return what one more column adds to the cost of a set."""
@@ -128,14 +163,50 @@ class Costs:
     def additive(self) -> "Costs":
         """Return the costs of one who does not know about sharing: every column pays in full."""
         alone = (self.alone - self.base).tolist()
-        return replace(self, own=dict(zip(self.own, alone, strict=True)), needs={})
+        own = dict(zip(self.own, alone, strict=True))
+        call, few = (None if of is None else of.additive() for of in (self.call, self.few))
+        return replace(self, own=own, needs={}, call=call, few=few)
+
+    def in_batches(self, size: int | None) -> "Costs":
+        """Return prices of rows that come so many at once; None stands for large batches."""
+        if size is None:
+            return self
+        if self.call is None:
+            raise ValueError(
+                "`costs` tell nothing of a call, so `batch_size` cannot be paid for. Leave it out, "
+                "or pass costs that do: Costs(..., unit='s', call=Costs(..., unit='s'))."
+            )
+        call, rows = self.call, min(int(size), MOST_ROWS)
+        if self.few is not None:
+            share = min(1.0, (rows - 1) / (FEW_ROWS - 1))
+            call = call.joined(self.few, lambda one, few: one + share * (few - one))
+        return self.joined(call, lambda of_row, of_call: of_row + of_call / rows)
+
+    def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
+        """Return the prices that two lists of the same columns give together, one by one."""
+
+        def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
+            names = dict.fromkeys((*mine, *theirs))
+            return {name: join(mine.get(name, 0.0), theirs.get(name, 0.0)) for name in names}
+
+        names = dict.fromkeys((*self.needs, *other.needs))
+        return Costs(
+            both(self.own, {name: other.own[name] for name in self.own}),
+            {name: both(self.needs.get(name, {}), other.needs.get(name, {})) for name in names},
+            join(self.base, other.base),
+            self.unit,
+            both(self.trees, other.trees),
+            both(self.heads, other.heads),
+        )
 
     def only(self, columns: Iterable[str]) -> "Costs":
         """Return the costs of some columns, in their order."""
         names = self.names
         columns = [names[place] for place in self._find(columns)]
         needs = {name: self.needs[name] for name in columns if name in self.needs}
-        return replace(self, own={name: self.own[name] for name in columns}, needs=needs)
+        call, few = (None if of is None else of.only(columns) for of in (self.call, self.few))
+        own = {name: self.own[name] for name in columns}
+        return replace(self, own=own, needs=needs, call=call, few=few)
 
     def cost_of(self, places: Iterable[int]) -> float:
         """Return the cost of columns given by their places in ``names``."""

@@ -2,7 +2,9 @@
 
 Taken on a few training rows, on one thread, search and scores apart. A score is timed at its
 smallest, a middle and its largest k, and at all k together; what all together take less than the
-sum of the single ones is work that its columns share. Prices hold a reserve of a quarter.
+sum of the single ones is work that its columns share. Prices hold a reserve of a quarter. The same
+parts are timed for rows that come together and, by :mod:`boreod.selection.calls`, for rows that
+come alone.
 
 Prices are remembered, so that two fits of one table buy the same columns. The folder ``prices`` of
 the cache has one JSON file per machine, version of boreod, shape of the table and work that was
@@ -17,7 +19,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -48,6 +50,26 @@ Facts = dict[str, Any]
 DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError)  # of files that are not ours
 ByK = dict[int, float]
 Work = Callable[[NDArray], object]
+Parts = list[Block]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Takes times per row, with the reserve, of rows that come together."""
+
+    rows: NDArray
+
+    def search(self, work: Work) -> float:
+        """Time some work on the rows."""
+        return seconds(lambda: work(self.rows)) / len(self.rows)
+
+    def parts(self, block: Block, most: int) -> Parts:
+        """Return the rows of a block as scores get them, at most so many at once."""
+        return [block.part(slice(0, min(len(block.points), most)))]
+
+    def score(self, work: Callable[[Block], object], parts: Parts) -> float:
+        """Time some work on parts of a block."""
+        return seconds(lambda: work(parts[0])) / len(parts[0].points)
 
 
 def measured_costs(
@@ -67,7 +89,7 @@ def measured_costs(
     needs: dict[str, dict[str, float]] = {}
     base = seconds(lambda: (distinct_rows(many), per_row(many)), PATIENCE) / CALL_ROWS
     for view in fitted.views:
-        for name, work, needed in _time_view(view, sample):
+        for name, work, needed in time_view(view, Clock(sample)):
             own[name] += work
             needs[name] = needed
     return Costs(own, needs, base, SECONDS)
@@ -106,23 +128,21 @@ def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
     return RESERVE * fastest
 
 
-def _time_view(view: ScoredView, sample: NDArray) -> Iterator[tuple[str, float, dict[str, float]]]:
+def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
-    name = view.space.name
-    points, known = view.place(sample), view.known.find(sample)
+    name, sample = view.space.name, clock.rows
 
     def search(k: int, reverse_k: int) -> float:
         graph = view.graph.narrowed((k,), reverse_k)
-        work = lambda: (view.known.find(sample), graph.new_block(view.place(sample), known))  # noqa: E731
-        return seconds(work) / len(sample)
+        return clock.search(lambda rows: graph.new_block(view.place(rows), view.known.find(rows)))
 
     ks = view.graph.ks
     searches = _at_all(ks, lambda k: search(k, 0))
     reverse_ks = tuple(k for k in ks if k <= view.graph.reverse_k)
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
-    block = view.graph.new_block(points, known).part(slice(0, min(len(sample), SCORE_ROWS)))
+    block = view.search(sample).part(slice(0, min(len(sample), SCORE_ROWS)))
     for s in view.scores:
-        alone, together, geometry = _time_score(s, block, view.geometry_rows)
+        alone, together, geometry = _time_score(s, block, view.geometry_rows, clock)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
             deep = max(k, view.near)  # novelty asks for so many neighbors of every row
             needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
@@ -133,17 +153,19 @@ def _time_view(view: ScoredView, sample: NDArray) -> Iterator[tuple[str, float, 
             yield column, alone[k], needs
 
 
-def _time_score(s: FittedScore, block: Block, geometry_rows: int) -> tuple[ByK, ByK, ByK]:
+def _time_score(
+    s: FittedScore, block: Block, geometry_rows: int, clock: Clock
+) -> tuple[ByK, ByK, ByK]:
     """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
     reads_geometry = s.definition.reads == "geometry"
     most = min(geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
-    rows = slice(0, min(len(block.points), most))
-    known = block.part(rows)  # keeps its geometry, a fresh part has none
+    known = clock.parts(block, most)  # keep their geometry, fresh parts have none
 
     def work(ks: Ks) -> tuple[float, float]:
         narrow = s.keep(ks)
-        everything = seconds(lambda: narrow.score(block.part(rows))) / rows.stop
-        scoring = seconds(lambda: narrow.score(known)) / rows.stop if reads_geometry else everything
+        fresh = lambda part: narrow.score(part.part(slice(0, len(part.points))))  # noqa: E731
+        everything = clock.score(fresh, known)
+        scoring = clock.score(narrow.score, known) if reads_geometry else everything
         return scoring, max(0.0, everything - scoring)
 
     timed = {k: work((k,)) for k in _probes(s.ks)}
@@ -198,6 +220,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
     """
     return {
         "boreod": __version__,
+        "prices": "of rows and of calls",
         "machine": _machine(),
         "table": list(shape),
         "work": plain(work),
@@ -284,7 +307,10 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
         held = json.loads(path.read_bytes())
         if held["sha256"] != _digest(facts, held["costs"]):
             return None
-        costs = Costs(**held["costs"])
+        stored = dict(held["costs"])
+        calls = (stored.pop(name) for name in ("call", "few"))
+        call, few = (None if of is None else Costs(**of) for of in calls)
+        costs = Costs(**stored, call=call, few=few)
         if costs.names == names and costs.unit == SECONDS:
             with suppress(OSError):
                 os.utime(path)  # what is used is not old
@@ -294,7 +320,7 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
 
 def _write(facts: Facts, costs: Costs) -> None:
     with suppress(OSError, RuntimeError):  # no home, no permission, no space
-        stored = {part.name: getattr(costs, part.name) for part in fields(costs)}
+        stored = asdict(costs)
         held = {"facts": facts, "costs": stored, "sha256": _digest(facts, stored)}
         path = _place(facts)
         path.parent.mkdir(parents=True, exist_ok=True)

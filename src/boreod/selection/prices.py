@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.selection.budgets import read_budget, round_up, write_budget
+from boreod.selection.calls import with_calls
 from boreod.selection.costs import (
     SECONDS,
     Costs,
@@ -49,7 +51,8 @@ from boreod.selection.measured import (
     measured_trees,
     remembered_costs,
 )
-from boreod.validation import check_choice, check_values
+from boreod.text import shorten
+from boreod.validation import check_choice, check_values, is_number
 
 SHARED, FRESH = "measured:shared", "fresh"
 MEASURED = (SHARED, "measured:additive", FRESH)
@@ -72,6 +75,27 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
         check_units(read_budget(budget)[1], costs)
     if not isinstance(fill, bool | np.bool_):
         raise ValueError(f"`fill` must be True or False; got {fill!r}.")
+
+
+def check_batches(batch_size: Any, budget: Any) -> None:
+    """Raise for a number of rows that is none, or that no budget in time pays for."""
+    if batch_size is None:
+        return
+    if not is_number(batch_size, Integral) or batch_size < 1:
+        raise ValueError(
+            "`batch_size` must be a number of rows, 1 or more, or None for large batches; got "
+            f"{shorten(batch_size)}."
+        )
+    if budget is None:
+        raise ValueError(
+            f"`batch_size` is {batch_size}, but there is no `budget`. Pass a time per row with it, "
+            "such as '500us', or leave it out."
+        )
+    if read_budget(budget)[1] != SECONDS:
+        raise ValueError(
+            f"`batch_size` is {batch_size}, but `budget` is a number of units, which are the same "
+            "in every batch. Pass a time per row such as '500us', or leave `batch_size` out."
+        )
 
 
 def check_units(unit: str, costs: Any) -> None:
@@ -97,7 +121,7 @@ class PriceLists:
 
     training: Training
     whole: Fitted  # with all columns and heads
-    sample: NDArray  # some rows, scaled, to measure with
+    rows: NDArray  # some, to measure with
     neighbors: Any = "auto"  # as it was asked for
     measured: Costs | None = None  # seconds per row, once they have been taken
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
@@ -157,7 +181,8 @@ class PriceLists:
 
         trees = self.trees
         typical = _typical_columns(training.scaler, len(training.columns.names))
-        work = training.columns, self.sample, per_row, per_column, typical
+        sample = whole.scale_input(self.rows)
+        work = training.columns, sample, per_row, per_column, typical
         prices = measured_trees(
             {
                 m.kind: (
@@ -168,7 +193,8 @@ class PriceLists:
                 if m.kind in trees
             }
         )
-        return replace(measured_costs(*work), trees=prices)
+        of_rows = replace(measured_costs(*work), trees=prices)
+        return with_calls(of_rows, whole, self.rows, typical, features)
 
     def read(self, costs: Any, unit: str) -> Costs:
         """Return the costs that a spelling stands for, by the clock if they are times.
@@ -203,7 +229,7 @@ class PriceLists:
 
     @property
     def _shape(self) -> tuple[int, int]:
-        return len(self.training.table), self.sample.shape[1]
+        return len(self.training.table), self.rows.shape[1]
 
 
 def _typical_columns(scaler: Scaler, n_columns: int) -> NDArray:

@@ -61,10 +61,7 @@ class Selector:
 
         ``whole`` was learned from all columns.
         """
-        sample = sample_rows(rows)
-        if training.input_scaler is not None:
-            sample = training.input_scaler.transform(sample)
-        prices = PriceLists(training, whole[0], sample, neighbors)
+        prices = PriceLists(training, whole[0], sample_rows(rows), neighbors)
         return cls(training, prices, penalty, Learner(training, whole))
 
     def timed(self) -> "Selector":
@@ -72,7 +69,13 @@ class Selector:
         return replace(self, prices=self.prices.timed(fresh=True))
 
     def buy(
-        self, budget: Any, costs: Any, method: str, fill: bool, engine: Engine
+        self,
+        budget: Any,
+        batch_size: int | None,
+        costs: Any,
+        method: str,
+        fill: bool,
+        engine: Engine,
     ) -> tuple[Selection, Fitted, OutOfBag]:
         """Choose the columns and trees that a budget buys, and learn from these alone.
 
@@ -80,7 +83,9 @@ class Selector:
         """
         amount, unit = read_budget(budget)
         check_units(unit, costs)
-        prices = self.prices.read(costs, unit)
+        prices = self.prices.read(costs, unit).in_batches(batch_size)
+        if batch_size is not None:
+            _check_call(amount, batch_size, prices, self._least(prices))
         choose = partial(self._choose, method=method, fill=fill, engine=engine)
         if not self.training.taught:
             untaught = make_untaught(self.learner, amount, prices)
@@ -96,7 +101,14 @@ class Selector:
             alone = self._better_alone(choice, learned[1])
             if alone is not None:
                 choice, learned = alone, self.training.learn(alone.columns, engine)
-        return choice, *learned
+        return replace(choice, batch_size=batch_size), *learned
+
+    def _least(self, costs: Costs) -> float:
+        """Return what the cheapest model costs: a column, and trees where there must be some."""
+        if self.training.taught:
+            return float(costs.alone.min()) + self.cost_of_fewest_trees(costs)
+        scores = self.learner.split(costs.names)[1]
+        return min((costs.total([name]) for name in scores), default=0.0)
 
     def cost_of_all_trees(self, costs: Costs) -> float:
         """Return what the trees of the whole detector cost; 0 without tree heads."""
@@ -208,6 +220,19 @@ def _selection(
     columns: list[str], frequencies: Mapping[str, float], costs: Costs, budget: float
 ) -> Selection:
     return Selection(columns, frequencies, costs.total(columns), budget, costs)
+
+
+def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> None:
+    """Refuse a budget below the price of any call with so many rows."""
+    if budget >= least:
+        return
+    rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
+    raise ValueError(
+        f"`budget` is {show_cost(budget, costs.unit)}, but {rows} costs at least "
+        f"{show_cost(round_up(least, costs.unit), costs.unit)}, most of it for the call. Raise it, "
+        "or pass more rows at once: a larger `batch_size` (--batch); or measure again if the "
+        "machine was busy: costs='fresh' (--costs fresh)."
+    )
 
 
 def _check_affordable(budget: float, costs: Costs) -> None:

@@ -137,6 +137,7 @@ def describe(model: TablePredictor) -> dict[str, Any]:
     """
     preparation, oob = model.preparation_, model.oob_proba_
     stored, costs, seen = model.stored_, model.known_costs, model.fitted_.seen
+    choice = model.selection_
     novelty = None
     if model.fitted_.searches:  # distances to the 10th reference row
         novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
@@ -156,6 +157,8 @@ def describe(model: TablePredictor) -> dict[str, Any]:
         "unit": "" if costs is None else costs.unit,
         "cost": model.cost_,
         "budget": model.budget,
+        "batch_size": None if choice is None else choice.batch_size,
+        "price": _prices(model),
         "trees": _trees(model),
         "costs": _name_costs(model),
         "prices": None if costs is None else asdict(costs),
@@ -235,6 +238,12 @@ def _read_middle(section: dict[str, Any], n_columns: int) -> Any:
     if not all(type(value) is float and abs(value) <= LARGEST for value in middle):
         raise ModelFileError("a median of its columns is no number")
     return np.array(middle)
+
+
+def _prices(detector: Predictor) -> dict[str, float] | None:
+    """Return seconds per row, in large batches and of one that comes alone; None if not known."""
+    many, one = detector.price_of_rows(), detector.price_of_rows(batch_size=1)
+    return None if many is None or one is None else {"in_batches": many, "alone": one}
 
 
 def _trees(detector: Predictor) -> dict[str, Any] | None:

@@ -1,0 +1,168 @@
+"""Budgets for rows that come alone or few at once: prices of calls, what they buy, what is said."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
+from boreod.selection.calls import Calls, cut
+from boreod.selection.costs import FEW_ROWS
+
+SMALL = OutlierRepresentation(["knn", "lof", "cof"], ks=[5, 10])
+MORE = {"n_estimators": 30}  # bags, so that every row is out of some
+FAST = {"n_estimators": 12, "random_state": 0, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def model(labelled):
+    return BORE(SMALL, **FAST).fit(*labelled)
+
+
+@pytest.fixture(scope="module")
+def detector(labelled):
+    return Detector(OutlierRepresentation(["knn"], ks=[5]), n_trees=2, **FAST | MORE).fit(*labelled)
+
+
+def test_prices_between_one_row_and_many():
+    """A row pays its own price and its share of a call; calls of 2 to 10 rows lie between."""
+    one, few = Costs({"a": 1e-6}, base=9e-6, unit="s"), Costs({"a": 4e-6}, base=18e-6, unit="s")
+    trees = {"trees": {"trees": 2e-8}, "heads": {"trees": 1e-5}}
+    costs = Costs({"a": 1e-6}, base=1e-6, unit="s", trees={"trees": 1e-8},
+                  call=Costs(one.own, base=one.base, unit="s", **trees),
+                  few=Costs(few.own, base=few.base, unit="s", **trees))  # fmt: skip
+    assert costs.in_batches(None) is costs
+    assert costs.in_batches(1).total(["a"]) == pytest.approx(2e-6 + 10e-6)
+    assert costs.in_batches(10).total(["a"]) == pytest.approx(2e-6 + 22e-6 / 10)
+    assert costs.in_batches(100).total(["a"]) == pytest.approx(2e-6 + 22e-6 / 100)
+    middle = 10e-6 + (22e-6 - 10e-6) * 2 / 9
+    assert costs.in_batches(3).total(["a"]) == pytest.approx(2e-6 + middle / 3)
+    assert costs.in_batches(10**400).total(["a"]) == pytest.approx(2e-6)
+    assert costs.in_batches(1).cost_of_trees({"trees": 100}) == pytest.approx(300e-8 + 1e-5)
+    assert costs.cost_of_trees({"trees": 100, "trees+scores": 100}) == pytest.approx(200e-8)
+    assert costs.only(["a"]) == costs
+    assert costs.additive().in_batches(1).total() == pytest.approx(costs.in_batches(1).total())
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"call": {"a": 1.0}}, "must be Costs without a call"),
+        ({"call": Costs({"a": 1.0})}, "Only costs in seconds"),
+        ({"call": Costs({"b": 1.0}, unit="s")}, "must price the same columns"),
+        ({"few": Costs({"a": 1.0}, unit="s")}, "`few` of costs needs a `call`"),
+        ({"heads": {"trees": -1.0}}, "Costs must be numbers"),
+        ({"heads": 3}, "must be a dict"),
+    ],
+)
+def test_what_is_no_price_of_a_call(parts, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        Costs({"a": 1e-6}, unit="s", **parts)
+
+
+def test_a_row_alone_costs_more_than_in_batches(model, detector):
+    for fitted in (model, detector):
+        costs = fitted.costs_
+        assert set(costs.call.own) == set(costs.few.own) == set(costs.own)
+        prices = [fitted.price_of_rows(size) for size in (1, 2, 10, 100, None)]
+        assert prices == sorted(prices, reverse=True)
+        assert prices[0] > 2 * prices[-1] > 0.0
+    assert set(detector.costs_.call.heads) == {"trees", "boosted"}
+    assert min(detector.costs_.call.heads.values()) > 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, np.int64(10), 10**9])
+def test_budgets_are_kept_in_batches(model, labelled, size):
+    whole = model.costs_.in_batches(size).total()
+    fast = model.within(f"{0.7 * whole!r}s", batch_size=size)
+    assert 0 < len(fast.columns_) < len(model.columns_)
+    priced = fast.costs_.in_batches(size).total(fast.columns_)
+    assert fast.cost_ == priced == fast.price_of_rows(size) <= 0.7 * whole
+    assert fast.batch_size == fast.selection_.batch_size == size
+    words = "for a row alone" if size == 1 else f"in batches of {size}"
+    assert words in str(fast.selection_)
+    again = model.within(f"{0.7 * whole!r}s", batch_size=size)
+    assert_array_equal(again.predict_proba(labelled[0]), fast.predict_proba(labelled[0]))
+
+
+def test_trees_pay_for_their_heads(detector):
+    one = detector.costs_.in_batches(1)
+    fast = detector.within(f"{0.8 * detector.price_of_rows(1)!r}s", batch_size=1)
+    n_bags = len(detector.training_.bags.rows)
+    counts = {kind: n * min(n_bags, 10 if "boosted" in kind else n_bags)
+              for kind, n in fast.selection_.trees.items()}  # fmt: skip
+    assert fast.cost_ == pytest.approx(one.total(fast.columns_) + one.cost_of_trees(counts))
+    assert fast.cost_ <= fast.selection_.budget
+
+
+def test_batches_are_kept_by_models_and_left_by_units(model):
+    fast = model.within("1ms", batch_size=1)
+    assert fast.within("2ms").batch_size == 1
+    assert fast.within("2ms", batch_size=50).batch_size == 50
+    assert fast.within(300).batch_size is None
+    whole = model.price_of_rows(1)
+    assert fast.budget_curve().costs.max() == pytest.approx(whole)
+    assert model.budget_curve(batch_size=1).costs.max() == pytest.approx(whole)
+    assert model.budget_curve().costs.max() == pytest.approx(model.price_of_rows())
+    assert fast.budget_curve([300]).unit == ""
+
+
+@pytest.mark.parametrize("size", [True, False, 0, -1, 1.5, 1.0, "1", np.nan, [1], np.True_])
+def test_what_is_no_number_of_rows(model, size):
+    for ask in (model.within, lambda b, batch_size: model.budget_curve([b], batch_size=batch_size)):
+        with pytest.raises(ValueError, match="`batch_size` must be a number of rows, 1 or more"):
+            ask("1ms", batch_size=size)
+
+
+def test_batches_need_a_budget_in_time(model, labelled):
+    with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
+        model.within(300, batch_size=1)
+    with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
+        model.budget_curve([300, 400], batch_size=1)
+    with pytest.raises(ValueError, match="`batch_size` is 1, but there is no `budget`"):
+        BORE(SMALL, batch_size=1, **FAST).fit(*labelled)
+    times = Costs(dict.fromkeys(model.columns_, 1e-6), unit="s")
+    with pytest.raises(ValueError, match="`costs` tell nothing of a call"):
+        model.within("1ms", batch_size=1, costs=times)
+
+
+def test_a_budget_below_any_call_names_its_price(model, detector, labelled):
+    unlabelled = Detector(OutlierRepresentation(["knn"], ks=[5]), n_trees=2, **FAST | MORE)
+    unlabelled.fit(labelled[0][:100])
+    for fitted in (model, detector, unlabelled):
+        with pytest.raises(ValueError, match=r"alone costs at least .*larger `batch_size`") as told:
+            fitted.within("1us", batch_size=1)
+        least = str(told.value).partition("at least ")[2].partition(",")[0]
+        assert fitted.within(least, batch_size=1).cost_ <= 1e-3
+
+
+def test_files_keep_prices_of_calls(model, detector, labelled, tmp_path):
+    for fitted in (model, detector):
+        fast = fitted.within("2ms", batch_size=1)
+        save(fast, tmp_path / "fast.boreod")
+        loaded = load(tmp_path / "fast.boreod")
+        assert loaded.costs_ == fast.costs_
+        assert loaded.selection_.batch_size == loaded.batch_size == 1
+        assert loaded.selection_.costs == fast.selection_.costs
+        assert loaded.price_of_rows(1) == pytest.approx(fast.cost_)
+        assert_array_equal(loaded.predict_proba(labelled[0]), fast.predict_proba(labelled[0]))
+        with pytest.raises(AttributeError, match="`within`"):
+            loaded.within("1ms", batch_size=1)
+
+
+def test_calls_are_cut_to_their_size():
+    assert [part.tolist() for part in cut(np.arange(5), 2)] == [[0, 1], [2, 3]]
+    seen = []
+    Calls(np.zeros((2 * FEW_ROWS, 3)), FEW_ROWS).search(lambda rows: seen.append(rows.shape))
+    assert set(seen) == {(FEW_ROWS, 3)}
+
+
+def test_a_row_alone_takes_about_its_price(model, labelled):
+    """Benchmarks say how closely, in a process of its own; other work makes all times longer."""
+    fast, times = model.within(f"{0.7 * model.price_of_rows(1)!r}s", batch_size=1), []
+    for row in labelled[0][:100] + 1e-3:
+        started = time.thread_time()
+        fast.predict_proba(row[np.newaxis])
+        times.append(time.thread_time() - started)
+    assert 0.2 * fast.cost_ < np.median(times) < 3.0 * fast.cost_
