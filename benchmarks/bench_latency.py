@@ -4,16 +4,20 @@ Needs the environment variable BOREOD_DATA, the folder of the paper's data; the 
 beside it are used if they are there.
 """
 
+import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from timing import report, seconds
 
-from boreod import BORE
+from boreod import BORE, Detector, save
+from boreod import load as load_model
 from boreod.selection.budgets import read_budget
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -54,6 +58,52 @@ def keep_time(name: str) -> None:
         for what, times in (("all cores", runs), ("one core", alone)):
             share = float(np.median(times)) / amount
             report(f"{name}: time / {budget}, {what}", share, "below 1.15", share < 1.15)
+
+
+def keep_time_of_calls(name: str) -> None:
+    """Predict rows that come alone, or few at once, in a process of its own."""
+    X, X_test, y, _ = split(name, 0) if name != "cloud" else make_cloud()
+    random = np.random.default_rng(0)
+    new = X_test[random.integers(len(X_test), size=2000)]
+    new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
+    with TemporaryDirectory() as folder:
+        np.save(f"{folder}/new.npy", new)
+        for kind in (Detector, BORE):
+            model = kind(random_state=0, costs="fresh").fit(X, y)
+            assert model.costs_ is not None  # measured once
+            for budget, size in (("100us", 1), ("500us", 1), ("100us", 10), ("100us", 100)):
+                fast = model.within(budget, batch_size=size, costs="measured:shared")
+                save(fast, f"{folder}/fast.boreod")
+                command = [sys.executable, __file__, f"{folder}/new.npy", f"{folder}/fast.boreod"]
+                said = subprocess.run([*command, str(size)], capture_output=True, check=True)
+                share = float(said.stdout) / read_budget(budget)[0]
+                what = f"{name}: {kind.__name__}, time / {budget}, batches of {size}"
+                report(what, share, "below 1.15", share < 1.15)
+
+
+def make_cloud() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return 5000 normal rows of 20 columns with some wider ones, twice."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(10_000, 20)), np.repeat([0, 1, 0, 1], [4900, 100, 4900, 100])
+    X[y == 1] += random.normal(0.0, 2.0, size=(200, 20))
+    return X[:5000], X[5000:], y[:5000], y[5000:]
+
+
+def time_calls(rows: str, model: str, size: int) -> None:
+    """Print seconds per row of calls with so many rows: the median, the lowest of some rounds."""
+    new, fast = np.load(rows), load_model(model)
+    fast.n_jobs = 1
+    calls = [new[start : start + size] for start in range(0, len(new), size)][:300]
+    fast.predict_proba(calls[0])
+    rounds = []
+    for _ in range(5):
+        times = []
+        for call in calls:
+            started = time.thread_time()
+            fast.predict_proba(call)
+            times.append(time.thread_time() - started)
+        rounds.append(float(np.median(times)) / size)
+    print(min(rounds))
 
 
 def equal_time(model: BORE, budget: str) -> BORE:
@@ -103,8 +153,13 @@ def main() -> None:
     for name in ("cardio", "pageblocks", "shuttle"):
         if name != "shuttle" or (folder().parent / "extra" / "shuttle.npz").exists():
             keep_time(name)
+    for name in ("cardio", "pageblocks", "wilt", "cloud"):
+        keep_time_of_calls(name)
     compare_sharing()
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        time_calls(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    else:
+        main()

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from timing import report, seconds
 
-from boreod import BORE
+from boreod import BORE, Detector
 from boreod.ensemble.logistic import standardization
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
@@ -57,12 +57,13 @@ def paths() -> None:
     report("seconds for 50 paths", ours, "below 60", ours < 60)
 
 
-def budgets(name: str) -> None:
+def budgets(name: str, kind: type) -> None:
     """Time budgets on a fitted model: one that has been asked before, and a first one."""
     X, y = load(name, 0)
-    BORE(random_state=0, budget="10us").fit(X[::5], y[::5])  # compile
-    fit = min(seconds(lambda: BORE(random_state=0).fit(X, y)) for _ in range(3))
-    model = BORE(random_state=0).fit(X, y)
+    kind(random_state=0, budget="20us").fit(X[::5], y[::5])  # compile
+    fit = min(seconds(lambda: kind(random_state=0).fit(X, y)) for _ in range(3))
+    model = kind(random_state=0).fit(X, y)
+    name = f"{name}, {kind.__name__}"
     for budget in ("10us", "20us", "50us", 100, 300):
         first = seconds(lambda b=budget: model.within(b))
         later = min(seconds(lambda b=budget: model.within(b)) for _ in range(3))
@@ -81,7 +82,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     paths()
     for name in ("cardio", "pageblocks"):
-        budgets(name)
+        budgets(name, BORE)
+        budgets(name, Detector)
 
 
 if __name__ == "__main__":

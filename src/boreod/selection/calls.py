@@ -29,8 +29,8 @@ from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
 from boreod.selection.measured import RESERVE, Clock, Parts, Work, time_view
 from boreod.validation import read_rows
 
-CALLS = 20  # that are timed
-ROUNDS = 3  # over them
+CALLS, FEWEST = 12, 5  # that are timed, of one row and of several
+ROUNDS = 2  # over them
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Calls(Clock):
 
 
 def time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
-    """Return the median of the seconds of this thread over some items, with the reserve.
+    """Return the median of the processor's seconds over some items, with the reserve.
 
     It is the lowest of some rounds: others may be at work on the same processor.
     """
@@ -63,9 +63,9 @@ def time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     for _ in range(ROUNDS):
         times = []
         for item in items:
-            started = time.thread_time()
+            started = time.process_time()
             work(item)
-            times.append(time.thread_time() - started)
+            times.append(time.process_time() - started)
         rounds.append(float(np.median(times)))
     return RESERVE * min(rounds)
 
@@ -73,7 +73,7 @@ def time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
 def cut(rows: NDArray, size: int) -> list[NDArray]:
     """Return the rows of calls with so many each, as many calls as are timed or as there are."""
     starts = range(0, len(rows) - size + 1, size)
-    return [rows[start : start + size] for start in starts][:CALLS]
+    return [rows[start : start + size] for start in starts][: max(FEWEST, CALLS // size)]
 
 
 def with_calls(
