@@ -214,14 +214,14 @@ def package_of(path: Path) -> str:
 
 
 FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
-    "files": (lambda: len(FILES), 180),
+    "files": (lambda: len(FILES), 181),
     # 21,000 before tree heads, isolation forests, averaged heads, assumed inliers, rankings without
     # labels, budgets for trees and the comparison with few labels came; 25,000 and 150 files before
     # messy tables, dates, ids, labels in other files, checks of new files, comparisons; 31,500 and
     # 175 before exports with titles, predictors without scikit-learn, kernels of loops, folds;
     # 33,500 and 177 before numbers too large, zones told, forks, `python -m boreod`, and
-    # distances by products, weights of heads by a regression
-    "lines": (lambda: sum(map(lines, FILES)), 34_400),
+    # distances by products, weights of heads by a regression; 34,400 and 180 before prices of calls
+    "lines": (lambda: sum(map(lines, FILES)), 34_500),
     "names at the package root": (names_at_root, 25),  # one of them is __main__.py, as Python asks
     "import layers, siblings independent": (layers, 11),  # the uppermost is __main__.py
     "files under 60 lines, without `__init__.py`": (small_files, 12),
