@@ -221,7 +221,7 @@ FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     # 175 before exports with titles, predictors without scikit-learn, kernels of loops, folds;
     # 33,500 and 177 before numbers too large, zones told, forks, `python -m boreod`, and
     # distances by products, weights of heads by a regression; 34,400 and 180 before prices of calls
-    "lines": (lambda: sum(map(lines, FILES)), 34_500),
+    "lines": (lambda: sum(map(lines, FILES)), 34_600),
     "names at the package root": (names_at_root, 25),  # one of them is __main__.py, as Python asks
     "import layers, siblings independent": (layers, 11),  # the uppermost is __main__.py
     "files under 60 lines, without `__init__.py`": (small_files, 12),
