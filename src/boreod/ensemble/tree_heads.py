@@ -51,8 +51,12 @@ class TreeHead:
         fit = _fit_boosted if boosted else _fit_random
 
         def grow(number: int) -> list[tuple[Any, NDArray]]:
+            from sklearn import config_context
+
             part = narrow(table[bags.rows[number]])
-            return list(fit(part, targets, weights, n_trees, seeds[number]))
+            # hundreds of small fits: what scikit-learn checks in each is known here
+            with config_context(assume_finite=True, skip_parameter_validation=True):
+                return list(fit(part, targets, weights, n_trees, seeds[number]))
 
         grown = engine.map(grow, list(range(len(bags.rows))), "trees")
         return cls(Trees.build([tree for of_bag in grown for tree in of_bag]), len(grown), boosted)
