@@ -51,8 +51,10 @@ def test_log_odds_are_the_weighted_mean_of_lines(model):
     assert_allclose(model.decision_function(new), expected, rtol=1e-12)
 
 
-def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds(model):
+def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds():
     """Another solver, another start: the same weights, and no head without a say."""
+    X, y = table(0, 900)
+    model = Detector(FEW, n_estimators=30, n_trees=3, random_state=0).fit(X, y)
     training, fitted = model.training_, model.fitted_
     outside, odds = ~training.bags.holds, []
     for member in fitted.members:

@@ -5,9 +5,10 @@ regressions, 1996). Rows count as often as they come, so what matters is to tell
 from the highest of many inliers; a weight by the average precision of each head alone does not see
 that two heads say the same.
 
-Few outliers tell little about weights. These are therefore held near those by average precision as
-by a normal prior whose standard deviation is the mean weight: a hundred outliers move them, three
-do not. No head loses its say altogether.
+Few outliers tell little about weights. Below ten of them for every head, as many as a regression
+should have (Peduzzi and others, 1996), weights are those by average precision. Above, they are
+held near these as by a normal prior whose standard deviation is the mean weight. No head loses its
+say altogether.
 
 Weights that were learned from a row would flatter it. So out-of-bag rows are dealt into folds, and
 each fold is averaged by weights learned from the others; new rows by those of all.
@@ -21,6 +22,7 @@ from boreod.parallel import one_blas_thread
 from boreod.validation import OUTLIER, UNLABELLED
 
 FOLDS = 5
+EVENTS = 10  # outliers for every head
 LEAST = 0.1  # of the weight by average precision, that every head keeps
 MOST_INLIERS = 50_000  # that weights are learned from; more of them change nothing
 
@@ -46,15 +48,14 @@ def stack(odds: NDArray, codes: NDArray, evidence: NDArray) -> tuple[NDArray, ND
     judged = np.flatnonzero(np.isfinite(odds).all(axis=1) & (codes != UNLABELLED))
     outliers = judged[codes[judged] == OUTLIER]
     inliers = judged[codes[judged] != OUTLIER]
-    folds = min(FOLDS, len(outliers), len(inliers))
-    if folds < 2:
+    if len(outliers) < EVENTS * len(start) or len(inliers) < FOLDS:
         return start, mean_of(odds, start)
     with one_blas_thread():  # tables are small: threads would wait for each other
         weights = _learn(odds, outliers, inliers, start)
         mean = mean_of(odds, weights)
-        for fold in range(folds):
-            rest = [np.delete(rows, np.s_[fold::folds]) for rows in (outliers, inliers)]
-            held = np.concatenate([outliers[fold::folds], inliers[fold::folds]])
+        for fold in range(FOLDS):
+            rest = [np.delete(rows, np.s_[fold::FOLDS]) for rows in (outliers, inliers)]
+            held = np.concatenate([outliers[fold::FOLDS], inliers[fold::FOLDS]])
             mean[held] = mean_of(odds[held], _learn(odds, rest[0], rest[1], start))
     return weights, mean
 
