@@ -129,6 +129,28 @@ def test_blas_stays_limited_until_the_last_one_leaves():
     assert threads_of_blas() == before
 
 
+def test_blas_is_free_again_where_another_thread_leaves_last():
+    """The one that sets a limit is not the one that lifts it; nor is it while rows are searched."""
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with one_blas_thread():
+            inside.set()
+            leave.wait(20)
+
+    thread = threading.Thread(target=other)
+    with one_blas_thread():
+        thread.start()
+        inside.wait(20)
+    leave.set()
+    thread.join()
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+    rows = np.random.default_rng(0).normal(size=(3000, 16))
+    OutlierRepresentation(["knn_5"], n_jobs=2).fit_transform(rows)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
 def test_dask_is_not_imported_before_it_is_used():
     code = (
         "import boreod, sys; from boreod.parallel.dask_tables import is_collection; "

@@ -213,35 +213,54 @@ class _OneBlasThread:
     """Keeps linear algebra to one thread: ours do the work, others would only get in their way.
 
     They would also change the last bits of results. The limit holds for the whole process: the
-    first to enter sets it, the last lifts it.
+    first to enter sets it, the last lifts it. These may be two threads, and threadpoolctl lets only
+    the one lift a limit that has set it; so a third does both. OpenMP is left alone: its limit is
+    one of the calling thread.
     """
 
     def __init__(self) -> None:
-        import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
-        from threadpoolctl import ThreadpoolController
+        self._begin_anew()
+        _after_fork(self._begin_anew)
 
-        self._controller = ThreadpoolController()
-        self._inside, self._limit = 0, ExitStack()
-        self._renew_lock()
-        _after_fork(self._renew_lock)
-
-    def _renew_lock(self) -> None:
-        self._lock = threading.Lock()
+    def _begin_anew(self) -> None:
+        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+        self._thread: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit.enter_context(self._controller.limit(limits=1))
+                if self._thread is None:
+                    from concurrent.futures import ThreadPoolExecutor
+
+                    self._thread = ThreadPoolExecutor(1, "boreod-blas")
+                self._thread.submit(self._set).result()
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.close()
+                self._thread.submit(self._limit.close).result()
+
+    def _set(self) -> None:
+        self._limit.enter_context(_find_blas().limit(limits=1, user_api="blas"))
 
 
-one_blas_thread = cache(_OneBlasThread)  # there is one, made at first use
+@cache
+def _find_blas() -> Any:
+    """Return what controls linear algebra; looking for it takes a while."""
+    import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+_LIMIT = _OneBlasThread()
+
+
+def one_blas_thread() -> _OneBlasThread:
+    """Return what keeps linear algebra to one thread, to be entered."""
+    return _LIMIT
 
 
 class Progress:

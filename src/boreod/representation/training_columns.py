@@ -117,7 +117,7 @@ def fit_detector(
     """
     detector: ForeignDetector | IsolationTrees
     if what in DETECTORS.values():
-        if apart is not None and (~apart).sum() >= 2:
+        if apart is not None:
             return what.fit_beside(label, points, apart, random)
         detector = what.fit(label, points, random)
     else:

@@ -187,7 +187,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         engine = current_engine(self.n_jobs, self.verbose)
         random = read_seed(self.random_state)
         raw = [str(name) for name in names]
-        apart = None if apart is None or not apart.any() else apart
+        if apart is not None and not (apart.any() and (~apart).sum() >= 2):
+            apart = None  # nothing to keep apart, or nothing to keep it from
         self.n_features_in_ = points.shape[1]
 
         self.left_out_: list[str] = []

@@ -91,7 +91,7 @@ class Costs:
     >>> Costs(own, trees={"trees": 0.5}).cost_of_trees({"trees": 100, "trees+scores": 20})
     60.0
     >>> times = Costs({"a": 1e-6}, unit="s", call=Costs({"a": 2e-6}, base=3e-5, unit="s"))
-    >>> times.total(["a"]), times.in_batches(10).total(["a"])
+    >>> times.total(["a"]), round(times.in_batches(10).total(["a"]), 9)
     (1e-06, 4.2e-06)
     """
 
