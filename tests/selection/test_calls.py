@@ -1,7 +1,5 @@
 """Budgets for rows that come alone or few at once: prices of calls, what they buy, what is said."""
 
-import time
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -101,6 +99,7 @@ def test_batches_are_kept_by_models_and_left_by_units(model):
     assert fast.within("2ms").batch_size == 1
     assert fast.within("2ms", batch_size=50).batch_size == 50
     assert fast.within(300).batch_size is None
+    assert model.within("2ms").within(None, batch_size=7).selection_.batch_size == 7
     whole = model.price_of_rows(1)
     assert fast.budget_curve().costs.max() == pytest.approx(whole)
     assert model.budget_curve(batch_size=1).costs.max() == pytest.approx(whole)
@@ -113,11 +112,16 @@ def test_what_is_no_number_of_rows(model, size):
     for ask in (model.within, lambda b, batch_size: model.budget_curve([b], batch_size=batch_size)):
         with pytest.raises(ValueError, match="`batch_size` must be a number of rows, 1 or more"):
             ask("1ms", batch_size=size)
+    for ask in (model.within("1ms", batch_size=1).price_of_rows, model.budget_curve):
+        with pytest.raises(ValueError, match="`batch_size` must be a number of rows, 1 or more"):
+            ask(batch_size=size)
 
 
 def test_batches_need_a_budget_in_time(model, labelled):
     with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
         model.within(300, batch_size=1)
+    with pytest.raises(ValueError, match="`batch_size` is 1, but there is no `budget`"):
+        model.within(None, batch_size=1)
     with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
         model.budget_curve([300, 400], batch_size=1)
     with pytest.raises(ValueError, match="`batch_size` is 1, but there is no `budget`"):
@@ -156,13 +160,3 @@ def test_calls_are_cut_to_their_size():
     seen = []
     Calls(np.zeros((2 * FEW_ROWS, 3)), FEW_ROWS).search(lambda rows: seen.append(rows.shape))
     assert set(seen) == {(FEW_ROWS, 3)}
-
-
-def test_a_row_alone_takes_about_its_price(model, labelled):
-    """Benchmarks say how closely, in a process of its own; other work makes all times longer."""
-    fast, times = model.within(f"{0.7 * model.price_of_rows(1)!r}s", batch_size=1), []
-    for row in labelled[0][:100] + 1e-3:
-        started = time.thread_time()
-        fast.predict_proba(row[np.newaxis])
-        times.append(time.thread_time() - started)
-    assert 0.2 * fast.cost_ < np.median(times) < 3.0 * fast.cost_

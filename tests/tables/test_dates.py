@@ -3,10 +3,11 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from boreod.tables import Preparation, TableError, read_table
+from boreod.tables import Preparation, TableError, as_arrow, read_table
 from boreod.tables.date_forms import read_written
 
 WHEN = [dt.datetime(2024, 1, 31, 5, 30), dt.datetime(2024, 2, 3, 23, 0), None]  # a Wednesday
@@ -236,3 +237,20 @@ def test_names_of_months(words, month):
     spelled = read_written(pa.array(["5 de março de 2024"]), "day month year").clock
     assert spelled.astype("datetime64[s]").astype(str) == "2024-03-05T00:00:00"
     assert np.isnan(read_written(pa.array(["5 listopada 2024"]), "day month year").clock).all()
+
+
+def test_objects_with_several_zones_are_read_by_their_own_clocks():
+    """Arrow would bring all of them to the zone of the first."""
+    when = pd.Timestamp("2024-01-01 13:00")
+    cells = [when, when.tz_localize("Asia/Tokyo"), when.tz_localize("Europe/Berlin"), None]
+    texts = ["2024-01-01 13:00:00", "2024-01-01 13:00:00+09:00", "2024-01-01 13:00:00+01:00", None]
+    frame = pd.DataFrame({"when": pd.Series(cells, dtype=object)})
+    assert as_arrow(frame)["when"].to_pylist() == texts
+    assert as_arrow(frame.to_numpy())["c0"].to_pylist() == texts
+    same = pd.DataFrame({"when": pd.Series(cells[1:2] * 2, dtype=object)})
+    assert str(as_arrow(same)["when"].type).startswith("timestamp")
+
+
+def test_whole_numbers_that_no_machine_word_holds_are_text():
+    frame = pd.DataFrame({"amount": pd.Series([10**20, 3], dtype=object)})
+    assert as_arrow(frame)["amount"].to_pylist() == [str(10**20), "3"]

@@ -27,7 +27,14 @@ from boreod.selection.budgets import (
     trace_budgets,
 )
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import SHARED, budgets_over, check_batches, is_fresh, needs_clock
+from boreod.selection.prices import (
+    SHARED,
+    budgets_over,
+    check_batches,
+    check_size,
+    is_fresh,
+    needs_clock,
+)
 from boreod.selection.selector import Selector
 from boreod.text import suggest
 from boreod.validation import (
@@ -127,6 +134,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
             As the parameters of the same names; None keeps this model's.
         """
         selector, asked = self._known_selector, copy.copy(self)
+        check_size(batch_size)
         if not selector.training.taught:
             raise ValueError(NO_CURVE)
         asked.set_params(budget=None, batch_size=None)._ask(None, None, costs, selection, fill)
@@ -239,9 +247,11 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         """Set parameters of a purchase; None keeps what there is."""
         given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
         given = {name: value for name, value in given.items() if value is not None}
-        if budget is not None:
-            given["batch_size"] = self._batches(batch_size, read_budget(budget)[1])
-        self.set_params(**given)
+        asked = self.budget if budget is None else budget
+        check_size(batch_size)
+        if asked is not None:
+            batch_size = self._batches(batch_size, read_budget(asked)[1])
+        self.set_params(**given, batch_size=batch_size)
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:

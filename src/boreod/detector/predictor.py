@@ -26,7 +26,7 @@ from boreod.representation.plan import FEW
 from boreod.representation.scaling import SCALERS
 from boreod.selection.budgets import Selection
 from boreod.selection.costs import Costs, kind_of_tree
-from boreod.selection.prices import check_batches, check_purchase
+from boreod.selection.prices import check_batches, check_purchase, check_size
 from boreod.text import suggest
 from boreod.validation import (
     OUTLIER,
@@ -258,6 +258,7 @@ class Predictor:
 
         ``batch_size`` is None for large batches.
         """
+        check_size(batch_size)
         costs = self.known_costs
         if costs is None or not set(self.columns_) <= set(costs.own):
             return None

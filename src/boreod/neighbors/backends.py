@@ -64,7 +64,8 @@ def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
     if n >= LARGE_TABLE or brute.uses_products(TIMED_ROWS_LARGE):
         size = TIMED_ROWS_LARGE
     if brute.uses_products(size):
-        one_blas_thread()  # loads the library, which is not to be timed
+        with one_blas_thread():  # finds the library, which is not to be timed
+            pass
     rows = np.ascontiguousarray(points[:: max(1, n // size)][:size])
     return brute if _seconds(brute, rows, k) <= _seconds(tree, rows, k) else tree
 

@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
 from numbers import Integral
@@ -213,46 +213,60 @@ class _OneBlasThread:
     """Keeps linear algebra to one thread: ours do the work, others would only get in their way.
 
     They would also change the last bits of results. The limit holds for the whole process: the
-    first to enter sets it, the last lifts it. These may be two threads, and threadpoolctl lets only
-    the one lift a limit that has set it; so a third does both. OpenMP is left alone: its limit is
-    one of the calling thread.
+    first to enter sets it, the last lifts it, and these may be two threads. OpenMP is left alone:
+    its limit is one of the calling thread.
     """
 
     def __init__(self) -> None:
-        self._begin_anew()
-        _after_fork(self._begin_anew)
-
-    def _begin_anew(self) -> None:
-        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
-        self._thread: Any = None
+        self._lock, self._inside = threading.Lock(), 0
+        self._before: list[tuple[Any, int]] = []  # libraries and their numbers of threads
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(after_in_child=self._begin_anew)
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                if self._thread is None:
-                    from concurrent.futures import ThreadPoolExecutor
-
-                    self._thread = ThreadPoolExecutor(1, "boreod-blas")
-                self._thread.submit(self._set).result()
+                found = (of for of in _find_libraries() if of.user_api == "blas")
+                self._before = [(library, library.num_threads) for library in found]
+                for library, _ in self._before:
+                    _set_threads(library, 1)
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._thread.submit(self._limit.close).result()
+                self._lift()
 
-    def _set(self) -> None:
-        self._limit.enter_context(_find_blas().limit(limits=1, user_api="blas"))
+    def _lift(self) -> None:
+        for library, number in self._before:
+            if library.num_threads == 1:  # otherwise somebody else has set it since
+                _set_threads(library, number)
+
+    def _begin_anew(self) -> None:
+        """After a fork the threads that are inside are not there to leave."""
+        if self._inside > 0:
+            self._lift()
+        self._lock, self._inside = threading.Lock(), 0
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Set a library's number of threads, whichever thread has set it before."""
+    free = getattr(library, "clear_controlling_thread", None)  # threadpoolctl from 3.8 on
+    if free is not None:
+        free(force=True)
+    library.set_num_threads(number)
+    if free is not None:
+        free(force=True)
 
 
 @cache
-def _find_blas() -> Any:
-    """Return what controls linear algebra; looking for it takes a while."""
+def _find_libraries() -> list[Any]:
+    """Return what controls libraries with threads; looking for them takes a while."""
     import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().lib_controllers)
 
 
 _LIMIT = _OneBlasThread()

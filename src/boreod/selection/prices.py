@@ -77,15 +77,20 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
         raise ValueError(f"`fill` must be True or False; got {fill!r}.")
 
 
-def check_batches(batch_size: Any, budget: Any) -> None:
-    """Raise for a number of rows that is none, or that no budget in time pays for."""
-    if batch_size is None:
-        return
-    if not is_number(batch_size, Integral) or batch_size < 1:
+def check_size(batch_size: Any) -> None:
+    """Raise for what is no number of rows that come at once."""
+    if batch_size is not None and not (is_number(batch_size, Integral) and batch_size >= 1):
         raise ValueError(
             "`batch_size` must be a number of rows, 1 or more, or None for large batches; got "
             f"{shorten(batch_size)}."
         )
+
+
+def check_batches(batch_size: Any, budget: Any) -> None:
+    """Raise for a number of rows that is none, or that no budget in time pays for."""
+    check_size(batch_size)
+    if batch_size is None:
+        return
     if budget is None:
         raise ValueError(
             f"`batch_size` is {batch_size}, but there is no `budget`. Pass a time per row with it, "

@@ -7,6 +7,7 @@ at its own top: pyarrow is loaded late.
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from importlib.abc import MetaPathFinder
 from typing import Any, NamedTuple
@@ -281,22 +282,39 @@ def _to_table(frame: Any) -> Any:
 
 
 def _from_pandas(frame: Any) -> Any:
-    """Return a table; columns that mix numbers and words become text."""
+    """Return a table; columns that mix numbers and words, or zones, become text."""
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError):
-        columns = [_to_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
-        return pa.table(columns, names=list(map(str, frame.columns)))
+        if not any(_mixes_zones(frame.iloc[:, place]) for place in range(frame.shape[1])):
+            return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, OverflowError):
+        pass
+    columns = [_to_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    return pa.table(columns, names=list(map(str, frame.columns)))
 
 
 def _to_column(values: Any) -> Any:
+    mixed = _mixes_zones(values)
     try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError):
-        cells = [None if _is_missing(value) else value for value in values.tolist()]
-        if not all(isinstance(value, PLAIN) for value in cells):
+        if not mixed:
+            return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        if not all(_is_missing(value) or isinstance(value, PLAIN) for value in values.tolist()):
             raise
-        return pa.array([None if v is None else str(v) for v in cells], pa.string())
+    cells = (None if _is_missing(value) else str(value) for value in values.tolist())
+    return pa.array(list(cells), pa.string())
+
+
+def _mixes_zones(values: Any) -> bool:
+    """Whether times of a column of objects have several zones: Arrow would take the first for all.
+
+    Whether a column holds times at all, its first cell tells.
+    """
+    if values.dtype != object:
+        return False
+    first = next((value for value in values if not _is_missing(value)), None)
+    if not isinstance(first, datetime):
+        return False
+    return len({str(getattr(v, "tzinfo", None)) for v in values if not _is_missing(v)}) > 1
 
 
 def _is_missing(value: Any) -> bool:

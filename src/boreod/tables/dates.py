@@ -81,7 +81,8 @@ class DateStep(Step):
         found = read_moments(column, self.name, self.form, self.zone, first_row)
         missing = np.isnan(found.clock)
         if self.zoned is not None:
-            _tell_of_zones(column, self, len(missing) - int(missing.sum()))
+            read = column if not missing.any() else column.filter(pa.array(~missing))
+            _tell_of_zones(read, self, len(read))
         for place, (part, middle) in enumerate(zip(self.parts, self.middles, strict=True)):
             result[:, place] = np.where(missing, middle, part_of(found, part, self.newest))
         if self.marked:
