@@ -104,13 +104,8 @@ def test_a_graph_of_training_rows_is_a_smaller_message(rows):
     np.testing.assert_array_equal(again.radii((10,)), block.radii((10,)))
 
 
-def test_blas_stays_limited_until_the_last_one_leaves():
-    def threads_of_blas():
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-    with one_blas_thread():
-        pass
-    before = threads_of_blas()
+def enter_in_another_thread():
+    """Let a thread limit linear algebra; return what makes it leave."""
     inside, leave = threading.Event(), threading.Event()
 
     def other():
@@ -121,30 +116,35 @@ def test_blas_stays_limited_until_the_last_one_leaves():
     thread = threading.Thread(target=other)
     thread.start()
     inside.wait(20)
+
+    def end():
+        leave.set()
+        thread.join()
+
+    return end
+
+
+def test_blas_stays_limited_until_the_last_one_leaves():
+    def threads_of_blas():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with one_blas_thread():
+        pass
+    before = threads_of_blas()
+    leave = enter_in_another_thread()
     with one_blas_thread():
         assert threads_of_blas() == {1}
     assert threads_of_blas() == {1}
-    leave.set()
-    thread.join()
+    leave()
     assert threads_of_blas() == before
 
 
 def test_blas_is_free_again_where_another_thread_leaves_last():
     """The one that sets a limit is not the one that lifts it; nor is it while rows are searched."""
     before = [pool["num_threads"] for pool in threadpool_info()]
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with one_blas_thread():
-            inside.set()
-            leave.wait(20)
-
-    thread = threading.Thread(target=other)
     with one_blas_thread():
-        thread.start()
-        inside.wait(20)
-    leave.set()
-    thread.join()
+        leave = enter_in_another_thread()
+    leave()
     assert [pool["num_threads"] for pool in threadpool_info()] == before
     rows = np.random.default_rng(0).normal(size=(3000, 16))
     OutlierRepresentation(["knn_5"], n_jobs=2).fit_transform(rows)

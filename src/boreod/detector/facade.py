@@ -248,7 +248,6 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
         given = {name: value for name, value in given.items() if value is not None}
         asked = self.budget if budget is None else budget
-        check_size(batch_size)
         if asked is not None:
             batch_size = self._batches(batch_size, read_budget(asked)[1])
         self.set_params(**given, batch_size=batch_size)

@@ -19,7 +19,6 @@ from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.members import KINDS, Recipe
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.training import Options, Training
-from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine, Threads, current_engine
 from boreod.parallel.dask_tables import is_collection, map_rows
 from boreod.representation.plan import FEW
@@ -264,11 +263,7 @@ class Predictor:
             return None
         if batch_size is not None and costs.call is None:
             return None
-        trees = {
-            member.kind: member.head.trees.n_trees
-            for member in self.fitted_.members
-            if isinstance(member.head, TreeHead)
-        }
+        trees = self.fitted_.tree_counts
         then = costs.in_batches(batch_size)
         if not set(map(kind_of_tree, trees)) <= set(then.trees):
             return None

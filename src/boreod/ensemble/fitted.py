@@ -16,6 +16,7 @@ from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import Member, average, sum_of
 from boreod.ensemble.novelty import Novelty, SeenRows
+from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
@@ -147,3 +148,13 @@ class Fitted:
         """The logistic head, if there is one."""
         heads = (member.head for member in self.members)
         return next((head for head in heads if isinstance(head, LogisticHead)), None)
+
+    @property
+    def tree_heads(self) -> dict[str, TreeHead]:
+        """The tree heads, by kind."""
+        return {m.kind: m.head for m in self.members if isinstance(m.head, TreeHead)}
+
+    @property
+    def tree_counts(self) -> dict[str, int]:
+        """How many trees each of them has."""
+        return {kind: head.trees.n_trees for kind, head in self.tree_heads.items()}

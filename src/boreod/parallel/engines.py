@@ -220,8 +220,7 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._before: list[tuple[Any, int]] = []  # libraries and their numbers of threads
-        if hasattr(os, "register_at_fork"):  # not on Windows
-            os.register_at_fork(after_in_child=self._begin_anew)
+        _after_fork(self._begin_anew)
 
     def __enter__(self) -> None:
         with self._lock:

@@ -85,10 +85,9 @@ def with_calls(
     values of columns, ``table`` some training rows as heads read them. The caller keeps linear
     algebra to one thread.
     """
-    trees = {m.kind: m.head.trees.n_trees for m in whole.members if isinstance(m.head, TreeHead)}
 
     def total(costs: Costs) -> float:
-        return costs.total() + costs.cost_of_trees(trees)
+        return costs.total() + costs.cost_of_trees(whole.tree_counts)
 
     def predict(rows: NDArray) -> NDArray:
         known = SimpleNamespace(n_features_in_=rows.shape[1])

@@ -159,7 +159,7 @@ class PriceLists:
     @property
     def trees(self) -> dict[str, TreeHead]:
         """The tree heads."""
-        return {m.kind: m.head for m in self.whole.members if isinstance(m.head, TreeHead)}
+        return self.whole.tree_heads
 
     def _measure(self) -> Costs:
         """Take the times of columns, and of trees on training rows."""

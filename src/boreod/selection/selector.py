@@ -112,9 +112,7 @@ class Selector:
 
     def cost_of_all_trees(self, costs: Costs) -> float:
         """Return what the trees of the whole detector cost; 0 without tree heads."""
-        return costs.cost_of_trees(
-            {kind: head.trees.n_trees for kind, head in self.prices.trees.items()}
-        )
+        return costs.cost_of_trees(self.prices.whole.tree_counts)
 
     def cost_of_fewest_trees(self, costs: Costs) -> float:
         """Return what one tree for every bag costs; 0 with a logistic head, which needs none."""
