@@ -220,8 +220,9 @@ FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     # messy tables, dates, ids, labels in other files, checks of new files, comparisons; 31,500 and
     # 175 before exports with titles, predictors without scikit-learn, kernels of loops, folds;
     # 33,500 and 177 before numbers too large, zones told, forks, `python -m boreod`, and
-    # distances by products, weights of heads by a regression; 34,400 and 180 before prices of calls
-    "lines": (lambda: sum(map(lines, FILES)), 34_600),
+    # distances by products, weights of heads by a regression; 34,400 and 180 before prices of calls;
+    # 34,600 before these are measured when somebody asks
+    "lines": (lambda: sum(map(lines, FILES)), 34_720),
     "names at the package root": (names_at_root, 25),  # one of them is __main__.py, as Python asks
     "import layers, siblings independent": (layers, 11),  # the uppermost is __main__.py
     "files under 60 lines, without `__init__.py`": (small_files, 12),

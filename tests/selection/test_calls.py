@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
+from boreod.selection import prices
 from boreod.selection.calls import Calls, cut
 from boreod.selection.costs import FEW_ROWS
 
@@ -61,18 +62,43 @@ def test_what_is_no_price_of_a_call(parts, words):
 
 def test_a_row_alone_costs_more_than_in_batches(model, detector):
     for fitted in (model, detector):
-        costs = fitted.costs_
+        costs = fitted.within("1s", batch_size=1).costs_
         assert set(costs.call.own) == set(costs.few.own) == set(costs.own)
-        prices = [fitted.price_of_rows(size) for size in (1, 2, 10, 100, None)]
-        assert prices == sorted(prices, reverse=True)
-        assert prices[0] > 2 * prices[-1] > 0.0
-    assert set(detector.costs_.call.heads) == {"trees", "boosted"}
-    assert min(detector.costs_.call.heads.values()) > 1e-6
+        assert fitted.costs_ == costs.of_rows() != costs
+        of_sizes = [fitted.price_of_rows(size) for size in (2, 10, 100, None)]
+        assert of_sizes == sorted(of_sizes, reverse=True)
+        assert of_sizes[0] > 2 * of_sizes[-1] > 0.0
+        assert fitted.price_of_rows(1) > of_sizes[0]
+    assert set(costs.call.heads) == {"trees", "boosted"}
+    assert min(costs.call.heads.values()) > 1e-6
+
+
+def test_calls_are_timed_when_somebody_asks(labelled, tmp_path, monkeypatch):
+    """Their prices join those of rows in one file; a model tells once what it takes alone."""
+    monkeypatch.setenv("BOREOD_CACHE", str(tmp_path))
+    seen = []
+    for name in ("with_calls", "time_whole"):
+        work = getattr(prices, name)
+        monkeypatch.setattr(prices, name, lambda *a, w=work, n=name: seen.append(n) or w(*a))
+    model = BORE(SMALL, **FAST).fit(*labelled)
+    fast = model.within("30us")
+    assert seen == []
+    assert fast.price_of_rows(1) == fast.price_of_rows(1) > fast.cost_ == fast.price_of_rows()
+    save(fast, tmp_path / "fast.boreod")
+    assert load(tmp_path / "fast.boreod").price_of_rows(1) == fast.price_of_rows(1)
+    assert load(tmp_path / "fast.boreod").price_of_rows(7) is None
+    assert seen == ["time_whole"]
+    single = model.within("1ms", batch_size=1)
+    again = BORE(SMALL, budget="1ms", batch_size=1, **FAST).fit(*labelled)
+    assert again.costs_ == single.costs_
+    assert again.within("30us", batch_size=None).price_of_rows(1) == fast.price_of_rows(1)
+    assert seen == ["time_whole", "with_calls"]
+    assert len(list((tmp_path / "prices").iterdir())) == 2
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, np.int64(10), 10**9])
 def test_budgets_are_kept_in_batches(model, labelled, size):
-    whole = model.costs_.in_batches(size).total()
+    whole = model.within("1s", batch_size=1).costs_.in_batches(size).total()
     fast = model.within(f"{0.7 * whole!r}s", batch_size=size)
     assert 0 < len(fast.columns_) < len(model.columns_)
     priced = fast.costs_.in_batches(size).total(fast.columns_)
@@ -85,8 +111,9 @@ def test_budgets_are_kept_in_batches(model, labelled, size):
 
 
 def test_trees_pay_for_their_heads(detector):
-    one = detector.costs_.in_batches(1)
-    fast = detector.within(f"{0.8 * detector.price_of_rows(1)!r}s", batch_size=1)
+    single = detector.within("1s", batch_size=1)
+    one, whole = single.costs_.in_batches(1), single.cost_
+    fast = detector.within(f"{0.8 * whole!r}s", batch_size=1)
     n_bags = len(detector.training_.bags.rows)
     counts = {kind: n * min(n_bags, 10 if "boosted" in kind else n_bags)
               for kind, n in fast.selection_.trees.items()}  # fmt: skip
@@ -98,9 +125,13 @@ def test_batches_are_kept_by_models_and_left_by_units(model):
     fast = model.within("1ms", batch_size=1)
     assert fast.within("2ms").batch_size == 1
     assert fast.within("2ms", batch_size=50).batch_size == 50
+    many = fast.within("30us", batch_size=None)
+    assert many.batch_size is many.selection_.batch_size is None
+    assert many.columns_ == model.within("30us").columns_
+    assert fast.budget_curve(["30us"], batch_size=None).costs[0] == many.cost_
     assert fast.within(300).batch_size is None
     assert model.within("2ms").within(None, batch_size=7).selection_.batch_size == 7
-    whole = model.price_of_rows(1)
+    whole = model.within("1s", batch_size=1).cost_
     assert fast.budget_curve().costs.max() == pytest.approx(whole)
     assert model.budget_curve(batch_size=1).costs.max() == pytest.approx(whole)
     assert model.budget_curve().costs.max() == pytest.approx(model.price_of_rows())

@@ -28,6 +28,7 @@ from boreod.selection.budgets import (
 )
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import (
+    SAME,
     SHARED,
     budgets_over,
     check_batches,
@@ -89,7 +90,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self,
         budget: float | str,
         *,
-        batch_size: int | None = None,
+        batch_size: int | str | None = SAME,
         costs: Any = None,
         selection: str | None = None,
         fill: bool | None = None,
@@ -102,9 +103,12 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        budget, batch_size, costs, selection, fill
+        budget, costs, selection, fill
             As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
             again, for the model that is returned.
+        batch_size
+            As the parameter of this name: None for large batches, whatever this model has, and
+            ``"same"`` for what it has.
         """
         selector, fast = self._known_selector, copy.copy(self)
         fast._ask(budget, batch_size, costs, selection, fill)
@@ -119,7 +123,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self,
         budgets: Any = None,
         *,
-        batch_size: int | None = None,
+        batch_size: int | str | None = SAME,
         costs: Any = None,
         selection: str | None = None,
         fill: bool | None = None,
@@ -130,19 +134,21 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         ----------
         budgets
             List of budgets, None for a range from the cheapest column to everything.
-        batch_size, costs, selection, fill
+        batch_size
+            As the parameter of this name, ``"same"`` for that of this model.
+        costs, selection, fill
             As the parameters of the same names; None keeps this model's.
         """
         selector, asked = self._known_selector, copy.copy(self)
-        check_size(batch_size)
+        check_size(batch_size, keep=True)
         if not selector.training.taught:
             raise ValueError(NO_CURVE)
-        asked.set_params(budget=None, batch_size=None)._ask(None, None, costs, selection, fill)
+        asked.set_params(budget=None, batch_size=None)._ask(None, SAME, costs, selection, fill)
         if is_fresh(costs):  # once for all budgets
             selector = selector.timed()
         if budgets is None:
-            prices = selector.prices.read(asked.costs, self._unit)
-            prices = prices.in_batches(self._batches(batch_size, prices.unit))
+            size = self._batches(batch_size, self._unit)
+            prices = selector.prices.read(asked.costs, self._unit, size).in_batches(size)
             of_trees = selector.cost_of_all_trees(prices), selector.cost_of_fewest_trees(prices)
             budgets = budgets_over(prices, *of_trees)
         budgets = read_budgets(budgets)
@@ -161,16 +167,29 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         """
         self._selector = self._known_selector.timed()
         if self._costs is not None and self._costs.unit == SECONDS:
-            self._costs = self._selector.prices.read(self.costs, SECONDS)
-        return self._selector.prices.read(SHARED, SECONDS)
+            self._costs = self._selector.prices.read(self.costs, SECONDS, self.batch_size)
+        self._alone = None
+        return self._selector.prices.read(SHARED, SECONDS, self.batch_size)
 
     @property
     def costs_(self) -> Costs | None:
         """Prices of columns and trees, taken at first use; None in files written without them."""
         check_fitted(self)
         if self._costs is None and self._selector is not None:
-            self._costs = self._selector.prices.read(self.costs, self._unit)
+            self._costs = self._selector.prices.read(self.costs, self._unit, self.batch_size)
         return self._costs
+
+    def price_of_rows(self, batch_size: int | None = None) -> float | None:
+        """As of any predictor; prices of calls are measured if they are not known yet."""
+        found = super().price_of_rows(batch_size)
+        known, selector = self._costs, self._selector
+        timed = known is not None and known.unit == SECONDS and needs_clock(self.costs, SECONDS)
+        if found is not None or not timed or selector is None or batch_size is None:
+            return found
+        if batch_size == 1:
+            self._alone = selector.prices.time_alone(self.fitted_)
+            return self._alone
+        return self._price(selector.prices.read(self.costs, SECONDS, batch_size), batch_size)
 
     def _refuse(self, unsupported: dict[str, Any]) -> None:
         """Say why something that other classifiers take, or that nobody knows, is not taken."""
@@ -244,19 +263,20 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         self.threshold_ = self.choose_threshold(self.threshold)
 
     def _ask(self, budget: Any, batch_size: Any, costs: Any, selection: Any, fill: Any) -> None:
-        """Set parameters of a purchase; None keeps what there is."""
+        """Set parameters of a purchase; None keeps what there is, and SAME does of batches."""
         given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
         given = {name: value for name, value in given.items() if value is not None}
         asked = self.budget if budget is None else budget
-        if asked is not None:
-            batch_size = self._batches(batch_size, read_budget(asked)[1])
+        check_size(batch_size, keep=True)
+        batch_size = self._batches(batch_size, "" if asked is None else read_budget(asked)[1])
         self.set_params(**given, batch_size=batch_size)
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:
         """Return how many rows come at once; units are the same in every batch."""
-        own = self.batch_size if unit == SECONDS else None
-        return own if batch_size is None else batch_size
+        if not isinstance(batch_size, str):
+            return batch_size
+        return self.batch_size if unit == SECONDS else None
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
@@ -264,7 +284,7 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         how = self.budget, self.batch_size, self.costs, self.selection, self.fill
         choice, fitted, oob = selector.buy(*how, self._threads)
         self._take(fitted, oob, choice)
-        self._costs = selector.prices.read(self.costs, self._unit)
+        self._costs = selector.prices.read(self.costs, self._unit, self.batch_size)
 
     @property
     def _plan(self) -> Plan:

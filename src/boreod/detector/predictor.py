@@ -50,6 +50,7 @@ class Predictor:
     learned_rows_: LearnedRows | None  # None in files that do not tell
     stored_: Any
     _costs: Costs | None
+    _alone: float | None = None  # seconds of a row that comes alone, if it was timed
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Show the parameters that there are; others are taken only to be told."""
@@ -137,11 +138,13 @@ class Predictor:
         *,
         named: bool = False,
         learned: LearnedRows | None = None,
+        alone: float | None = None,
     ) -> Self:
         """Return a detector that predicts, but cannot learn again.
 
         ``parameters`` are those of the constructor; ``named`` tells whether the training table had
-        column names; the others are the attributes of these names.
+        column names, ``alone`` what a row that comes alone takes; the others are the attributes of
+        these names.
         """
         model = cls(**parameters)
         check_parameters(model)
@@ -155,6 +158,7 @@ class Predictor:
         whole = oob.shares.n_rows == len(oob.codes)
         model.reference_rows_ = np.arange(len(oob.codes)) if whole else None
         model._take(fitted, oob, selection)
+        model._alone = alone
         model.threshold_ = threshold
         return model
 
@@ -255,23 +259,26 @@ class Predictor:
     def price_of_rows(self, batch_size: int | None = None) -> float | None:
         """Return what a row costs, by known prices, if so many come at once; None if not known.
 
-        ``batch_size`` is None for large batches.
+        ``batch_size`` is None for large batches. Where no price of a call is known, a row alone
+        costs what it took when it was timed.
         """
         check_size(batch_size)
         costs = self.known_costs
         if costs is None or not set(self.columns_) <= set(costs.own):
             return None
         if batch_size is not None and costs.call is None:
-            return None
-        trees = self.fitted_.tree_counts
-        then = costs.in_batches(batch_size)
+            return self._alone if batch_size == 1 else None
+        return self._price(costs, batch_size)
+
+    def _price(self, costs: Costs, batch_size: int | None) -> float | None:
+        trees, then = self.fitted_.tree_counts, costs.in_batches(batch_size)
         if not set(map(kind_of_tree, trees)) <= set(then.trees):
             return None
         return then.total(self.columns_) + then.cost_of_trees(trees)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
         """Become the facade of what was learned."""
-        self.fitted_, self.oob_, self.selection_ = fitted, oob, selection
+        self.fitted_, self.oob_, self.selection_, self._alone = fitted, oob, selection, None
         self.classes_ = fitted.classes
         self.cost_ = None if selection is None else selection.cost
         head = fitted.logistic

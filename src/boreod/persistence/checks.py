@@ -44,7 +44,7 @@ from boreod.representation.plan import PlannedScore, read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
-from boreod.selection.costs import Costs, kind_of_tree
+from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 PROBABILITIES, LABELS = "oob.probabilities", "oob.labels"  # of the training rows
@@ -162,6 +162,7 @@ def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of columns that there cannot be, and for a choice that they do not allow."""
     costs, choice = manifest.costs, manifest.selection
     _check_names(manifest, costs, "costs")
+    _require(manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE, "alone")
     if choice is None:
         return
     _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")

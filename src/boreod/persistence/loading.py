@@ -130,6 +130,7 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: type[Predictor]) -> 
         Stored(manifest.format, manifest.versions, manifest.extra),
         named=manifest.named,
         learned=LearnedRows(arrays[HASHES]) if HASHES in arrays else None,
+        alone=manifest.alone,
     )
 
 

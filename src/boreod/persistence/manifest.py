@@ -139,7 +139,8 @@ class Manifest:
     rank scaling keeps; ``costs`` is None if no price was asked for; ``rows`` are those of the
     training, ``shares`` which part of a table they are, ``assumed`` whether unlabelled ones count
     as inliers, of which so many were ``left_out`` of the bags; ``knots`` is the number of scores
-    whose quantiles are known, 0 if there were labels; ``sha256`` is that of the arrays.
+    whose quantiles are known, 0 if there were labels; ``sha256`` is that of the arrays; ``alone``
+    are the seconds of a row that comes alone, None if ``costs`` tell or nobody knows.
     """
 
     format: int
@@ -167,6 +168,7 @@ class Manifest:
     left_out: int
     sha256: str
     extra: dict[str, Any]
+    alone: float | None = field(default=None, metadata={LATER: True})
 
 
 def write_manifest(manifest: Manifest) -> bytes:

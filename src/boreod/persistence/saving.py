@@ -152,6 +152,7 @@ def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest
         left_out=int(model.oob_.left_out),
         sha256=hashlib.sha256(content).hexdigest(),
         extra=extra,
+        alone=None if costs is None or costs.call is not None else model.price_of_rows(1),
     )
     return manifest, arrays, content
 

@@ -89,14 +89,9 @@ def with_calls(
     def total(costs: Costs) -> float:
         return costs.total() + costs.cost_of_trees(whole.tree_counts)
 
-    def predict(rows: NDArray) -> NDArray:
-        known = SimpleNamespace(n_features_in_=rows.shape[1])
-        rows = read_rows(known, rows, fitting=False)
-        return _as_pairs(whole.log_odds(rows, current_engine(1, False)))
-
     def of_calls(size: int) -> Costs:
         parts = _time_parts(whole, Calls(rows, size), typical, table, prices)
-        together = time_calls(predict, cut(rows, size))
+        together = time_whole(whole, cut(rows, size))
         factor = max(1.0, (together - parts.base) / (total(parts) - parts.base))
         beyond = parts.joined(prices, lambda of, of_row: max(0.0, factor * of - size * of_row))
         return replace(beyond, base=max(0.0, parts.base - size * prices.base))
@@ -104,6 +99,17 @@ def with_calls(
     many = [row % len(rows) for row in range(max(len(rows), FEW_ROWS))]
     rows = rows[many]
     return replace(prices, call=of_calls(1), few=of_calls(FEW_ROWS))
+
+
+def time_whole(fitted: Fitted, calls: list[NDArray]) -> float:
+    """Return the seconds of a call of ``predict_proba``, with the reserve."""
+
+    def predict(rows: NDArray) -> NDArray:
+        known = SimpleNamespace(n_features_in_=rows.shape[1])
+        rows = read_rows(known, rows, fitting=False)
+        return _as_pairs(fitted.log_odds(rows, current_engine(1, False)))
+
+    return time_calls(predict, calls)
 
 
 def _time_parts(

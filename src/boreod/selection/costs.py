@@ -182,6 +182,10 @@ class Costs:
             call = call.joined(self.few, lambda one, few: one + share * (few - one))
         return self.joined(call, lambda of_row, of_call: of_row + of_call / rows)
 
+    def of_rows(self) -> "Costs":
+        """Return the prices of rows in large batches, without those of calls."""
+        return self if self.call is None else replace(self, call=None, few=None)
+
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
         """Return the prices that two lists of the same columns give together, one by one."""
 

@@ -36,6 +36,7 @@ from boreod.selection.costs import SECONDS, Costs, kind_of_tree
 
 ROUNDS = 3
 PATIENCE = 0.02  # seconds for what every prediction pays: a busy machine needs more rounds
+AGREEMENT = 1.05  # of the two fastest calls: others are not waited for
 SCORE_ROWS = 64
 GEOMETRY_ROWS = 6
 RESERVE = 1.25  # batches with cold caches take longer than the fastest of some warm calls
@@ -117,14 +118,16 @@ def sample_rows(points: NDArray) -> NDArray:
 def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
     """Return the seconds of the fastest of some calls with the reserve; the first may compile.
 
-    There are as many calls as the patience, in seconds, allows, and at least a few.
+    There are as many calls as the patience, in seconds, allows, and at least a few, unless two of
+    them agree.
     """
-    fastest, spent, rounds = np.inf, 0.0, 0
-    while rounds < ROUNDS or spent < patience:
+    fastest, second, spent, rounds = np.inf, np.inf, 0.0, 0
+    while rounds < 2 or (second > AGREEMENT * fastest and (rounds < ROUNDS or spent < patience)):
         started = time.process_time()  # of all threads: searches of other libraries have some
         work()
         took = time.process_time() - started
-        fastest, spent, rounds = min(fastest, took), spent + took, rounds + 1
+        fastest, second = sorted((fastest, second, took))[:2]
+        spent, rounds = spent + took, rounds + 1
     return RESERVE * fastest
 
 
@@ -213,6 +216,22 @@ def remembered_costs(
     return known or costs
 
 
+def remembered_calls(facts: Facts, rows: Costs, measure: Callable[[Costs], Costs]) -> Costs:
+    """Return prices of rows with those of calls, which belong to them, in the same file."""
+
+    def read() -> Costs | None:
+        known = _read(facts, rows.names)
+        return None if known is None or known.call is None or known.of_rows() != rows else known
+
+    known = read()
+    if known is None:
+        costs = measure(rows)
+        known = read()
+        if known is None:
+            _write(facts, costs)
+    return known or costs
+
+
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
     """Return all that prices depend on and that is the same in two fits of one table.
 
@@ -220,7 +239,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
     """
     return {
         "boreod": __version__,
-        "prices": "of rows and of calls",
+        "prices": "of rows, and of calls if asked for",
         "machine": _machine(),
         "table": list(shape),
         "work": plain(work),

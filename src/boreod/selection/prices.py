@@ -13,13 +13,14 @@ spelling                   costs
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
-Measured prices are remembered, see :mod:`boreod.selection.measured`.
+Measured prices are remembered, see :mod:`boreod.selection.measured`. Those of calls are measured
+where somebody asks for a ``batch_size``.
 """
 
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
@@ -35,7 +36,7 @@ from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.representation.scaling import MinMax, Rank, Scaler
 from boreod.selection.budgets import read_budget, round_up, write_budget
-from boreod.selection.calls import with_calls
+from boreod.selection.calls import cut, time_whole, with_calls
 from boreod.selection.costs import (
     SECONDS,
     Costs,
@@ -49,17 +50,20 @@ from boreod.selection.measured import (
     facts_of_prices,
     measured_costs,
     measured_trees,
+    remembered_calls,
     remembered_costs,
 )
 from boreod.text import shorten
 from boreod.validation import check_choice, check_values, is_number
 
+SAME = "same"  # as many rows at once as the model has had so far
 SHARED, FRESH = "measured:shared", "fresh"
 MEASURED = (SHARED, "measured:additive", FRESH)
 COMPLEXITY = ("complexity:shared", "complexity:additive")
 SPELLINGS = (*MEASURED, *COMPLEXITY)
 CURVE_POINTS = 20
 MAX_LISTS = 4
+ALONE = "a row alone"
 
 
 def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
@@ -77,12 +81,15 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
         raise ValueError(f"`fill` must be True or False; got {fill!r}.")
 
 
-def check_size(batch_size: Any) -> None:
-    """Raise for what is no number of rows that come at once."""
-    if batch_size is not None and not (is_number(batch_size, Integral) and batch_size >= 1):
+def check_size(batch_size: Any, keep: bool = False) -> None:
+    """Raise for what is no number of rows that come at once; some may keep the one that is."""
+    if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
+        return
+    if not (is_number(batch_size, Integral) and batch_size >= 1):
+        kept = f", or {SAME!r} to keep what the model has" if keep else ""
         raise ValueError(
-            "`batch_size` must be a number of rows, 1 or more, or None for large batches; got "
-            f"{shorten(batch_size)}."
+            "`batch_size` must be a number of rows, 1 or more, or None for large batches"
+            f"{kept}; got {shorten(batch_size)}."
         )
 
 
@@ -129,6 +136,8 @@ class PriceLists:
     rows: NDArray  # some, to measure with
     neighbors: Any = "auto"  # as it was asked for
     measured: Costs | None = None  # seconds per row, once they have been taken
+    fresh: bool = False  # whether they were taken for this model
+    _complete: Costs | None = field(default=None, repr=False)  # the same with prices of calls
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
     def timed(self, *, fresh: bool) -> "PriceLists":
@@ -136,6 +145,25 @@ class PriceLists:
 
         They are those of an earlier fit that did the same work, unless they are to be fresh.
         """
+        names = self.training.columns.names
+        with plain_interrupts(), one_blas_thread():
+            times = remembered_costs(self._facts, names, self._measure, fresh=fresh)
+        return replace(self, measured=times.of_rows(), fresh=fresh, _complete=None, _known=[])
+
+    def time_alone(self, fitted: Fitted) -> float:
+        """Return the seconds of a row that comes alone, timed with a model of these columns."""
+        choice = [fitted.columns.names, [m.kind for m in fitted.members], fitted.tree_counts]
+
+        def measure() -> Costs:
+            return Costs({ALONE: time_whole(fitted, cut(self.rows, 1))}, unit=SECONDS)
+
+        facts = self._facts | {ALONE: choice}
+        with plain_interrupts(), one_blas_thread():
+            return remembered_costs(facts, [ALONE], measure, fresh=self.fresh).total()
+
+    @cached_property
+    def _facts(self) -> Facts:
+        """All that measured prices depend on."""
         training, whole = self.training, self.whole
         others = [m for m in whole.members if not isinstance(m.head, LogisticHead)]
         work: Facts = {
@@ -151,10 +179,7 @@ class PriceLists:
             work["size"] = [training.bags.rows.shape[1], len(whole.base)]
         if self.trees:
             work["trees"] = {kind: head.n_trees for kind, head in self.trees.items()}
-        facts = facts_of_prices(training.columns, self._shape, work)
-        with plain_interrupts(), one_blas_thread():
-            times = remembered_costs(facts, training.columns.names, self._measure, fresh=fresh)
-        return replace(self, measured=times, _known=[])
+        return facts_of_prices(training.columns, self._shape, work)
 
     @property
     def trees(self) -> dict[str, TreeHead]:
@@ -166,7 +191,7 @@ class PriceLists:
         training, whole, n_bags = self.training, self.whole, len(self.training.bags.rows)
         logistic = whole.logistic is not None
         others = [m for m in whole.members if isinstance(m.head, ClassifierHead)]
-        features = training.table[np.arange(CALL_ROWS) % len(training.table)]
+        features = self._features
 
         def per_row(rows: NDArray) -> NDArray:
             check_values(None, rows)
@@ -185,9 +210,8 @@ class PriceLists:
             return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))
 
         trees = self.trees
-        typical = _typical_columns(training.scaler, len(training.columns.names))
         sample = whole.scale_input(self.rows)
-        work = training.columns, sample, per_row, per_column, typical
+        work = training.columns, sample, per_row, per_column, self._typical
         prices = measured_trees(
             {
                 m.kind: (
@@ -198,21 +222,43 @@ class PriceLists:
                 if m.kind in trees
             }
         )
-        of_rows = replace(measured_costs(*work), trees=prices)
-        return with_calls(of_rows, whole, self.rows, typical, features)
+        return replace(measured_costs(*work), trees=prices)
 
-    def read(self, costs: Any, unit: str) -> Costs:
+    def _with_calls(self) -> Costs:
+        """Return the times with those of calls."""
+        assert self.measured is not None
+        if self._complete is None:
+            with plain_interrupts(), one_blas_thread():
+                self._complete = remembered_calls(self._facts, self.measured, self._measure_calls)
+        return self._complete
+
+    def _measure_calls(self, of_rows: Costs) -> Costs:
+        return with_calls(of_rows, self.whole, self.rows, self._typical, self._features)
+
+    @property
+    def _features(self) -> NDArray:
+        """Training rows as heads read them."""
+        return self.training.table[np.arange(CALL_ROWS) % len(self.training.table)]
+
+    @property
+    def _typical(self) -> NDArray:
+        return _typical_columns(self.training.scaler, len(self.training.columns.names))
+
+    def read(self, costs: Any, unit: str, batch_size: int | None = None) -> Costs:
         """Return the costs that a spelling stands for, by the clock if they are times.
 
         None depends on the unit of a budget. The same spelling gives the same costs again, without
-        another warning.
+        another warning. Times have prices of calls if there is a ``batch_size``.
         """
         if needs_clock(costs, unit) and self.measured is None:
-            self.measured = self.timed(fresh=is_fresh(costs)).measured
+            self.fresh = is_fresh(costs)
+            self.measured = self.timed(fresh=self.fresh).measured
         if costs is None:
             costs = SHARED if unit == SECONDS else "complexity:additive"
         elif is_fresh(costs):
             costs = SHARED
+        if isinstance(costs, str) and costs in MEASURED and batch_size is not None:
+            return _shared_or_not(self._with_calls(), costs)
         for before, prices in self._known:
             if type(before) is type(costs) and before == costs:
                 return prices
@@ -230,11 +276,15 @@ class PriceLists:
         else:
             assert self.measured is not None
             prices = self.measured
-        return prices if costs.endswith(":shared") else prices.additive()
+        return _shared_or_not(prices, costs)
 
     @property
     def _shape(self) -> tuple[int, int]:
         return len(self.training.table), self.rows.shape[1]
+
+
+def _shared_or_not(prices: Costs, spelling: str) -> Costs:
+    return prices if spelling.endswith(":shared") else prices.additive()
 
 
 def _typical_columns(scaler: Scaler, n_columns: int) -> NDArray:

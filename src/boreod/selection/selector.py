@@ -83,7 +83,7 @@ class Selector:
         """
         amount, unit = read_budget(budget)
         check_units(unit, costs)
-        prices = self.prices.read(costs, unit).in_batches(batch_size)
+        prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
         if batch_size is not None:
             _check_call(amount, batch_size, prices, self._least(prices))
         choose = partial(self._choose, method=method, fill=fill, engine=engine)
