@@ -72,12 +72,12 @@ def test_errors_are_within_their_bounds(name):
     """Products and differences of float32 against exact distances, in long double."""
     points = embed(TABLES[name], EUCLIDEAN)
     cells = cut_into_cells(points, TILE)
-    values, centers, radii, extent = round_table(points, cells, EUCLIDEAN)
+    values, centers, center_of, radii, extent = round_table(points, cells, EUCLIDEAN)
     d, growth, (order, cuts, _, _) = points.shape[1], growth_of(points.shape[1]), cells
     for row in RANDOM.choice(len(points), 20):
         cell = int(RANDOM.integers(len(radii)))
         inside, placed = slice(cuts[cell], cuts[cell + 1]), np.empty((1, d + 2), np.float32)
-        square = place_row(points, row, centers, cell, extent, placed, 0)
+        square = place_row(points[[row]], 0, centers, center_of[cell], extent, placed)
         differences = points[order[inside]].astype(np.longdouble) - points[row]
         exact = ((differences / extent) ** 2).sum(axis=1)
         by_products = FACTOR[0] * (placed @ values[:, inside])[0]

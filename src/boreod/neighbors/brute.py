@@ -10,7 +10,8 @@ from contextlib import nullcontext
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, inner, unset
+from boreod.compiled import ZERO, compiled, unset
+from boreod.neighbors.candidates import COMPLETE, COMPLETE_TO, COUNT
 from boreod.neighbors.cells import Cells, box_lengths, cut_into_cells
 from boreod.neighbors.metrics import (
     COSINE,
@@ -23,8 +24,8 @@ from boreod.neighbors.metrics import (
     reduced_distances,
     sort_pairs,
 )
-from boreod.neighbors.rough import TILE, TOGETHER, find_candidates, rough_reach
-from boreod.neighbors.rounded import Rounded, growth_of, round_table
+from boreod.neighbors.rough import NO_RADIUS, TILE, TOGETHER, find_candidates, rough_reach
+from boreod.neighbors.rounded import Rounded, round_table
 from boreod.parallel import computed_once, one_blas_thread
 
 WORTH_PRODUCTS = 2**20  # rows times values of the table; less takes less than preparing BLAS
@@ -57,8 +58,7 @@ class BruteForce:
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        distances, indices, _, _ = self._search(rows, k, NO_RADII)
-        return distances, indices
+        return self._search(rows, k, NO_RADII)[:2]
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, radii: NDArray
@@ -67,37 +67,42 @@ class BruteForce:
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        distances, indices, source, covering = self._search(rows, k, radii)
-        reverse = _truly_covering(self.points, rows, source, covering, radii, self.metric)
-        return distances, indices, reverse
+        distances, indices, pairs, n_pairs = self._search(rows, k, radii)
+        m, room, within = len(rows), unset(n_pairs), unset(n_pairs)
+        offsets, covering = unset(m + 2, np.int64), unset(n_pairs, np.int32)
+        found = (room, offsets, covering, within)
+        _truly_covering(self.points, rows, pairs, radii, self.metric, *found)
+        return distances, indices, (offsets[:-1], covering[: offsets[m]], within[: offsets[m]])
 
     def _search(
         self, rows: NDArray, k: int, radii: NDArray
-    ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    ) -> tuple[NDArray, NDArray, NDArray, int]:
         """Return the nearest, and pairs of which the one may lie within the other's radius."""
         table, cells = self._table
         reach = self._reach  # other threads may bring other radii
         if reach is None or reach[0] is not radii:  # the same for every block
             lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
             lengths = lengths[self.order] if len(radii) else radii
-            rough = rough_reach(lengths, table[3], rows.shape[1], self.metric)
+            rough = rough_reach(lengths, table[-1], rows.shape[1], self.metric)
             self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
         products = self.uses_products(len(rows))
-        settings = (k, *reach[1:], self.metric, products)
         with one_blas_thread() if products else nullcontext():
-            found = find_candidates(table, cells, growth_of(rows.shape[1]), rows, *settings)
-        nearest = _nearest_of(self.points, rows, *found[:4], k, self.metric)
-        distances, indices, unsure = nearest
-        if len(unsure):
-            again = (rows, unsure, found[3], self.metric, found[0].shape[1])
-            _search_again(self.points, cells, *again, distances, indices)
-        return distances, indices, found[4], found[5]
+            found = find_candidates(table, cells, rows, k, *reach[1:], self.metric, products)
+        candidates, counts, known, pairs, n_pairs = found
+        distances, indices = unset((len(rows), k)), unset((len(rows), k), np.int32)
+        room, settings = candidates.shape[1], (known, self.metric, distances, indices)
+        lists = (self.points, rows, candidates, counts, *settings, unset(room))
+        if _nearest_of(*lists):
+            unsure = np.flatnonzero(counts[:, COUNT] < 0)
+            again = (*cells, rows, unsure, *settings, unset(room), candidates)
+            _search_again(self.points, *again)
+        return distances, indices, pairs, n_pairs
 
 
 def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
-    """Return the largest radius in every cell, negative if there are none."""
+    """Return the largest radius in every cell."""
     if len(lengths) == 0:
-        return np.full(len(cuts) - 1, -1.0)
+        return np.full(len(cuts) - 1, NO_RADIUS)
     return np.maximum.reduceat(lengths, cuts[:-1])
 
 
@@ -106,53 +111,84 @@ def _nearest_of(
     points: NDArray,
     rows: NDArray,
     candidates: NDArray,
-    count: NDArray,
-    complete: NDArray,
-    complete_to: NDArray,
-    k: int,
+    counts: NDArray,
+    known: NDArray,
     metric: int,
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the nearest ``k`` of the candidates, and the rows whose candidates may lack some."""
-    m, first = rows.shape[0], ZERO
-    distances, indices = unset((m, k)), unset((m, k), np.int32)
-    unsure, n_unsure = unset(m, np.int64), 0
-    kept = unset(candidates.shape[1])
+    distances: NDArray,
+    indices: NDArray,
+    kept: NDArray,
+) -> int:
+    """Fill in the nearest of the candidates; return how many rows may lack some.
+
+    The counts of these become negative.
+    """
+    m, k, n_unsure = rows.shape[0], distances.shape[1], 0
     for row in range(m):
-        size, sure = count[row], first
-        if complete[row]:  # otherwise not all of them were noted
-            reduced_distances(points, candidates[row], size, rows[row], metric, kept)
+        size, sure, to = counts[row, COUNT], ZERO, known[row, COMPLETE_TO]
+        some = candidates[row]
+        if counts[row, COMPLETE]:  # otherwise not all of them were noted
+            reduced_distances(points, candidates, rows, row, size, metric, kept)
             for place in range(size):
-                sure += length(kept[place], metric) <= complete_to[row]
+                sure += length(kept[place], metric) <= to
         if sure < k:
-            unsure[n_unsure] = row
+            counts[row, COUNT] = -1
             n_unsure += 1
             continue
-        bring_first(kept, candidates[row], k, size)
-        sort_pairs(kept, candidates[row], k)
+        bring_first(kept, some, k, size)
+        sort_pairs(kept, some, k)
         for place in range(k):
             distances[row, place] = finish(kept[place], metric)
-            indices[row, place] = candidates[row, place]
-    return distances, indices, unsure[:n_unsure]
+            indices[row, place] = some[place]
+    return n_unsure
 
 
 @compiled
 def _search_again(
     points: NDArray,
-    cells: Cells,
+    order: NDArray,
+    cuts: NDArray,
+    low: NDArray,
+    high: NDArray,
     rows: NDArray,
     unsure: NDArray,
-    farthest: NDArray,
+    known: NDArray,
     metric: int,
-    room: int,
     distances: NDArray,
     indices: NDArray,
+    kept: NDArray,
+    candidates: NDArray,
 ) -> None:
-    """Search some of the rows in float64 and fill in their lists."""
-    kept, kept_index, k = unset(room), unset(room, np.int32), distances.shape[1]
+    """Search some of the rows in float64 and fill in their lists.
+
+    Their nearest lie within a known length; a cell that is farther away is only met if there are
+    fewer.
+    """
+    n_cells, k = cuts.shape[0] - 1, distances.shape[1]
+    bounds, near = unset((1, n_cells)), unset(n_cells, np.int32)
     for row in unsure:
-        size = _nearest_in_cells(
-            points, cells, rows[row], farthest[row], metric, kept, kept_index, k
-        )
+        box_lengths(low, high, rows, row, metric, bounds, ZERO)
+        for cell in range(n_cells):
+            near[cell] = cell
+        sort_pairs(bounds[0], near, n_cells)
+        kept_index, size = candidates[row], ZERO
+        limit, limit_index = np.inf, order[0]
+        for place in range(n_cells):
+            cell = near[place]
+            if size >= k and bounds[0, place] > min(known[row, COMPLETE_TO], length(limit, metric)):
+                break
+            for at in range(cuts[cell], cuts[cell + 1]):
+                index = order[at]
+                distance = reduced_distance(rows[row], points[index], metric)
+                if size >= k and not comes_before(distance, index, limit, limit_index):
+                    continue
+                if size == kept.shape[0]:
+                    bring_first(kept, kept_index, k, size)
+                    size = k
+                    limit, limit_index = kept[k - 1], kept_index[k - 1]
+                    if not comes_before(distance, index, limit, limit_index):
+                        continue
+                kept[size], kept_index[size] = distance, index
+                size += 1
         bring_first(kept, kept_index, k, size)
         sort_pairs(kept, kept_index, k)
         for place in range(k):
@@ -160,79 +196,39 @@ def _search_again(
             indices[row, place] = kept_index[place]
 
 
-@inner
-def _nearest_in_cells(
-    points: NDArray,
-    cells: Cells,
-    row: NDArray,
-    farthest: float,
-    metric: int,
-    kept: NDArray,
-    kept_index: NDArray,
-    k: int,
-) -> int:
-    """Search one row in float64; return how many are kept, the nearest ``k`` among them.
-
-    These lie within ``farthest``; a cell that is farther away is only met if there are fewer.
-    """
-    order, cuts, low, high = cells
-    n_cells, count, limit, limit_index = cuts.shape[0] - 1, ZERO, np.inf, order[0]
-    bounds, near = unset(n_cells), unset(n_cells, np.int32)
-    box_lengths(low, high, row, metric, bounds)
-    for cell in range(n_cells):
-        near[cell] = cell
-    sort_pairs(bounds, near, n_cells)
-    for place in range(n_cells):
-        cell = near[place]
-        if count >= k and bounds[place] > min(farthest, length(limit, metric)):
-            break
-        for at in range(cuts[cell], cuts[cell + 1]):
-            index = order[at]
-            distance = reduced_distance(row, points[index], metric)
-            if count >= k and not comes_before(distance, index, limit, limit_index):
-                continue
-            if count == kept.shape[0]:
-                bring_first(kept, kept_index, k, count)
-                count = k
-                limit, limit_index = kept[k - 1], kept_index[k - 1]
-                if not comes_before(distance, index, limit, limit_index):
-                    continue
-            kept[count], kept_index[count] = distance, index
-            count += 1
-    return count
-
-
 @compiled
 def _truly_covering(
     points: NDArray,
     rows: NDArray,
-    source: NDArray,
-    covering: NDArray,
+    pairs: NDArray,
     radii: NDArray,
     metric: int,
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Keep the pairs whose true distance is within the radius, grouped by row."""
-    m, found = rows.shape[0], 0
-    distances, offsets = unset(source.shape[0]), unset(m + 1, np.int64)
-    for row in range(m + 1):
+    distances: NDArray,
+    offsets: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+) -> None:
+    """Keep the pairs whose true distance is within the radius, grouped by row.
+
+    ``offsets`` has one place more than needed: while pairs are put in their places it tells the
+    next free one of every row, which is where the next row begins in the end.
+    """
+    m, n_kept = rows.shape[0], 0
+    for row in range(m + 2):
         offsets[row] = 0
-    for entry in range(source.shape[0]):
-        row, index = source[entry], covering[entry]
+    for pair in range(distances.shape[0]):
+        row, index = pairs[0, pair], pairs[1, pair]
         distance = finish(reduced_distance(rows[row], points[index], metric), metric)
         if distance <= radii[index]:
-            source[found], covering[found], distances[found] = row, index, distance
-            offsets[row + 1] += 1
-            found += 1
+            pairs[0, n_kept], pairs[1, n_kept], distances[n_kept] = row, index, distance
+            offsets[row + 2] += 1
+            n_kept += 1
     for row in range(m):
-        offsets[row + 1] += offsets[row]
-    indices, lengths, place = unset(found, np.int32), unset(found), unset(m, np.int64)
-    for row in range(m):
-        place[row] = offsets[row]
-    for entry in range(found):
-        to = place[source[entry]]
-        indices[to], lengths[to] = covering[entry], distances[entry]
-        place[source[entry]] += 1
+        offsets[row + 2] += offsets[row + 1]
+    for pair in range(n_kept):
+        to = offsets[pairs[0, pair] + 1]
+        indices[to], lengths[to] = pairs[1, pair], distances[pair]
+        offsets[pairs[0, pair] + 1] += 1
     for row in range(m):  # cells do not come in the order of indices
         start, stop = offsets[row], offsets[row + 1]
         sort_pairs(indices[start:stop], lengths[start:stop], stop - start)
-    return offsets, indices, lengths

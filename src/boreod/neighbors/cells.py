@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
-from boreod.neighbors.metrics import MANHATTAN, bring_first, sort_pairs
+from boreod.neighbors.metrics import MANHATTAN, bring_first
 
 Cells = tuple[NDArray, NDArray, NDArray, NDArray]  # order, cuts, low and high corners
 
@@ -25,6 +25,8 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
     spans, boxes = np.zeros((n_nodes, 2), np.int64), unset((n_nodes, 2, d))
     spans[0, 1] = n
     _halve(points, order, values, spans, boxes)
+    for start, stop in spans[_leaves(spans)]:
+        order[start:stop].sort()
     return order, spans, boxes
 
 
@@ -32,7 +34,7 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
 def _halve(
     points: NDArray, order: NDArray, values: NDArray, spans: NDArray, boxes: NDArray
 ) -> None:
-    """Fill order, spans and boxes; ``values`` is room for a column."""
+    """Fill order, but for that in leaves, spans and boxes; ``values`` is room for a column."""
     n_nodes, d = boxes.shape[0], boxes.shape[2]
     for node in range(n_nodes):
         start, stop = spans[node, 0], spans[node, 1]
@@ -42,14 +44,12 @@ def _halve(
         for column in range(d):
             low = high = points[order[start], column]
             for place in range(start + 1, stop):
-                low = min(low, points[order[place], column])
-                high = max(high, points[order[place], column])
+                value = points[order[place], column]
+                low, high = value if value < low else low, value if value > high else high
             boxes[node, 0, column], boxes[node, 1, column] = low, high
             if high - low > extent:
                 widest, extent = column, high - low
         if extent == 0.0 or 2 * node + 2 >= n_nodes:
-            values[start:stop] = 0.0  # all equal: rows come in the order of their indices
-            sort_pairs(values[start:stop], order[start:stop], stop - start)
             continue
         for place in range(start, stop):
             values[place] = points[order[place], widest]
@@ -83,22 +83,23 @@ def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
 
 
 @inner
-def box_lengths(low: NDArray, high: NDArray, row: NDArray, metric: int, out: NDArray) -> None:
-    """Fill ``out`` with the lengths of the differences between a row and the boxes of all cells."""
-    for cell in range(out.shape[0]):
-        out[cell] = 0.0
-    for column in range(row.shape[0]):
-        lowest, highest, value = low[column], high[column], row[column]
-        if metric == MANHATTAN:
-            for cell in range(out.shape[0]):
-                out[cell] += max(lowest[cell] - value, value - highest[cell], 0.0)
-        else:
-            for cell in range(out.shape[0]):
-                difference = max(lowest[cell] - value, value - highest[cell], 0.0)
-                out[cell] += difference * difference
+def box_lengths(
+    low: NDArray, high: NDArray, rows: NDArray, row: int, metric: int, out: NDArray, to: int
+) -> None:
+    """Fill in a line: the lengths of the differences between a row and the boxes of all cells."""
+    n_cells, line = low.shape[1], out[to]
+    for cell in range(n_cells):
+        line[cell] = 0.0
+    for column in range(rows.shape[1]):
+        lowest, highest, value = low[column], high[column], rows[row, column]
+        for cell in range(n_cells):
+            below, above = lowest[cell] - value, value - highest[cell]
+            outside = below if below > above else above
+            outside = outside if outside > 0.0 else 0.0
+            line[cell] += outside if metric == MANHATTAN else outside * outside
     if metric != MANHATTAN:
-        for cell in range(out.shape[0]):
-            out[cell] = np.sqrt(out[cell])
+        for cell in range(n_cells):
+            line[cell] = np.sqrt(line[cell])
 
 
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
@@ -114,19 +115,24 @@ def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
         Corners of the boxes, one column of the table after the other: (columns, cells).
     """
     order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
-    cuts, nodes = _leaves(spans, most_rows)
+    cuts, nodes = _cells_of(spans, most_rows)
     low, high = (np.ascontiguousarray(boxes[nodes, side].T) for side in (0, 1))
     return order, cuts, low, high
 
 
-def _leaves(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
-    """Return cuts and nodes of the leaves in order; large clumps of copies become several cells."""
+def _leaves(spans: NDArray) -> NDArray:
+    """Return the nodes without children, in the order of the rows."""
     sizes = spans[:, 1] - spans[:, 0]
     inside = np.zeros(len(sizes), bool)
     inside[: len(sizes) // 2] = sizes[1::2] > 0  # nodes with children
     leaves = np.flatnonzero((sizes > 0) & ~inside)
-    leaves = leaves[np.argsort(spans[leaves, 0])]
-    n_cells = -(-sizes[leaves] // most_rows)
+    return leaves[np.argsort(spans[leaves, 0])]
+
+
+def _cells_of(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
+    """Return cuts and nodes of the leaves in order; large clumps of copies become several cells."""
+    leaves = _leaves(spans)
+    n_cells = -(-(spans[leaves, 1] - spans[leaves, 0]) // most_rows)
     nodes = np.repeat(leaves, n_cells)
     number = np.arange(len(nodes)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells)
     return np.append(spans[nodes, 0] + most_rows * number, spans[0, 1]), nodes

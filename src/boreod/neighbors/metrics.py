@@ -71,19 +71,19 @@ def reduced_distance(first: NDArray, second: NDArray, metric: int) -> float:
 
 @inner
 def reduced_distances(
-    points: NDArray, indices: NDArray, size: int, row: NDArray, metric: int, out: NDArray
+    points: NDArray, lists: NDArray, rows: NDArray, row: int, size: int, metric: int, out: NDArray
 ) -> None:
-    """Fill ``out`` with the reduced distances of one row to some rows of a table.
+    """Fill ``out`` with the reduced distances of one row to the rows of a table in its list.
 
     Four sums at a time do not wait for each other's additions.
     """
     last = size - 1
     for start in range(0, size, 4):
         second, third, fourth = min(start + 1, last), min(start + 2, last), min(start + 3, last)
-        i, j, k, m = indices[start], indices[second], indices[third], indices[fourth]
+        i, j, k, m = lists[row, start], lists[row, second], lists[row, third], lists[row, fourth]
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for column in range(row.shape[0]):
-            value = row[column]
+        for column in range(rows.shape[1]):
+            value = rows[row, column]
             e, f = points[i, column] - value, points[j, column] - value
             g, h = points[k, column] - value, points[m, column] - value
             if metric == MANHATTAN:
@@ -105,13 +105,7 @@ def distances_to_tile(
     width = stop - start
     for place in range(width):
         out[place] = 0.0
-    if metric == MANHATTAN:
-        for column in range(row.shape[0]):
-            values, value = columns[column, start:stop], row[column]
-            for place in range(width):
-                out[place] += abs(values[place] - value)
-        return
-    whole = row.shape[0] - row.shape[0] % 4
+    whole = 0 if metric == MANHATTAN else row.shape[0] - row.shape[0] % 4
     for column in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `out`
         a, b = columns[column, start:stop], columns[column + 1, start:stop]
         c, d = columns[column + 2, start:stop], columns[column + 3, start:stop]
@@ -123,7 +117,7 @@ def distances_to_tile(
         values, value = columns[column, start:stop], row[column]
         for place in range(width):
             difference = values[place] - value
-            out[place] += difference * difference
+            out[place] += abs(difference) if metric == MANHATTAN else difference * difference
 
 
 @inner

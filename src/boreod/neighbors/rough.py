@@ -7,14 +7,35 @@ are noted. The few nearest cells give a first bound.
 
 Where several rows of a block meet a cell, their distances are products of matrices, unless the
 error of these matters: then, and for few rows, they are sums of squared differences.
+
+Memory is set aside by Python, and parts of kernels are told numbers of rows instead of rows: arrays
+that are made or cut out inside of kernels take long to compile.
 """
+
+import threading
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, float32_products, inner, unset
+from boreod.neighbors.candidates import (
+    BOUND,
+    CENTER,
+    COMPLETE,
+    COMPLETE_TO,
+    COUNT,
+    ERROR,
+    GROUP,
+    MET_ERROR,
+    ROUNDED,
+    SQUARE,
+    STEPS,
+    note,
+    tighten,
+)
 from boreod.neighbors.cells import Cells, box_lengths
-from boreod.neighbors.metrics import MANHATTAN, bring_first, distances_to_tile, length
+from boreod.neighbors.metrics import MANHATTAN, distances_to_tile
 from boreod.neighbors.rounded import (
     EXTRA,
     FACTOR,
@@ -26,100 +47,87 @@ from boreod.neighbors.rounded import (
 )
 
 TILE = 256  # rows of a cell, which meet the rows of a block together
-GROUP = 8  # comparisons, a byte each, that are looked at as one number of 64 bits
-BYTE, BITS = np.uint64(255), np.uint64(8)
-SHIFT = 15  # bits of a float32 number that a bound leaves out: 256 steps for a power of two
-STEPS = 1024  # among which a bound is chosen
 NEAR = 4  # cells that give a first bound
 TOGETHER = 4  # rows for which a product is faster
 NEGLIGIBLE = 0.02  # share of the k-th reduced distance that the error of products may have
 TOO_FAR = 1e30  # for products: squares that float32 cannot hold, as infinity less infinity is NaN
-ROUNDED = 1.0 + 2.0**-20  # more than a few float32 operations lose
+MARK = -1.0  # in the place of the distance to a cell that gives a first bound
+NO_RADIUS = -2.0  # of a cell, less than any distance
 
-# Columns of what is known about every row of a block: the bound on its k-th distance, the length up
-# to which its candidates are complete, the largest error met, and the error of distances to a cell.
-BOUND, COMPLETE_TO, MET_ERROR, ERROR = range(4)
+NO_PAIRS = unset((2, 0), np.int32)
+_LAST = threading.local()  # memory of the search for one row
 
 
-@compiled
 def find_candidates(
     table: Rounded,
     cells: Cells,
-    growth: float,
     rows: NDArray,
     k: int,
     reach: NDArray,
     farthest: NDArray,
     metric: int,
     with_products: bool,
-) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
+) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
     """Meet the table cell by cell: a cell is read from memory once for the whole block.
 
     ``reach`` is what :func:`rough_reach` gives, and ``farthest`` the largest radius in every cell.
 
     Returns
     -------
-    candidates, count
-        Indices of candidates of the nearest ``k``, and how many of them there are, for every row.
-    complete
-        Whether there was space for all candidates of a row.
-    complete_to
-        Length of difference up to which complete candidates hold every reference row. The k
-        nearest are always within it.
-    source, covering
-        Rows and reference rows of which the one may lie within the radius of the other.
+    candidates, counts
+        Indices of candidates of the nearest ``k``, and for every row how many there are, and
+        whether there was space for all.
+    known
+        In the column ``COMPLETE_TO``, the length of difference up to which complete candidates
+        hold every reference row. The k nearest are always within it.
+    pairs, n_pairs
+        Rows and reference rows of which the one may lie within the radius of the other, and how
+        many such pairs there are.
     """
-    order, cuts, low, high = cells
-    m, n_cells, room, extent = rows.shape[0], cuts.shape[0] - 1, 4 * k + 4 * TILE, table[3]
-    kept, candidates = unset((m, room), np.float32), unset((m, room), np.int32)
-    count, complete, known = unset(m, np.int64), unset(m, np.bool_), unset((m, 4))
-    placed, tiles = unset((m, rows.shape[1] + EXTRA), np.float32), unset((m, TILE), np.float32)
-    bounds, met = unset((m, n_cells)), unset((m, n_cells), np.bool_)
-    wanted, covers, chosen = unset(m, np.bool_), unset(m, np.bool_), unset(m, np.int64)
-    groups, complete_to = unset(TILE // GROUP, np.uint64), unset(m)
-    below = groups.view(np.uint8)
-    for row in range(m):
-        box_lengths(low, high, rows[row], metric, bounds[row])
-        _mark_nearest(bounds[row], met[row])
-        known[row, BOUND] = known[row, COMPLETE_TO] = np.inf
-        known[row, MET_ERROR] = known[row, ERROR] = 0.0
-        count[row], complete[row], wanted[row] = 0, True, True
-    lists, work = (kept, candidates, count, complete), (placed, tiles, chosen, below, groups)
-    by_products = with_products
-    while _meet_nearest(table, cells, rows, k, growth, metric, by_products, met, wanted, known,
-                        lists, work):  # fmt: skip
-        by_products = not with_products  # for a plain False, callees are compiled again
-    source, covering, found = unset(TILE, np.int32), unset(TILE, np.int32), ZERO
-    for cell in range(n_cells):
-        size, start, stop = ZERO, cuts[cell], cuts[cell + 1]
-        for row in range(m):
-            wanted[row] = bounds[row, cell] <= known[row, COMPLETE_TO] and not met[row, cell]
-            covers[row] = bounds[row, cell] <= farthest[cell]
-            if wanted[row] or covers[row]:
-                chosen[size] = row
-                size += 1
-        if size == 0:
-            continue
-        _measure(
-            table[0], table[1], table[2], extent, cell, start, stop, rows, chosen, size, metric,
-            with_products, known, placed, tiles,
-        )  # fmt: skip
-        _note(
-            order, start, stop, chosen, size, wanted, k, growth, extent, metric, tiles, below,
-            groups, kept, candidates, count, complete, known,
-        )  # fmt: skip
-        for place in range(size):
-            row = chosen[place]
-            if covers[row]:
-                source, covering = _with_room(source, found), _with_room(covering, found)
-                found = _keep_covering(
-                    tiles[place], order[start:stop], reach[start:stop], known[row, ERROR], row,
-                    source, covering, found,
-                )  # fmt: skip
-    for row in range(m):
-        _tighten(row, ZERO, k, growth, extent, metric, kept, candidates, count, complete, known)
-        complete_to[row] = known[row, COMPLETE_TO]
-    return candidates, count, complete, complete_to, source[:found], covering[:found]
+    (m, d), n_cells = rows.shape, len(farthest)
+    work = _work_for(m, d, n_cells, 4 * k + 4 * TILE)
+    bounds, known, counts, candidates, progress = work[:5]
+    pairs = unset((2, 2 * TILE * m), np.int32) if len(reach) else NO_PAIRS
+    fixed: tuple[Any, ...] = (*table, *cells, rows, k, growth_of(d), metric, reach, *work)
+
+    def meet(last: int, with_products: bool, farthest: NDArray) -> None:
+        nonlocal pairs
+        while _meet_cells(*(*fixed, last, with_products, farthest, pairs)):
+            pairs = np.concatenate([pairs, unset(pairs.shape, np.int32)], axis=1)
+
+    progress[0], progress[1] = -1, 0
+    n_turns = n_cells + 1
+    if with_products:
+        meet(n_turns, True, farthest)
+        spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
+        if spoiled.any():
+            bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan  # which no limit exceeds
+            known[spoiled, :3], counts[spoiled, COUNT] = (np.inf, np.inf, 0.0), 0
+            progress[0] = 0
+            meet(n_turns, False, np.full(n_cells, NO_RADIUS))
+    meet(2 * n_turns, with_products, farthest)
+    return candidates, counts, known, pairs, int(progress[1])
+
+
+def _work_for(m: int, d: int, n_cells: int, room: int) -> tuple[NDArray, ...]:
+    """Return memory for a search; a row alone takes that of the last one."""
+    shape = (m, d, n_cells, room)
+    if m == 1 and getattr(_LAST, "shape", None) == shape:
+        return cast(tuple[NDArray, ...], _LAST.work)
+    kept, placed = unset((m, room), np.float32), unset((2, m, d + EXTRA), np.float32)
+    groups, steps = unset(TILE // GROUP, np.uint64), unset(STEPS, np.int32)
+    work = (
+        unset((m, n_cells)),
+        unset((m, 5)),
+        unset((m, 3), np.int64),
+        unset((m, room), np.int32),
+        unset(2, np.int64),
+        *(kept, kept.view(np.int32), placed[0], placed[1], unset((m, TILE), np.float32)),
+        *(unset(m, np.int64), groups, groups.view(np.uint8), steps, steps.view(np.float32)),
+    )
+    if m == 1:
+        _LAST.shape, _LAST.work = shape, work
+    return work
 
 
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
@@ -130,80 +138,153 @@ def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> N
 
 
 @inner
-def _mark_nearest(bounds: NDArray, met: NDArray) -> None:
-    """Mark the few cells that are nearest to a row."""
-    at = unset(NEAR, np.int64)
-    size = min(NEAR, bounds.shape[0])
-    for cell in range(bounds.shape[0]):
-        met[cell] = False
-        place = min(cell, size - 1)
-        if cell >= size and not bounds[cell] < bounds[at[place]]:
-            continue
-        while place > 0 and bounds[at[place - 1]] > bounds[cell]:
-            at[place] = at[place - 1]
-            place -= 1
-        at[place] = cell
-    for place in range(size):
-        met[at[place]] = True
+def _begin(
+    low: NDArray,
+    high: NDArray,
+    rows: NDArray,
+    metric: int,
+    bounds: NDArray,
+    known: NDArray,
+    counts: NDArray,
+) -> None:
+    """Fill in the distances to boxes, mark the few nearest cells of every row, and begin lists."""
+    n_cells = bounds.shape[1]
+    for row in range(rows.shape[0]):
+        box_lengths(low, high, rows, row, metric, bounds, row)
+        for _ in range(min(NEAR, n_cells)):
+            nearest, least = 0, np.inf
+            for cell in range(n_cells):
+                if 0.0 <= bounds[row, cell] < least:
+                    nearest, least = cell, bounds[row, cell]
+            bounds[row, nearest] = MARK
+        known[row, BOUND] = known[row, COMPLETE_TO] = np.inf
+        known[row, MET_ERROR] = known[row, ERROR] = known[row, SQUARE] = 0.0
+        counts[row, COUNT], counts[row, COMPLETE], counts[row, CENTER] = 0, 1, -1
 
 
-@inner
-def _meet_nearest(
-    table: Rounded,
-    cells: Cells,
+@compiled
+def _meet_cells(
+    values: NDArray,
+    centers: NDArray,
+    center_of: NDArray,
+    radii: NDArray,
+    extent: float,
+    order: NDArray,
+    cuts: NDArray,
+    low: NDArray,
+    high: NDArray,
     rows: NDArray,
     k: int,
     growth: float,
     metric: int,
-    by_products: bool,
-    met: NDArray,
-    wanted: NDArray,
+    reach: NDArray,
+    bounds: NDArray,
     known: NDArray,
-    lists: tuple[NDArray, NDArray, NDArray, NDArray],
-    work: tuple[NDArray, NDArray, NDArray, NDArray, NDArray],
+    counts: NDArray,
+    candidates: NDArray,
+    progress: NDArray,
+    kept: NDArray,
+    bits: NDArray,
+    placed: NDArray,
+    gathered: NDArray,
+    tiles: NDArray,
+    chosen: NDArray,
+    groups: NDArray,
+    below: NDArray,
+    steps: NDArray,
+    number: NDArray,
+    last: int,
+    with_products: bool,
+    farthest: NDArray,
+    pairs: NDArray,
 ) -> bool:
-    """Get first bounds of wanted rows from the marked cells; want those that products spoil again.
+    """Go on with a search: a turn for every cell that is marked, then for every one that is not.
 
-    Returns whether there are any.
+    After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
+    whether it stopped earlier, because there is not enough space for pairs.
     """
-    order, cuts, _, _ = cells
-    kept, candidates, count, complete = lists
-    placed, tiles, chosen, below, groups = work
-    for cell in range(met.shape[1]):
-        size, start, stop = ZERO, cuts[cell], cuts[cell + 1]
-        for row in range(rows.shape[0]):
-            if met[row, cell] and wanted[row]:
+    n_cells, n_found = cuts.shape[0] - 1, progress[1]
+    if progress[0] < 0:
+        _begin(low, high, rows, metric, bounds, known, counts)
+        progress[0] = 0
+    for turn in range(progress[0], last):
+        cell, marked = turn % (n_cells + 1), turn <= n_cells
+        at_end = cell == n_cells
+        size = _choose(cell, marked, with_products, bounds, known, farthest, chosen)
+        if not at_end and reach.shape[0] > 0 and n_found + size * TILE > pairs.shape[1]:
+            progress[0], progress[1] = turn, n_found
+            return True
+        for place in range(size):
+            needed = ZERO if at_end else TILE
+            if at_end or counts[chosen[place], COUNT] + TILE > kept.shape[1]:
+                tighten(
+                    chosen[place], needed, k, growth, extent, metric, kept, bits, candidates,
+                    counts, known, steps, number,
+                )  # fmt: skip
+        if at_end or size == 0:
+            continue
+        start, stop = cuts[cell], cuts[cell + 1]
+        _measure(
+            values, centers, center_of[cell], radii[cell], extent, start, stop, rows, chosen, size,
+            metric, with_products, known, counts, placed, gathered, tiles,
+        )  # fmt: skip
+        for place in range(size):
+            row = chosen[place]
+            if _is_near(bounds[row, cell], known[row, COMPLETE_TO], NO_RADIUS, marked):
+                note(
+                    order, start, stop, row, place, growth, tiles, below, groups, kept, candidates,
+                    counts, known,
+                )  # fmt: skip
+            if _is_near(bounds[row, cell], farthest[cell], NO_RADIUS, marked):
+                slack = np.float32(known[row, ERROR] * ROUNDED)
+                n_found = _cover(
+                    order, start, stop, row, place, slack, tiles, reach, pairs, n_found
+                )
+    progress[0], progress[1] = last, n_found
+    return False
+
+
+@inner
+def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
+    """Tell whether a row is within one of two limits of a cell with, or without, a mark."""
+    return (bound < 0.0) == marked and (bound <= limit or bound <= other)
+
+
+@inner
+def _choose(
+    cell: int,
+    marked: bool,
+    with_products: bool,
+    bounds: NDArray,
+    known: NDArray,
+    farthest: NDArray,
+    chosen: NDArray,
+) -> int:
+    """Fill in the rows that meet a cell, or all after the last; return how many there are.
+
+    If few do not, they come along, because products of all rows need not gather any.
+    """
+    size, m = ZERO, bounds.shape[0]
+    if cell < farthest.shape[0]:
+        for row in range(m):
+            bound = bounds[row, cell]
+            if _is_near(bound, known[row, COMPLETE_TO], farthest[cell], marked):
                 chosen[size] = row
                 size += 1
-        if size == 0:
-            continue
-        _measure(
-            table[0], table[1], table[2], table[3], cell, start, stop, rows, chosen, size, metric,
-            by_products, known, placed, tiles,
-        )  # fmt: skip
-        _note(
-            order, start, stop, chosen, size, wanted, k, growth, table[3], metric, tiles, below,
-            groups, kept, candidates, count, complete, known,
-        )  # fmt: skip
-    spoiled = False
-    for row in range(rows.shape[0]):
-        if not wanted[row]:
-            continue
-        _tighten(row, ZERO, k, growth, table[3], metric, kept, candidates, count, complete, known)
-        wanted[row] = by_products and known[row, MET_ERROR] > NEGLIGIBLE * known[row, BOUND]
-        if wanted[row]:
-            count[row], known[row, BOUND], known[row, MET_ERROR] = 0, np.inf, 0.0
-            spoiled = True
-    return spoiled
+        if size <= m - m // 4 or not with_products:
+            return size
+    for row in range(m):
+        chosen[row] = row
+    return m
 
 
 @inner
 def _measure(
     values: NDArray,
     centers: NDArray,
-    radii: NDArray,
+    center: int,
+    radius: float,
     extent: float,
-    cell: int,
     start: int,
     stop: int,
     rows: NDArray,
@@ -212,168 +293,61 @@ def _measure(
     metric: int,
     with_products: bool,
     known: NDArray,
+    counts: NDArray,
     placed: NDArray,
+    gathered: NDArray,
     tiles: NDArray,
 ) -> None:
     """Fill in reduced distances of the chosen rows to those of a cell, and their errors E."""
-    d, radius, n_good = rows.shape[1], radii[cell], 0
+    d, n_good = rows.shape[1], 0
     plain_error = error_of_differences(radius, d, metric)
     for place in range(size):
         row = chosen[place]
-        square = place_row(rows, row, centers, cell, extent, placed, place)
+        if counts[row, CENTER] != center:
+            known[row, SQUARE] = place_row(rows, row, centers, center, extent, placed)
+            counts[row, CENTER] = center
         known[row, ERROR] = -1.0
-        if with_products and square < TOO_FAR:
-            error = error_of_products(square, radius, d)
+        if with_products and known[row, SQUARE] < TOO_FAR:
+            error = error_of_products(known[row, SQUARE], radius, d)
             if error <= NEGLIGIBLE * known[row, BOUND]:
                 known[row, ERROR] = error
                 n_good += 1
     use_products = n_good >= TOGETHER
     if use_products:
-        float32_products(placed[:size], values, start, stop, FACTOR, tiles)
+        if size < placed.shape[0]:
+            _gather(placed, chosen, size, gathered)
+        together = placed if size == placed.shape[0] else gathered[:size]
+        float32_products(together, values, start, stop, FACTOR, tiles)
     for place in range(size):
         row = chosen[place]
         if not use_products or known[row, ERROR] < 0.0:
             known[row, ERROR] = plain_error
-            distances_to_tile(values, start, stop, placed[place, :d], metric, tiles[place])
+            distances_to_tile(values, start, stop, placed[row, :d], metric, tiles[place])
 
 
 @inner
-def _note(
+def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> None:
+    for place in range(size):
+        for column in range(placed.shape[1]):
+            gathered[place, column] = placed[chosen[place], column]
+
+
+@inner
+def _cover(
     order: NDArray,
     start: int,
     stop: int,
-    chosen: NDArray,
-    size: int,
-    wanted: NDArray,
-    k: int,
-    growth: float,
-    extent: float,
-    metric: int,
+    row: int,
+    place: int,
+    slack: np.float32,
     tiles: NDArray,
-    below: NDArray,
-    groups: NDArray,
-    kept: NDArray,
-    candidates: NDArray,
-    count: NDArray,
-    complete: NDArray,
-    known: NDArray,
-) -> None:
-    """Note the rows of a cell that may be nearer to chosen rows than the bounds on their k-th.
-
-    Comparisons are noted first, a byte each, and then looked at eight by eight, in ``groups``.
-    """
-    width = stop - start
-    n_groups = (width + GROUP - 1) // GROUP
-    for place in range(width, GROUP * n_groups):
-        below[place] = 0
-    for number in range(size):
-        row = chosen[number]
-        if not wanted[row]:
-            continue
-        if count[row] + TILE > kept.shape[1]:
-            room = ZERO + TILE
-            _tighten(row, room, k, growth, extent, metric, kept, candidates, count, complete, known)
-        error, so_far = known[row, ERROR], count[row]
-        known[row, MET_ERROR] = max(known[row, MET_ERROR], error)
-        limit = np.float32((growth * known[row, BOUND] + error) * ROUNDED)
-        for place in range(width):
-            below[place] = tiles[number, place] <= limit
-        for group in range(n_groups):
-            left, place = groups[group], GROUP * group
-            while left != 0:
-                if left & BYTE:
-                    at_most = growth * max(np.float64(tiles[number, place]), 0.0) + error
-                    kept[row, so_far] = at_most * ROUNDED
-                    candidates[row, so_far] = order[start + place]
-                    so_far += 1
-                left, place = left >> BITS, place + 1
-        count[row] = so_far
-
-
-@inner
-def _tighten(
-    row: int,
-    needed: int,
-    k: int,
-    growth: float,
-    extent: float,
-    metric: int,
-    all_kept: NDArray,
-    all_candidates: NDArray,
-    count: NDArray,
-    complete: NDArray,
-    known: NDArray,
-) -> None:
-    """Drop candidates that are too far, so that there is room for some more.
-
-    Ties may leave no room: then the first ``k`` stay, which keep the bound.
-    """
-    kept, candidates = all_kept[row], all_candidates[row]
-    if count[row] < k:
-        return
-    bound = np.float64(_bound_on(kept, candidates, k, count[row])) * ROUNDED
-    known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
-    farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
-    limit, stay = np.float32(farthest), ZERO
-    for place in range(count[row]):
-        kept[stay], candidates[stay] = kept[place], candidates[place]
-        stay += kept[place] <= limit
-    if stay + needed > kept.shape[0]:
-        bring_first(kept, candidates, k, stay)
-        stay, complete[row] = k, False
-    count[row] = stay
-
-
-@inner
-def _bound_on(kept: NDArray, candidates: NDArray, k: int, count: int) -> np.float32:
-    """Return a number that at least ``k`` values do not exceed, little more than the k-th of them.
-
-    The bits of float32 numbers, none of them negative, have the order of the numbers.
-    """
-    bits, counts = kept.view(np.int32), np.zeros(STEPS, np.int32)
-    highest = bits[0]
-    for place in range(count):
-        highest = max(highest, bits[place])
-    lowest = (highest >> SHIFT) - (STEPS - 1)
-    for place in range(count):
-        counts[max((bits[place] >> SHIFT) - lowest, 0)] += 1
-    if counts[0] >= k:  # they are too different
-        bring_first(kept, candidates, k, count)
-        return kept[k - 1]
-    step, so_far = 0, counts[0]
-    while so_far < k:
-        step += 1
-        so_far += counts[step]
-    counts[0] = min(((lowest + step + 1) << SHIFT) - 1, highest)
-    return counts.view(np.float32)[0]
-
-
-@inner
-def _keep_covering(
-    tile: NDArray,
-    here: NDArray,
     reach: NDArray,
-    error: float,
-    row: int,
-    source: NDArray,
-    covering: NDArray,
+    pairs: NDArray,
     found: int,
 ) -> int:
     """Note the rows of a cell whose radius may cover the row; return how many so far."""
-    slack = np.float32(error * ROUNDED)
-    for place in range(here.shape[0]):
-        if tile[place] <= reach[place] + slack:
-            source[found], covering[found] = row, here[place]
+    for at in range(start, stop):
+        if tiles[place, at - start] <= reach[at] + slack:
+            pairs[0, found], pairs[1, found] = row, order[at]
             found += 1
     return found
-
-
-@inner
-def _with_room(values: NDArray, used: int) -> NDArray:
-    """Return an array that begins with the used values and has room for another cell."""
-    if used + TILE <= values.shape[0]:
-        return values
-    longer = unset(2 * values.shape[0] + TILE, np.int32)
-    for place in range(used):
-        longer[place] = values[place]
-    return longer

@@ -24,7 +24,7 @@ long as E is small against the distance of the k nearest.
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
+from boreod.compiled import inner, unset
 from boreod.neighbors.cells import Cells
 from boreod.neighbors.metrics import MANHATTAN
 
@@ -34,58 +34,68 @@ MIN_EXTENT = 1e-140  # of a table
 EXTRA = 2  # columns of a product besides those of the table: the squares
 FACTOR = np.full(1, -2.0, np.float32)  # of products
 
-# columns, cell by cell, and two more for products; centers and radii of the cells; extent
-Rounded = tuple[NDArray, NDArray, NDArray, float]
+ONE_PLACE = 1.25  # how many times as large as the box of each of its cells that of a group may be
+AT_ONCE = 2**20  # values that are copied at a time
+
+# columns, cell by cell, and two more for products; centers, which of them is that of every cell,
+# the radii of cells around it; extent
+Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 
 
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     """Return a table in float32, in cells."""
-    _, cuts, low, high = cells
+    order, cuts, low, high = cells
     # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
     # must not look large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
-    (n, d), n_cells = points.shape, len(cuts) - 1
-    values = unset((d + EXTRA, n), np.float32)
-    centers, radii = unset((n_cells, d)), unset(n_cells)
-    _round_cells(points, cells, extent, metric, values, centers, radii)
-    return values, centers, radii, extent
+    starts, n_cells, (n, d) = _group_cells(low, high, extent), len(cuts) - 1, points.shape
+    centers = _find_centers(points, cells, starts)
+    values, lengths, step = unset((d + EXTRA, n), np.float32), unset(n), max(1, AT_ONCE // d)
+    values[d + 1] = 1.0
+    for center, begin, end in zip(centers, cuts[starts], cuts[[*starts[1:], -1]], strict=True):
+        for first in range(begin, end, step):
+            some = slice(first, min(first + step, end))
+            placed = (points[order[some]] - center) / extent
+            values[:d, some] = placed.T
+            rounded = values[:d, some].astype(np.float64)
+            values[d, some] = -0.5 * (rounded * rounded).sum(axis=0)
+            absolute = np.abs(placed).sum(axis=1)
+            square = (placed * placed).sum(axis=1)
+            lengths[some] = absolute if metric == MANHATTAN else np.sqrt(square)
+    center_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_cells))
+    return values, centers, center_of, np.maximum.reduceat(lengths, cuts[:-1]), extent
 
 
-@compiled
-def _round_cells(
-    points: NDArray,
-    cells: Cells,
-    extent: float,
-    metric: int,
-    values: NDArray,
-    centers: NDArray,
-    radii: NDArray,
-) -> None:
-    """Fill in values, centers (means of the rows, inside of the box) and radii."""
+def _group_cells(low: NDArray, high: NDArray, extent: float) -> NDArray:
+    """Return where groups of cells begin that are not much larger than each of their cells.
+
+    Around the center of a group errors are hardly larger, and rows are brought there only once.
+    """
+    n_cells = low.shape[1]
+    lows, highs = np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
+    sizes = ONE_PLACE**2 * np.square((highs - lows) / extent).sum(axis=1)
+    starts, least, bottom, top = [0], sizes[0], lows[0], highs[0]
+    for cell in range(1, n_cells):
+        bottom, top = np.minimum(bottom, lows[cell]), np.maximum(top, highs[cell])
+        least = min(least, sizes[cell])
+        if np.square((top - bottom) / extent).sum() > least:
+            starts.append(cell)
+            least, bottom, top = sizes[cell], lows[cell], highs[cell]
+    return np.array(starts)
+
+
+def _find_centers(points: NDArray, cells: Cells, starts: NDArray) -> NDArray:
+    """Return the means of the rows in groups of cells, inside of their boxes."""
     order, cuts, low, high = cells
-    d = points.shape[1]
-    for cell in range(radii.shape[0]):
-        start, stop = cuts[cell], cuts[cell + 1]
-        center = centers[cell]
-        for column in range(d):
-            center[column] = 0.0
-        for place in range(start, stop):
-            for column in range(d):
-                center[column] += points[order[place], column]
-        for column in range(d):
-            mean = center[column] / (stop - start)
-            center[column] = min(max(mean, low[column, cell]), high[column, cell])
-        radii[cell] = 0.0
-        for place in range(start, stop):
-            total, square = 0.0, 0.0
-            for column in range(d):
-                value = (points[order[place], column] - center[column]) / extent
-                rounded = np.float32(value)
-                values[column, place] = rounded
-                total += abs(value) if metric == MANHATTAN else value * value
-                square += np.float64(rounded) * np.float64(rounded)
-            values[d, place], values[d + 1, place] = -0.5 * square, 1.0
-            radii[cell] = max(radii[cell], total if metric == MANHATTAN else np.sqrt(total))
+    n, d = points.shape
+    begins, centers, step = cuts[starts], unset((len(starts), d)), max(1, AT_ONCE // n)
+    for first in range(0, d, step):
+        some = slice(first, first + step)
+        centers[:, some] = np.add.reduceat(points[:, some][order] / n, begins, axis=0)
+    with np.errstate(over="ignore"):
+        centers *= (n / np.diff(begins, append=n))[:, np.newaxis]
+    lowest = np.minimum.reduceat(low, starts, axis=1).T
+    return np.clip(centers, lowest, np.maximum.reduceat(high, starts, axis=1).T)
 
 
 def growth_of(n_columns: int) -> float:
@@ -100,24 +110,15 @@ def _relative_error(n_columns: int) -> float:
 
 @inner
 def place_row(
-    rows: NDArray, row: int, centers: NDArray, cell: int, extent: float, out: NDArray, to: int
+    rows: NDArray, row: int, centers: NDArray, center: int, extent: float, placed: NDArray
 ) -> float:
-    """Fill in a row as it stands in a cell, for both ways; return the square of its length."""
-    d, factor = rows.shape[1], 1.0 / extent
+    """Fill in a row as it stands around a center; return the square of its length."""
+    d, factor, square = rows.shape[1], 1.0 / extent, 0.0
     for column in range(d):
-        out[to, column] = (rows[row, column] - centers[cell, column]) * factor
-    first, second = 0.0, 0.0  # one sum would wait for every addition
-    third, fourth = 0.0, 0.0
-    whole = d - d % 4
-    for column in range(0, whole, 4):
-        first += np.float64(out[to, column]) ** 2
-        second += np.float64(out[to, column + 1]) ** 2
-        third += np.float64(out[to, column + 2]) ** 2
-        fourth += np.float64(out[to, column + 3]) ** 2
-    for column in range(whole, d):
-        first += np.float64(out[to, column]) ** 2
-    square = (first + second) + (third + fourth)
-    out[to, d], out[to, d + 1] = 1.0, -0.5 * square
+        value = np.float32((rows[row, column] - centers[center, column]) * factor)
+        placed[row, column] = value
+        square += np.float64(value) * np.float64(value)
+    placed[row, d], placed[row, d + 1] = 1.0, -0.5 * square
     return square
 
 
