@@ -133,7 +133,7 @@ def test_times_are_remembered_and_taken_again(tmp_path, monkeypatch):
         (["--budget", "9us", "--costs", "complexity:shared"], "is a time, but `costs` are units"),
         (["--budget", "9us", "--costs", "prices.json"], "is a time, but `costs` are units"),
         (["--budget", "300", "--batch", "1"], "units, which are the same in every batch"),
-        (["--batch", "1"], "`batch_size` is 1, but there is no `budget`"),
+        (["--batch", "1"], "`batch_size` (--batch) is 1, but there is no `budget` (--budget)"),
         (["--budget", "1us", "--batch", "1"], "but a row alone costs at least"),
         (["--budget", "0"], "`budget` must be a positive number of units"),
         (["--budget=-5"], "`budget` must be a positive number of units"),

@@ -34,6 +34,20 @@ def test_the_loss_is_reported(tmp_path):
     assert len((tmp_path / "results" / "runs.jsonl").read_text().splitlines()) == 8
 
 
+def test_budgets_for_rows_that_come_alone(tmp_path):
+    """Budgets below the price of a call are left out, as those below any column are."""
+    table = write(make_frauds(120), tmp_path / "payments.csv")
+    labels = ["--label", "fraud", "--id", "id", "--methods", "be", "--method", "bore"]
+    more = ["--repetitions", "1", "--jobs", "1", "--quiet", "-o", str(tmp_path / "results")]
+    budgets = ["--budgets", "2us,1s", "--batch", "1"]
+    said = run("evaluate", table, *labels, *more, *budgets).stdout
+    assert "BORE within budgets for a row alone; time as priced" in said
+    assert "| 1s |" in said
+    assert "| 2us |" not in said
+    nothing = run("evaluate", table, *labels, *more, "--budgets", "none", "--batch", "1", code=1)
+    assert "`batch_size` (--batch) is 1, but there are no `budgets` (--budgets)" in nothing.stderr
+
+
 def test_one_split_gives_valid_json(tmp_path):
     def refuse(name):
         raise AssertionError(f"{name} is no JSON")

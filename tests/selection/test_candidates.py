@@ -45,15 +45,16 @@ def test_a_budget_pays_for_columns_and_trees(model, labelled, budget):
 
 
 def test_what_is_left_is_spent_on_trees(model):
-    """One tree more of every bag would not have fitted."""
-    fast = model.within(200, costs=PRICES)
+    """One tree more of every bag would not have fitted, where none has to be grown."""
+    fast = model.within(220, costs=PRICES)
     recipe = model.training_.options.recipe
     per_bag = fast.selection_.trees
     assert per_bag
     step = replace(recipe, n_trees=1)
     one_more = sum(step.count_trees(kind, 12) for kind in per_bag)
     all_there = all(number == recipe.trees_of(kind) for kind, number in per_bag.items())
-    assert all_there or fast.cost_ + 0.5 * one_more > 200
+    assert not model._selector.learner.must_fit(per_bag, fast.columns_)
+    assert all_there or fast.cost_ + 0.5 * one_more > 220
 
 
 def test_a_tiny_budget_buys_no_trees_and_a_large_one_everything(model, labelled):
@@ -157,18 +158,50 @@ def test_prices_of_trees_are_measured_and_remembered(labelled, tmp_path, monkeyp
     assert set(narrow.measure_costs().trees) == {"trees", "boosted"}
 
 
-def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
-    learn, prices = Learner.learn, []
+def spy_on_candidates(model, monkeypatch):
+    """Forget all candidates of a model, and return a list of those that are learned from now on."""
+    learn, seen = Learner.learn, []
 
     def spy(learner, candidate, engine):
-        prices.append(candidate.selection.cost)
+        seen.append(candidate)
         return learn(learner, candidate, engine)
 
+    monkeypatch.setattr(model._selector.learner, "learned", {})
     monkeypatch.setattr(Learner, "learn", spy)
+    return seen
+
+
+def test_what_was_learned_is_learned_once(model, labelled, monkeypatch):
+    seen = spy_on_candidates(model, monkeypatch)
+    first = model.within(150, costs=PRICES)
+    keys = [(frozenset(of.selection.columns), of.recipe.kinds, of.recipe.n_trees) for of in seen]
+    assert len(keys) == len(set(keys)) > 3
+    again = model.within(150, costs=PRICES)
+    assert len(seen) == len(keys)
+    assert_array_equal(again.predict_proba(labelled[0]), first.predict_proba(labelled[0]))
+
+
+def test_trees_that_must_be_fitted_are_few(model, monkeypatch):
+    """Heads on raw columns and some scores are fitted, once; others are cut from the whole."""
+    seen = spy_on_candidates(model, monkeypatch)
+    model.within(105, costs=PRICES)
+    learner = model._selector.learner
+    new = [of for of in seen if learner.must_fit(of.recipe.kinds, of.selection.columns)]
+    assert [of.recipe.n_trees for of in new] == [1]
+    assert "trees+scores" in new[0].recipe.kinds
+    beside = [of for of in seen if of.recipe.kinds == ("logistic", "trees", "boosted")]
+    assert any(learner.split(of.selection.columns)[1] for of in beside)
+    assert max(of.recipe.n_trees for of in beside) > 1
+
+
+def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     monkeypatch.setattr(Learner, "judge", lambda *_: 0.5)
+    candidates = spy_on_candidates(model, monkeypatch)
     cheapest = model.within(150, costs=PRICES, fill=False)
+    prices = [one.selection.cost for one in candidates]
     assert cheapest.cost_ == min(prices) < max(prices)
     judged = []
+    model._selector.learner.learned.clear()
     monkeypatch.setattr(Learner, "judge", lambda _, oob: judged.append(oob) or len(judged))
     last = model.within(150, costs=PRICES, fill=False)
     assert 3 <= len(judged) <= 8

@@ -33,6 +33,7 @@ def evaluate(
     budgets: Annotated[
         str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
     ] = None,
+    batch: options.Batch = None,
     method: Annotated[
         str, typer.Option(help="What keeps to budgets and reference sizes: detector or bore.")
     ] = "detector",
@@ -88,6 +89,7 @@ def evaluate(
             split_names(methods),
             [] if budgets == "none" else split_names(budgets),
             method=method,
+            batch_size=batch,
             reference_sizes=sizes,
             repetitions=repetitions,
             protocol="transductive" if transductive else "unseen",

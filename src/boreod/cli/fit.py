@@ -44,14 +44,7 @@ def fit(
             "no limit if not given."
         ),
     ] = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With a --budget in time: rows that come at once, 1 if each comes alone; "
-            "large batches if not given.",
-        ),
-    ] = None,
+    batch: options.Batch = None,
     costs: Annotated[
         str | None,
         typer.Option(

@@ -68,6 +68,14 @@ Since = Annotated[
         "the table must be sorted by time.",
     ),
 ]
+Batch = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With budgets in time: rows that come at once, 1 if each comes alone; large batches "
+        "if not given.",
+    ),
+]
 Separator = Annotated[
     str | None, typer.Option(help="Between cells of text; found out if not given.")
 ]

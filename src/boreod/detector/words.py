@@ -1,6 +1,6 @@
 """What a fitted detector is and what it takes for granted, in words: for screens and pages."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from boreod.detector.predictor import Predictor
 from boreod.ensemble.calibration import OutOfBag
@@ -9,9 +9,6 @@ from boreod.ensemble.tree_heads import TreeHead
 from boreod.metrics import Compared
 from boreod.text import count_of, show_percent
 from boreod.validation import UNLABELLED
-
-if TYPE_CHECKING:  # it needs scikit-learn
-    from boreod.detector.facade import OutlierDetector
 
 PRINTED = {  # what makes the method of the paper, among the defaults of BORE
     "reference_outliers": True,
@@ -68,14 +65,6 @@ def list_heads(model: Predictor) -> list[HeadSummary]:
         for member in model.fitted_.members
     ]
     return sorted(found, key=lambda head: -head.weight)
-
-
-def price_all(model: "OutlierDetector") -> float:
-    """Return what all columns and trees of a fitted detector cost together."""
-    costs = model.costs_
-    assert costs is not None  # of a model that was fitted here
-    trees = {head.kind: head.trees for head in list_heads(model) if head.trees}
-    return float(costs.total(model.columns_) + costs.cost_of_trees(trees))
 
 
 def ranks_only(oob: OutOfBag) -> bool:

@@ -164,7 +164,7 @@ def learn_members(
     codes: NDArray,
     seed: int,
     engine: Engine,
-    known: Mapping[str, TreeHead] | None = None,
+    known: Mapping[str, TreeHead | LogisticHead] | None = None,
 ) -> tuple[list[Member], NDArray]:
     """Fit all heads; return them and the out-of-bag log-odds of all rows.
 

@@ -20,6 +20,7 @@ from boreod.ensemble.calibration import (
 )
 from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
 from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_consensus, learn_members
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.tree_heads import TreeHead
@@ -187,11 +188,11 @@ class Training:
         names: list[str],
         engine: Engine,
         recipe: Recipe | None = None,
-        known: Mapping[str, TreeHead] | None = None,
+        known: Mapping[str, TreeHead | LogisticHead] | None = None,
     ) -> tuple[Fitted, OutOfBag]:
         """Solve the bags on some of the columns; nothing is searched again.
 
-        ``recipe`` tells which heads are fitted, if not those of the options; tree heads that are
+        ``recipe`` tells which heads are fitted, if not those of the options; heads that are
         ``known`` for these columns are taken as they are.
         """
         recipe = recipe or self.options.recipe

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.detector.presets import NumericDetector, find_method
-from boreod.detector.words import price_all
 from boreod.evaluation.methods import METHODS, find_methods
 from boreod.evaluation.runs import Journal, Work, run_tasks
 from boreod.evaluation.splits import (
@@ -26,11 +25,14 @@ from boreod.evaluation.splits import (
     split_rows,
 )
 from boreod.evaluation.summary import TABLE, Loss, Run, Summary, find_losses
+from boreod.selection.budgets import in_batches
+from boreod.selection.prices import check_size
 from boreod.text import shorten
 from boreod.validation import OUTLIER, is_number, read_labels, read_rows
 
 EVERYTHING, ALL_ROWS = "all columns", "all rows"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
+WHOLE = "1000s"  # buys everything
 JUDGED_BY = "average_precision"  # what counts for those who look at the top of a list
 
 
@@ -49,12 +51,15 @@ class Comparison:
         rows first.
     method
         Which one that is, ``"detector"`` or ``"bore"``.
+    batch_size
+        How many rows come at once, which budgets pay for; None for large batches.
     """
 
     runs: list[Run]
     budget_runs: list[Run]
     reference_runs: list[Run]
     method: str = "detector"
+    batch_size: int | None = None
 
     @property
     def title(self) -> str:
@@ -137,6 +142,7 @@ def compare_methods(
     budgets: list[str] | None = None,
     *,
     method: str = "detector",
+    batch_size: int | None = None,
     reference_sizes: Sequence[int] | None = None,
     repetitions: int = 10,
     protocol: str = "unseen",
@@ -161,6 +167,8 @@ def compare_methods(
         Times per row; None for a range from 5us to 1ms.
     method
         Which of our methods keeps to budgets and samples: ``"detector"`` or ``"bore"``.
+    batch_size
+        How many rows come at once, which budgets pay for; None for large batches.
     reference_sizes
         Numbers of rows that it learns from in the place of all, see ``reference_size`` there; None
         for no such runs.
@@ -196,13 +204,19 @@ def compare_methods(
     times = list(BUDGETS if budgets is None else budgets)
     for budget in times:
         read_seconds(budget)
+    check_size(batch_size)
+    if batch_size is not None and not times:
+        raise ValueError(
+            f"`batch_size` (--batch) is {batch_size}, but there are no `budgets` (--budgets). Pass "
+            "some, such as 500us, or leave it out."
+        )
     split_rows(codes, 0, protocol, seed)  # says at once if it cannot be done
     sizes = read_sizes(reference_sizes, codes, repetitions, protocol, seed)
     kept = journal or Journal(None)
     trials = _Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
     runs = trials.run(run_method, {name: name for name in chosen}, "methods")
-    within, sampled = _try_budgets(trials, method, times), _try_references(trials, method, sizes)
-    return Comparison(runs, within, sampled, method)
+    within = _try_budgets(trials, method, times, batch_size)
+    return Comparison(runs, within, _try_references(trials, method, sizes), method, batch_size)
 
 
 @dataclass(frozen=True)
@@ -240,10 +254,12 @@ class _Trials:
         ]
 
 
-def _try_budgets(trials: _Trials, method: str, budgets: list[str]) -> list[Run]:
+def _try_budgets(
+    trials: _Trials, method: str, budgets: list[str], batch_size: int | None
+) -> list[Run]:
     """Return results with all columns and within every budget; nothing without budgets."""
-    one_fit = " ".join([method, *budgets])  # serves all
-    variants = {one_fit: (method, budgets)} if budgets else {}
+    one_fit = " ".join([method, *budgets]) + in_batches(batch_size)  # serves all
+    variants = {one_fit: (method, budgets, batch_size)} if budgets else {}
     single = []
     for run in trials.run(_run_budgets, variants, "budgets"):
         facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
@@ -257,27 +273,28 @@ def _try_budgets(trials: _Trials, method: str, budgets: list[str]) -> list[Run]:
 def _run_budgets(
     rows: Rows,
     codes: NDArray,
-    variant: tuple[str, list[str]],
+    variant: tuple[str, list[str], int | None],
     repetition: int,
     protocol: str,
     seed: int,
 ) -> dict[str, Any]:
     """Return measures, cost and number of columns by budget; none for one below any column."""
-    method, budgets = variant
+    method, budgets, size = variant
     split = split_rows(codes, repetition, protocol, seed)
     outliers = codes[split.test] == OUTLIER
     learned, judged = prepare_split(rows, split)
     model = METHODS[method].make(None, seed + repetition).fit(learned, split.labels)
     models = {EVERYTHING: model}
-    cheapest = float(model.costs_.alone.min())
+    whole = model.within(WHOLE, batch_size=size)
+    cheapest = float(whole.costs_.in_batches(size).alone.min())
     for budget in budgets:
         if read_seconds(budget) >= cheapest:
-            models[budget] = model.within(budget)
+            models[budget] = model.within(budget, batch_size=size)
     return {
         budget: {
             **judge(outliers, fitted.decision_function(judged)),
             "columns": len(fitted.columns_),
-            "cost": price_all(model) if fitted.cost_ is None else fitted.cost_,
+            "cost": whole.cost_ if fitted.cost_ is None else fitted.cost_,
         }
         for budget, fitted in models.items()
     }

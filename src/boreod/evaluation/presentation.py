@@ -15,6 +15,7 @@ from boreod.evaluation.comparison import (
 from boreod.evaluation.methods import METHODS
 from boreod.evaluation.splits import MEASURES
 from boreod.evaluation.summary import TABLE, Loss, Run, Summary
+from boreod.selection.budgets import in_batches
 from boreod.text import count_of
 
 OURS = ("Detector", "BORE")
@@ -37,7 +38,7 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
     if comparison.runs:
         blocks.append(_methods(comparison.methods))
     if comparison.budget_runs:
-        blocks.append(_budgets(comparison.budgets, comparison.title))
+        blocks.append(_budgets(comparison.budgets, comparison.title, comparison.batch_size))
         if folder is not None and len(comparison.budgets.methods) > 2:
             blocks.append(_draw(comparison.budgets, comparison.title, folder))
     if comparison.reference_runs:
@@ -62,7 +63,7 @@ def _methods(summary: Summary) -> Table:
     return Table(header, rows, frozenset(bold), "Methods; times are medians, of one core")
 
 
-def _budgets(summary: Summary, title: str) -> Table:
+def _budgets(summary: Summary, title: str, batch_size: int | None) -> Table:
     rows = []
     for budget in summary.methods:
         runs = summary.runs(TABLE, budget)
@@ -72,7 +73,9 @@ def _budgets(summary: Summary, title: str) -> Table:
         cost = f"{1e6 * _median(runs, 'cost'):.3g}"
         rows.append([budget, *_quality(summary, budget), columns, cost])
     header = ["budget", *MEASURES.values(), "columns", "us a row"]
-    return Table(header, rows, caption=f"{title} within budgets; time as priced, of one core")
+    rows_of = in_batches(batch_size)
+    caption = f"{title} within budgets{rows_of}; time as priced, of one core"
+    return Table(header, rows, caption=caption)
 
 
 def _references(summary: Summary, losses: dict[str, Loss], title: str) -> Table:

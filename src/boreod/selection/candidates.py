@@ -4,27 +4,31 @@ Neither can be judged without the other, so a few candidates are learned and com
 they agree, out of bag, with the whole detector. Labels alone would be poor judges where there are
 few of them; the whole detector has learned from the same labels, and ranks all rows. Candidates:
 
-- the logistic head alone, with the columns that pursuit finds: all that a tiny budget buys;
+- all columns and all heads;
 - raw columns, and all tree heads on them, or those of one kind;
-- raw columns and the scores that pursuit finds for half of the budget, and tree heads on both;
-- the score that most bags find best, and raw columns for the rest, with trees or without;
-- all columns and all heads.
+- raw columns and the scores that pursuit finds for half of the budget, or the score that most bags
+  find best: the logistic head reads both, tree heads read raw columns;
+- unless all columns fit: the better of these two sets, and tree heads that read both;
+- where no tree fits, the logistic head alone, with the columns that pursuit finds.
 
 Each spends what its columns leave on trees, the same number for every bag, so that every row keeps
 its bags that did not hold it. Heads share in proportion to their trees in the whole detector; one
-of which no tree fits is dropped.
+of which no tree fits is dropped. Trees are what a fit spends its time on, so those of the whole
+detector are cut rather than others fitted, and heads that were not fitted to these columns get few.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import CONSENSUS, Recipe
 from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import TreeHead
@@ -38,6 +42,8 @@ FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
+MAX_LEARNED = 16  # candidates that are kept
+NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
 
 Learned = tuple[Fitted, OutOfBag]
 Reads = tuple[str, tuple[str, ...]]  # kind of a head, and the columns that it reads
@@ -51,9 +57,17 @@ class Candidate:
     recipe: Recipe
 
 
+class Judged(NamedTuple):
+    """A candidate that was learned, and how good it is."""
+
+    quality: float
+    candidate: Candidate
+    learned: Learned
+
+
 @dataclass
 class Learner:
-    """Learns candidates; knows tree heads that were fitted already, to which fewer trees are cut.
+    """Learns candidates; knows heads that were fitted already, which are cut to fewer trees.
 
     The first trees of a head are those that a fit of fewer would give, so a choice does not depend
     on what was asked before.
@@ -61,7 +75,8 @@ class Learner:
 
     training: Training
     whole: Learned  # from all columns and all heads
-    heads: dict[Reads, TreeHead] = field(default_factory=dict, repr=False)
+    heads: dict[Reads, TreeHead | LogisticHead] = field(default_factory=dict, repr=False)
+    learned: dict[Any, tuple[float, Learned]] = field(default_factory=dict, repr=False)
 
     @property
     def recipe(self) -> Recipe:
@@ -74,27 +89,48 @@ class Learner:
         """Number of bags."""
         return len(self.training.bags.rows)
 
+    @cached_property
+    def given(self) -> dict[Reads, TreeHead | LogisticHead]:
+        """Heads of the whole detector."""
+        everything, members = self.training.columns.names, self.whole[0].members
+        return {self._reads(m.kind, everything): m.head for m in members
+                if isinstance(m.head, TreeHead | LogisticHead)}  # fmt: skip
+
+    def compare(self, candidate: Candidate, engine: Engine) -> Judged:
+        """Learn a candidate and judge it, unless that was done before."""
+        recipe = candidate.recipe
+        key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
+        if key not in self.learned:
+            learned = self.learn(candidate, engine)
+            kept = list(self.learned.items())[1 - MAX_LEARNED :]
+            self.learned = dict([*kept, (key, (self.judge(learned[1]), learned))])
+        quality, learned = self.learned[key]
+        return Judged(quality, candidate, learned)
+
     def learn(self, candidate: Candidate, engine: Engine) -> Learned:
         """Fit what is not known yet."""
         names, recipe = candidate.selection.columns, candidate.recipe
         if len(names) == len(self.training.columns.names) and recipe == self.recipe:
             return self.whole
         reads = {kind: self._reads(kind, names) for kind in recipe.kinds}
-        everything = self.training.columns.names
-        for member in self.whole[0].members:
-            if isinstance(member.head, TreeHead):
-                self.heads[self._reads(member.kind, everything)] = member.head
+        found = {kind: self.heads.get(key, self.given.get(key)) for kind, key in reads.items()}
         known = {
             kind: head
-            for kind, key in reads.items()
-            if (head := self.heads.get(key)) is not None and head.n_trees >= recipe.trees_of(kind)
+            for kind, head in found.items()
+            if isinstance(head, LogisticHead)
+            or (head is not None and head.n_trees >= recipe.trees_of(kind))
         }
         learned = self.training.learn(names, engine, recipe, known)
         for member in learned[0].members:
-            if isinstance(member.head, TreeHead) and member.kind not in known:
+            if isinstance(member.head, TreeHead | LogisticHead) and member.kind not in known:
                 self.heads[reads[member.kind]] = member.head
         self.heads = dict(list(self.heads.items())[-MAX_HEADS:])
         return learned
+
+    def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:
+        """Whether some tree heads on these columns are none of the whole detector's."""
+        trees = [kind for kind in kinds if self.recipe.trees_of(kind)]
+        return not {self._reads(kind, names) for kind in trees} <= set(self.given)
 
     def judge(self, oob: OutOfBag) -> float:
         """Return how well rows out of bag agree with the ranking of the whole detector.
@@ -121,20 +157,14 @@ class Learner:
 
     def _reads(self, kind: str, names: Iterable[str]) -> Reads:
         raw, scores = self.split(names)
-        everything = kind.endswith("+scores") or not raw
+        everything = kind == LOGISTIC or kind.endswith("+scores") or not raw
         return kind_of_tree(kind), tuple(raw + scores if everything else raw)
 
 
-def best_candidate(
-    learner: Learner, candidates: list[Candidate], engine: Engine
-) -> tuple[Selection, Learned]:
-    """Learn all candidates and return the best, of equally good ones the cheapest."""
-    found = []
-    for candidate in candidates:
-        learned = learner.learn(candidate, engine)
-        found.append((learner.judge(learned[1]), candidate.selection, learned))
-    _, selection, learned = max(found, key=lambda one: (one[0], -one[1].cost))
-    return selection, learned
+def best_of(judged: Iterable[Judged]) -> tuple[Selection, Learned]:
+    """Return the best candidate, of equally good ones the cheapest."""
+    best = max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost))
+    return best.candidate.selection, best.learned
 
 
 @dataclass(frozen=True)
@@ -147,56 +177,81 @@ class Offer:
     choose: Callable[[float, Costs], Selection]  # columns for an amount
     best_single: Callable[[Costs, float], tuple[str, float]] | None  # and how good it is
 
-    def candidates(self) -> list[Candidate]:
-        """Return what may be worth the budget."""
-        kinds, costs = self.learner.recipe.kinds, self.costs
+    def buy(self, engine: Engine) -> tuple[Selection, Learned]:
+        """Return what is worth the budget."""
+        learner, kinds, costs = self.learner, self.learner.recipe.kinds, self.costs
         everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
-        whole = spend(self.learner, everything, kinds)
-        if whole is not None and whole.recipe == self.learner.recipe:
-            return [whole]
-        found = [whole]
-        if LOGISTIC in kinds:
-            found.append(spend(self.learner, self.choose(self.budget, costs), (LOGISTIC,)))
-        found += [*self._with_half_for_columns(), *self._around_best_score()]
-        fitting = [candidate for candidate in found if candidate is not None]
-        if not fitting:
-            _refuse(self.learner, self.budget, costs)
-        return fitting
+        whole = spend(learner, everything, kinds)
+        if whole is not None and whole.recipe == learner.recipe:
+            return best_of([learner.compare(whole, engine)])
+        raw, with_scores = self._sets()
+        found = [whole, *self._on_raw_columns(raw), *self._beside_scores(with_scores)]
+        judged = [learner.compare(one, engine) for one in found if one is not None]
+        found = [] if whole else self._on_both(with_scores, judged)
+        if LOGISTIC in kinds and not any(one.candidate.selection.trees for one in judged):
+            found.append(spend(learner, self.choose(self.budget, costs), (LOGISTIC,)))
+        judged += [learner.compare(one, engine) for one in found if one is not None]
+        if not judged:
+            _refuse(learner, self.budget, costs)
+        return best_of(judged)
 
-    def _with_half_for_columns(self) -> Iterator[Candidate | None]:
-        """Yield raw columns with tree heads, and the same with scores."""
-        learner, costs, kinds = self.learner, self.costs, self.learner.recipe.kinds
-        least = float(costs.alone.min())
+    def _sets(self) -> tuple[Selection | None, list[Selection]]:
+        """Return raw columns, None if there are none, and sets of columns with scores."""
+        learner, costs = self.learner, self.costs
+        least, names = float(costs.alone.min()), learner.split(costs.names)
         part = max(costs.base + FOR_COLUMNS * (self.budget - costs.base), least)
         part = min(part, self.budget - cost_of_fewest(learner, costs))
-        of_raw, of_all = (
-            self._buy(part, learner.split(costs.names)[0]),
-            self._buy(part, costs.names),
-        )
+        of_raw, of_all = self._buy(part, names[0]), self._buy(part, costs.names)
         raw = [] if of_raw is None else of_raw.columns
-        if of_raw is not None:
-            chosen, plain = self._select(raw, of_raw), _on_raw(kinds)
-            trees = [kind for kind in plain if kind != LOGISTIC]
-            yield spend(learner, chosen, plain)
-            for one in trees if len(trees) > 1 else ():
-                some = tuple(kind for kind in plain if kind in (LOGISTIC, one))
-                yield spend(learner, chosen, some)
-        scores = [] if of_all is None else learner.split(of_all.columns)[1]
-        if of_all is not None and scores:
-            yield spend(learner, self._select(raw + scores, of_all), _on_both(kinds))
+        found = []
+        if of_all is not None and (scores := learner.split(of_all.columns)[1]):
+            found.append(self._select(raw + scores, of_all))
+        best = self._best_score(names[1])
+        if best is not None and not any(best in some.columns for some in found):
+            left = self.budget - costs.total([best])
+            beside = self._buy(costs.base + FOR_COLUMNS * left, names[0])
+            found += [] if beside is None else [self._select([*beside.columns, best], beside)]
+        return None if of_raw is None else self._select(raw, of_raw), found
 
-    def _around_best_score(self) -> Iterator[Candidate | None]:
-        """Yield the score that bags find best, however dear, with raw columns for the rest."""
-        costs, kinds = self.costs, self.learner.recipe.kinds
-        raw, scores = self.learner.split(costs.names)
-        if self.best_single is None or not scores or costs.only(scores).alone.min() > self.budget:
-            return
-        best = self.best_single(costs.only(scores), self.budget)[0]
-        left = self.budget - costs.total([best])
-        for share, heads in ((1.0, (LOGISTIC,)), (FOR_COLUMNS, _on_both(kinds))):
-            found = self._buy(costs.base + share * left, raw)
-            if found is not None and set(heads) <= set(kinds):
-                yield spend(self.learner, self._select([*found.columns, best], found), heads)
+    def _best_score(self, scores: list[str]) -> str | None:
+        """Return the score that bags find best, however dear."""
+        if self.best_single is None or not scores:
+            return None
+        prices = self.costs.only(scores)
+        dear = prices.alone.min() > self.budget
+        return None if dear else self.best_single(prices, self.budget)[0]
+
+    def _on_raw_columns(self, raw: Selection | None) -> list[Candidate | None]:
+        """Return raw columns with all tree heads, and with those of one kind."""
+        if raw is None:
+            return []
+        plain = _on_raw(self.learner.recipe.kinds)
+        trees = [kind for kind in plain if kind != LOGISTIC]
+        some = [tuple(kind for kind in plain if kind in (LOGISTIC, one)) for one in trees]
+        return [spend(self.learner, raw, of) for of in (plain, *(some if len(trees) > 1 else ()))]
+
+    def _beside_scores(self, sets: list[Selection]) -> list[Candidate | None]:
+        """Return scores that the logistic head reads, with tree heads on raw columns."""
+        kinds = tuple(k for k in self.learner.recipe.kinds if not k.endswith("+scores"))
+        with_trees = LOGISTIC in kinds and len(kinds) > 1
+        return [self._spend_few(some, kinds) for some in sets if with_trees]
+
+    def _on_both(self, sets: list[Selection], judged: list[Judged]) -> list[Candidate | None]:
+        """Return the better of some columns, as far as they were judged, with heads on both."""
+        heads = _on_both(self.learner.recipe.kinds)
+        quality = {tuple(one.candidate.selection.columns): one.quality for one in judged}
+        known = [some for some in sets if tuple(some.columns) in quality]
+        if not known:
+            return [spend(self.learner, some, heads) for some in sets]
+        best = max(known, key=lambda some: quality[tuple(some.columns)])
+        return [self._spend_few(best, heads)]
+
+    def _spend_few(self, some: Selection, kinds: tuple[str, ...]) -> Candidate | None:
+        """Spend what columns leave on trees, few if they have to be fitted."""
+        most = self.learner.recipe.n_trees
+        if self.learner.must_fit(kinds, some.columns):
+            most = max(1, round(NEW_TREES * most))
+        return spend(self.learner, some, kinds, most)
 
     def _buy(self, amount: float, names: list[str]) -> Selection | None:
         prices = self.costs.only(names) if names else self.costs
@@ -261,15 +316,18 @@ def _subsets(scores: list[str]) -> list[list[str]]:
     return [list(some) for size in sizes for some in combinations(scores, size)]
 
 
-def spend(learner: Learner, selection: Selection, kinds: tuple[str, ...]) -> Candidate | None:
+def spend(
+    learner: Learner, selection: Selection, kinds: tuple[str, ...], most: int | None = None
+) -> Candidate | None:
     """Spend what columns leave on trees of some heads; None if it is not enough for any head.
 
-    Where no tree of all heads fits, the head with the dearest trees is dropped.
+    Where no tree of all heads fits, the head with the dearest trees is dropped. ``most`` is the
+    largest number of trees of a bag.
     """
     costs, left = selection.costs, selection.budget - selection.cost
     kinds = kinds if all(learner.split(selection.columns)) else _on_raw(kinds)
     while kinds and left >= 0.0:
-        for n_trees in range(learner.recipe.n_trees, 0, -1):
+        for n_trees in range(most or learner.recipe.n_trees, 0, -1):
             recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
             trees = {kind: number for kind in kinds if (number := recipe.trees_of(kind))}
             cost = costs.cost_of_trees({k: recipe.count_trees(k, learner.n_bags) for k in trees})

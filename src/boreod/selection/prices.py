@@ -88,7 +88,7 @@ def check_size(batch_size: Any, keep: bool = False) -> None:
     if not (is_number(batch_size, Integral) and batch_size >= 1):
         kept = f", or {SAME!r} to keep what the model has" if keep else ""
         raise ValueError(
-            "`batch_size` must be a number of rows, 1 or more, or None for large batches"
+            "`batch_size` (--batch) must be a number of rows, 1 or more, or None for large batches"
             f"{kept}; got {shorten(batch_size)}."
         )
 
@@ -100,13 +100,14 @@ def check_batches(batch_size: Any, budget: Any) -> None:
         return
     if budget is None:
         raise ValueError(
-            f"`batch_size` is {batch_size}, but there is no `budget`. Pass a time per row with it, "
-            "such as '500us', or leave it out."
+            f"`batch_size` (--batch) is {batch_size}, but there is no `budget` (--budget). Pass a "
+            "time per row with it, such as '500us', or leave it out."
         )
     if read_budget(budget)[1] != SECONDS:
         raise ValueError(
-            f"`batch_size` is {batch_size}, but `budget` is a number of units, which are the same "
-            "in every batch. Pass a time per row such as '500us', or leave `batch_size` out."
+            f"`batch_size` (--batch) is {batch_size}, but `budget` (--budget) is a number of "
+            "units, which are the same in every batch. Pass a time per row such as '500us', or "
+            "leave the size of batches out."
         )
 
 

@@ -25,7 +25,7 @@ from boreod.selection.candidates import (
     LOGISTIC,
     Learner,
     Offer,
-    best_candidate,
+    best_of,
     cost_of_fewest,
     make_untaught,
 )
@@ -36,6 +36,7 @@ from boreod.selection.stability import Paths, stable_set
 from boreod.validation import OUTLIER
 
 MAX_PATHS = 32  # sets of offered columns whose paths are kept
+FEW_BAGS = 10  # whose paths are followed where there are tree heads
 
 
 @dataclass
@@ -89,14 +90,13 @@ class Selector:
         choose = partial(self._choose, method=method, fill=fill, engine=engine)
         if not self.training.taught:
             untaught = make_untaught(self.learner, amount, prices)
-            choice, learned = best_candidate(self.learner, untaught, engine)
+            choice, learned = best_of(self.learner.compare(one, engine) for one in untaught)
         elif not self.prices.trees:
             choice = choose(amount, prices)
             learned = self.training.learn(choice.columns, engine)
         else:
             best = None if method == "random" else self._best_single
-            offer = Offer(self.learner, amount, prices, choose, best)
-            choice, learned = best_candidate(self.learner, offer.candidates(), engine)
+            choice, learned = Offer(self.learner, amount, prices, choose, best).buy(engine)
         if fill and method != "random" and not self.prices.trees:
             alone = self._better_alone(choice, learned[1])
             if alone is not None:
@@ -171,6 +171,8 @@ class Selector:
             if paths.cost_aware == cost_aware and paths.costs == costs:
                 return paths
         table, bags = self.training.table, self.training.bags
+        if self.prices.trees:  # candidates are compared in any case
+            bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
         paths = Paths(table, places, bags, costs, self.penalty, cost_aware)
         self.known = [paths, *self.known][:MAX_PATHS]
