@@ -35,6 +35,7 @@ TABLES = {
     "pairs of near copies": np.repeat(RANDOM.normal(size=(450, 6)), 2, axis=0)
     + 1e-9 * RANDOM.normal(size=(900, 6)),
     "one-hot": np.eye(40)[RANDOM.integers(0, 40, (700, 3))].reshape(700, 120),
+    "larger cells": np.eye(26)[RANDOM.integers(0, 26, (1200, 20))].reshape(1200, 520),
     "sparse": RANDOM.normal(size=(500, 200)) * (RANDOM.uniform(size=(500, 200)) < 0.03),
     "ties": RANDOM.integers(0, 2, (3000, 4)).astype(float),
     "equal": np.full((600, 5), 0.1),
@@ -89,6 +90,17 @@ def test_errors_are_within_their_bounds(name):
             assert (computed <= growth * exact + error).all()
             assert (exact <= growth * computed + error).all()
             assert error <= 1e-3 * (1 + d / 100)  # a bound that says something
+
+
+def test_cells_share_a_center_only_where_rows_stay_near():
+    cloud = RANDOM.normal(size=(1000, 100))
+    apart = np.vstack([cloud, cloud + 100.0])
+    for points, n_centers in ((cloud, 1), (apart, 2), (1e-3 * apart, 2), (1e12 + apart, 2)):
+        cells = cut_into_cells(points, TILE)
+        _, centers, center_of, radii, extent = round_table(points, cells, EUCLIDEAN)
+        assert len(centers) == n_centers
+        lengths = np.linalg.norm(points[cells[0]] - centers[center_of[0]], axis=1) / extent
+        assert np.isclose(radii[0], lengths[: cells[1][1]].max(), rtol=1e-9)
 
 
 def test_when_products_are_used():

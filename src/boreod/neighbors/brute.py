@@ -24,7 +24,7 @@ from boreod.neighbors.metrics import (
     reduced_distances,
     sort_pairs,
 )
-from boreod.neighbors.rough import NO_RADIUS, TILE, TOGETHER, find_candidates, rough_reach
+from boreod.neighbors.rough import NO_RADIUS, TOGETHER, find_candidates, rough_reach, rows_of_cells
 from boreod.neighbors.rounded import Rounded, round_table
 from boreod.parallel import computed_once, one_blas_thread
 
@@ -43,7 +43,7 @@ class BruteForce:
 
     @computed_once
     def _table(self) -> tuple[Rounded, Cells]:
-        cells = cut_into_cells(self.points, TILE)
+        cells = cut_into_cells(self.points, rows_of_cells(self.points.shape[1]))
         return round_table(self.points, cells, self.metric), cells
 
     @property

@@ -26,6 +26,8 @@ from boreod.parallel import Engine
 
 LARGE_TABLE = 20_000  # rows whose descriptions do not fit into the cache
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
+WIDE = 100  # columns from which up to four times as many rows share the reading of the table
+ENOUGH_BLOCKS = 32  # for all threads
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
@@ -152,7 +154,7 @@ class TrainingGraph:
 
         engine.map_unordered(
             partial(_search, k=k, reverse_k=reverse_k),
-            list(blocks(len(distinct), SEARCH_ROWS)),
+            list(blocks(len(distinct), _search_rows(graph.reference))),
             take,
             "neighbor search",
             [(graph.backend, graph.reference, distinct)],  # as one: they share the rows
@@ -233,6 +235,13 @@ def _search(
     complete = reverse_k == 0 or one_more == k
     ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
     return distances[:, :k], indices[:, :k], ties
+
+
+def _search_rows(reference: NDArray) -> int:
+    """Return how many rows to search together."""
+    n, d = reference.shape
+    most = SEARCH_ROWS if d < WIDE else 4 * SEARCH_ROWS
+    return min(most, max(SEARCH_ROWS, n // ENOUGH_BLOCKS))
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -46,8 +46,9 @@ from boreod.neighbors.rounded import (
     place_row,
 )
 
-TILE = 256  # rows of a cell, which meet the rows of a block together
-NEAR = 4  # cells that give a first bound
+TILE, WIDE_TILE = 256, 1024  # rows of a cell, which meet the rows of a block together
+WIDE = 500  # columns from which larger cells are better, because none can be left out
+NEAR_ROWS = 1024  # of the nearest cells, which give a first bound
 TOGETHER = 4  # rows for which a product is faster
 NEGLIGIBLE = 0.02  # share of the k-th reduced distance that the error of products may have
 TOO_FAR = 1e30  # for products: squares that float32 cannot hold, as infinity less infinity is NaN
@@ -84,10 +85,10 @@ def find_candidates(
         Rows and reference rows of which the one may lie within the radius of the other, and how
         many such pairs there are.
     """
-    (m, d), n_cells = rows.shape, len(farthest)
-    work = _work_for(m, d, n_cells, 4 * k + 4 * TILE)
+    (m, d), n_cells, tile = rows.shape, len(farthest), rows_of_cells(rows.shape[1])
+    work = _work_for(m, d, n_cells, tile, 4 * k + NEAR_ROWS + tile)
     bounds, known, counts, candidates, progress = work[:5]
-    pairs = unset((2, 2 * TILE * m), np.int32) if len(reach) else NO_PAIRS
+    pairs = unset((2, 2 * tile * m), np.int32) if len(reach) else NO_PAIRS
     fixed: tuple[Any, ...] = (*table, *cells, rows, k, growth_of(d), metric, reach, *work)
 
     def meet(last: int, with_products: bool, farthest: NDArray) -> None:
@@ -109,20 +110,25 @@ def find_candidates(
     return candidates, counts, known, pairs, int(progress[1])
 
 
-def _work_for(m: int, d: int, n_cells: int, room: int) -> tuple[NDArray, ...]:
+def rows_of_cells(n_columns: int) -> int:
+    """Return how many rows a cell may have."""
+    return TILE if n_columns < WIDE else WIDE_TILE
+
+
+def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
     """Return memory for a search; a row alone takes that of the last one."""
-    shape = (m, d, n_cells, room)
+    shape = (m, d, n_cells, tile, room)
     if m == 1 and getattr(_LAST, "shape", None) == shape:
         return cast(tuple[NDArray, ...], _LAST.work)
     kept, placed = unset((m, room), np.float32), unset((2, m, d + EXTRA), np.float32)
-    groups, steps = unset(TILE // GROUP, np.uint64), unset(STEPS, np.int32)
+    groups, steps = unset(tile // GROUP, np.uint64), unset(STEPS, np.int32)
     work = (
         unset((m, n_cells)),
         unset((m, 5)),
         unset((m, 3), np.int64),
         unset((m, room), np.int32),
         unset(2, np.int64),
-        *(kept, kept.view(np.int32), placed[0], placed[1], unset((m, TILE), np.float32)),
+        *(kept, kept.view(np.int32), placed[0], placed[1], unset((m, tile), np.float32)),
         *(unset(m, np.int64), groups, groups.view(np.uint8), steps, steps.view(np.float32)),
     )
     if m == 1:
@@ -143,6 +149,7 @@ def _begin(
     high: NDArray,
     rows: NDArray,
     metric: int,
+    n_near: int,
     bounds: NDArray,
     known: NDArray,
     counts: NDArray,
@@ -151,7 +158,7 @@ def _begin(
     n_cells = bounds.shape[1]
     for row in range(rows.shape[0]):
         box_lengths(low, high, rows, row, metric, bounds, row)
-        for _ in range(min(NEAR, n_cells)):
+        for _ in range(min(n_near, n_cells)):
             nearest, least = 0, np.inf
             for cell in range(n_cells):
                 if 0.0 <= bounds[row, cell] < least:
@@ -203,20 +210,20 @@ def _meet_cells(
     After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
     whether it stopped earlier, because there is not enough space for pairs.
     """
-    n_cells, n_found = cuts.shape[0] - 1, progress[1]
+    n_cells, n_found, tile = cuts.shape[0] - 1, progress[1], tiles.shape[1]
     if progress[0] < 0:
-        _begin(low, high, rows, metric, bounds, known, counts)
+        _begin(low, high, rows, metric, NEAR_ROWS // tile, bounds, known, counts)
         progress[0] = 0
     for turn in range(progress[0], last):
         cell, marked = turn % (n_cells + 1), turn <= n_cells
         at_end = cell == n_cells
         size = _choose(cell, marked, with_products, bounds, known, farthest, chosen)
-        if not at_end and reach.shape[0] > 0 and n_found + size * TILE > pairs.shape[1]:
+        if not at_end and reach.shape[0] > 0 and n_found + size * tile > pairs.shape[1]:
             progress[0], progress[1] = turn, n_found
             return True
         for place in range(size):
-            needed = ZERO if at_end else TILE
-            if at_end or counts[chosen[place], COUNT] + TILE > kept.shape[1]:
+            needed = ZERO if at_end else tile
+            if at_end or counts[chosen[place], COUNT] + tile > kept.shape[1]:
                 tighten(
                     chosen[place], needed, k, growth, extent, metric, kept, bits, candidates,
                     counts, known, steps, number,

@@ -1,10 +1,10 @@
 """A table rounded to float32, cell by cell, and what rounding does to distances.
 
-Every cell has a center of its own. Its rows are differences from it, divided by the extent of the
-table: small numbers where neighbors are near, wherever the table lies. Let u = 2^-24, x be a row
-of a cell and q another one as they stand there, r the largest |x| of the cell, and D the distance
-of the two. Rounding both moves them by u |x| and u |q|. The reduced distance F (the square for
-``euclidean``) is computed in one of two ways, and both give
+Every cell has a center, its own or that of a cell before it. Its rows are differences from it,
+divided by the extent of the table: small numbers where neighbors are near, wherever the table lies.
+Let u = 2^-24, x be a row of a cell and q another one as they stand there, r the largest |x| of the
+cell, and D the distance of the two. Rounding both moves them by u |x| and u |q|. The reduced
+distance F (the square for ``euclidean``) is computed in one of two ways, and both give
 
     F <= g D + E   and   D <= g F + E   (D and F reduced),
 
@@ -21,6 +21,8 @@ and u S^2. So E = (d + 8) u S^2. This is ten times faster where many rows meet a
 long as E is small against the distance of the k nearest.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,9 +35,7 @@ UNDERFLOW = 1e-17  # of a float32 distance in a table of extent 1
 MIN_EXTENT = 1e-140  # of a table
 EXTRA = 2  # columns of a product besides those of the table: the squares
 FACTOR = np.full(1, -2.0, np.float32)  # of products
-
-ONE_PLACE = 1.25  # how many times as large as the box of each of its cells that of a group may be
-AT_ONCE = 2**20  # values that are copied at a time
+ONE_PLACE = 1.5  # times as far away as around its own center a row may be for cells to share one
 
 # columns, cell by cell, and two more for products; centers, which of them is that of every cell,
 # the radii of cells around it; extent
@@ -48,54 +48,32 @@ def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
     # must not look large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
-    starts, n_cells, (n, d) = _group_cells(low, high, extent), len(cuts) - 1, points.shape
-    centers = _find_centers(points, cells, starts)
-    values, lengths, step = unset((d + EXTRA, n), np.float32), unset(n), max(1, AT_ONCE // d)
-    values[d + 1] = 1.0
-    for center, begin, end in zip(centers, cuts[starts], cuts[[*starts[1:], -1]], strict=True):
-        for first in range(begin, end, step):
-            some = slice(first, min(first + step, end))
-            placed = (points[order[some]] - center) / extent
-            values[:d, some] = placed.T
-            rounded = values[:d, some].astype(np.float64)
-            values[d, some] = -0.5 * (rounded * rounded).sum(axis=0)
-            absolute = np.abs(placed).sum(axis=1)
-            square = (placed * placed).sum(axis=1)
-            lengths[some] = absolute if metric == MANHATTAN else np.sqrt(square)
-    center_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_cells))
-    return values, centers, center_of, np.maximum.reduceat(lengths, cuts[:-1]), extent
+    (n, d), n_cells = points.shape, len(cuts) - 1
+    values, radii = unset((d + EXTRA, n), np.float32), unset(n_cells)
+    values[d + 1], least = 1.0, 0.0
+    centers: list[NDArray] = []
+    center_of: list[int] = []
+    for cell, (start, stop) in enumerate(pairwise(cuts.tolist())):
+        inside = points[order[start:stop]]
+        mean = np.clip((inside / (stop - start)).sum(axis=0), low[:, cell], high[:, cell])
+        spread = _longest((inside - mean) / extent, metric)
+        placed = (inside - (centers[-1] if centers else mean)) / extent
+        radius, least = _longest(placed, metric), min(least, spread)
+        if radius > ONE_PLACE * least or not centers:
+            placed, radius, least = (inside - mean) / extent, spread, spread
+            centers.append(mean)
+        center_of.append(len(centers) - 1)
+        radii[cell], values[:d, start:stop] = radius, placed.T
+        rounded = values[:d, start:stop].astype(np.float64)
+        values[d, start:stop] = -0.5 * (rounded * rounded).sum(axis=0)
+    return values, np.array(centers), np.array(center_of), radii, extent
 
 
-def _group_cells(low: NDArray, high: NDArray, extent: float) -> NDArray:
-    """Return where groups of cells begin that are not much larger than each of their cells.
-
-    Around the center of a group errors are hardly larger, and rows are brought there only once.
-    """
-    n_cells = low.shape[1]
-    lows, highs = np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
-    sizes = ONE_PLACE**2 * np.square((highs - lows) / extent).sum(axis=1)
-    starts, least, bottom, top = [0], sizes[0], lows[0], highs[0]
-    for cell in range(1, n_cells):
-        bottom, top = np.minimum(bottom, lows[cell]), np.maximum(top, highs[cell])
-        least = min(least, sizes[cell])
-        if np.square((top - bottom) / extent).sum() > least:
-            starts.append(cell)
-            least, bottom, top = sizes[cell], lows[cell], highs[cell]
-    return np.array(starts)
-
-
-def _find_centers(points: NDArray, cells: Cells, starts: NDArray) -> NDArray:
-    """Return the means of the rows in groups of cells, inside of their boxes."""
-    order, cuts, low, high = cells
-    n, d = points.shape
-    begins, centers, step = cuts[starts], unset((len(starts), d)), max(1, AT_ONCE // n)
-    for first in range(0, d, step):
-        some = slice(first, first + step)
-        centers[:, some] = np.add.reduceat(points[:, some][order] / n, begins, axis=0)
-    with np.errstate(over="ignore"):
-        centers *= (n / np.diff(begins, append=n))[:, np.newaxis]
-    lowest = np.minimum.reduceat(low, starts, axis=1).T
-    return np.clip(centers, lowest, np.maximum.reduceat(high, starts, axis=1).T)
+def _longest(rows: NDArray, metric: int) -> float:
+    """Return the largest distance of rows from zero."""
+    if metric == MANHATTAN:
+        return float(np.abs(rows).sum(axis=1).max())
+    return float(np.sqrt((rows * rows).sum(axis=1).max()))
 
 
 def growth_of(n_columns: int) -> float:
