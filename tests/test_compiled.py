@@ -2,11 +2,13 @@
 
 import os
 
+import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.compiled import CHECKED, POISON, compiled, poisoned, unset
+from boreod.compiled import CHECKED, OPTIONS, POISON, compiled, inner, poisoned, unset
+from boreod.compiled import _as_a_whole as as_a_whole
 
 only_checked = pytest.mark.skipif(
     os.environ.get("NUMBA_BOUNDSCHECK") != "1", reason="indices are checked by make test-checked"
@@ -60,3 +62,33 @@ def test_poison():
         assert np.isnan(floats).all()
         assert np.isnan(small_floats).all()
         assert_array_equal(integers, np.full((2, 3), POISON, np.int32))
+
+
+@inner
+def halve(number):
+    if number < 0.0:
+        raise ValueError("a negative number")
+    return number / 2.0
+
+
+def halve_first(numbers):
+    return halve(numbers[0])
+
+
+def test_machine_code_is_made_of_kernels_and_not_of_their_parts():
+    kernel = numba.njit(**OPTIONS, **as_a_whole())(halve_first)
+    assert kernel(np.array([3.0])) == 1.5
+    with pytest.raises(ValueError, match="a negative number"):
+        kernel(np.array([-3.0]))
+    (whole,), (part,) = kernel.overloads.values(), halve.dispatcher.overloads.values()
+    assert whole.library.is_whole
+    assert not part.library.is_whole
+    assert part.library.get_pointer_to_function(part.fndesc.llvm_func_name) != 0
+    assert part.library.is_whole  # because somebody asked
+    assert numba.njit(halve_first)(np.array([5.0])) == 2.5  # Numba's own way can use it, too
+
+
+def test_unknown_versions_of_numba_compile_their_own_way(monkeypatch):
+    monkeypatch.setattr(numba.core.codegen, "JITCodeLibrary", object)
+    assert as_a_whole.__wrapped__() == {}
+    assert numba.njit(**OPTIONS)(halve_first)(np.array([3.0])) == 1.5

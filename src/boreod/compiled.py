@@ -75,7 +75,8 @@ class Kernel:
         numba = _load_numba()
         if numba.config.DISABLE_JIT:
             return self._function
-        result, folder = numba.njit(**OPTIONS)(self._function), numba.config.CACHE_DIR
+        folder = numba.config.CACHE_DIR
+        result = numba.njit(**OPTIONS, **_as_a_whole())(self._function)
         try:
             if folder and os.path.isdir(folder) and not os.access(folder, os.W_OK):
                 result._cache = _read_only_cache()(self._function)  # Numba would not look there
@@ -196,6 +197,85 @@ def _read_only_cache() -> type:
     files = type("Files", (CompileResultCacheImpl,), {"_locator_classes": locators})
     changed = {"_impl_class": files, "save_overload": lambda *_: None}
     return type("ReadOnlyCache", (FunctionCache,), changed)
+
+
+@functools.cache
+def _as_a_whole() -> dict[str, Any]:
+    """Return options with which machine code is made of a whole kernel alone, not of its parts.
+
+    Numba makes machine code of every function that a kernel calls, which nobody runs: the kernel
+    holds its own copy. That takes a fifth of the time. Unknown versions of Numba do it their way.
+    """
+    from numba.core import codegen, compiler
+
+    names = ("_optimize_final_module", "_finalize_final_module", "get_defined_functions", "codegen")
+    if not all(hasattr(codegen.JITCodeLibrary, name) for name in names):
+        return {}
+    library = _library_of_parts()
+
+    class Compiler(compiler.Compiler):
+        def compile_extra(self, function: Any) -> Any:
+            made_by = self.state.targetctx.codegen()
+            before = made_by._library_class
+            made_by._library_class = library
+            try:
+                return super().compile_extra(function)
+            finally:
+                made_by._library_class = before
+
+        def define_pipelines(self) -> Any:
+            self.state.flags.no_cpython_wrapper = False
+            return super().define_pipelines()
+
+    # the same option as of parts: Numba compiles its own functions again for other options
+    return {"pipeline_class": Compiler, "no_cpython_wrapper": True}
+
+
+def _library_of_parts() -> type:
+    """Return a class of functions, optimized and made machine code when one is asked for."""
+    from numba.core.codegen import JITCodeLibrary
+
+    class Library(JITCodeLibrary):
+        is_whole = False
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            if self._disable_inspection:  # it is machine code, from the disk
+                self.is_whole = True
+                super()._finalize_final_module()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            if not self.is_whole:
+                if all(function.name != name for function in self.get_defined_functions()):
+                    return 0
+                self.is_whole = True
+                super()._optimize_final_module()
+                super()._finalize_final_module()
+                _set_environments(self._codegen, self._final_module)
+            return int(super().get_pointer_to_function(name))
+
+        @property
+        def codegen(self) -> Any:
+            return super().codegen if self.is_whole else self
+
+        def set_env(self, name: str, environment: object) -> None:
+            """Do nothing: there is no place for it before there is machine code."""
+
+    return Library
+
+
+def _set_environments(codegen: Any, module: Any) -> None:
+    """Tell machine code where Python's objects are that its parts need, as to print."""
+    from numba.core.environment import lookup_environment
+
+    for place in module.global_variables:
+        environment = lookup_environment(place.name)
+        if environment is not None:
+            codegen.set_env(place.name, environment)
 
 
 @functools.cache

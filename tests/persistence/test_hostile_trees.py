@@ -328,7 +328,9 @@ def test_right_children():
     # a tree of five nodes, one of a leaf, and one whose second node has no right child
     starts = np.array([0, 5, 6, 9], np.int32)
     feature = np.array([0, 1, -1, -1, -1, -1, 0, 0, -1], np.int32)
-    assert find_right(starts, feature).tolist() == [4, 3, 0, 0, 0, 0, 8, 0, 0]
+    right, deepest = find_right(starts, feature)
+    assert right.tolist() == [4, 3, 0, 0, 0, 0, 8, 0, 0]
+    assert deepest.tolist() == [2, 0, 1]
     arrays = {"a.starts": starts[:3], "a.feature": feature[:6], "a.value": np.arange(4.0)}
     arrays |= {"a.threshold": np.array([0.5, 0.25], np.float32), "a.code": np.arange(4)}
     trees = unpack_trees(arrays, "a", 2)

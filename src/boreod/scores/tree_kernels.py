@@ -37,38 +37,27 @@ def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
 
 
 @compiled
-def find_right(starts: NDArray, feature: NDArray) -> NDArray:
+def find_right(starts: NDArray, feature: NDArray) -> tuple[NDArray, NDArray]:
     """Return the right children of trees in preorder, 0 in leaves and where there is none.
 
-    ``starts`` must ascend and end with the number of nodes; the columns need not be those of trees.
+    Also for every tree how many steps lead to its deepest leaf. ``starts`` must ascend and end with
+    the number of nodes; the columns need not be those of trees.
     """
     right, sizes = unset(len(feature), np.int32), unset(len(feature), np.int32)
-    for node in range(len(feature)):
-        right[node], sizes[node] = 0, 1
+    steps, deepest = unset(len(feature), np.int32), unset(len(starts) - 1, np.int32)
     for tree in range(len(starts) - 1):
-        end = starts[tree + 1]
+        end, deepest[tree] = starts[tree + 1], 0
         for node in range(end - 1, starts[tree] - 1, -1):
+            right[node], sizes[node], steps[node] = 0, 1, 0
             if feature[node] >= 0 and node + 1 < end:
                 child = node + 1 + sizes[node + 1]
                 if child < end:
                     right[node] = child
                     sizes[node] = child - node + sizes[child]
-    return right
-
-
-@compiled
-def count_levels(starts: NDArray, feature: NDArray, right: NDArray) -> NDArray:
-    """Return for every tree how many steps lead to its deepest leaf."""
-    steps, deepest = unset(len(feature), np.int32), unset(len(starts) - 1, np.int32)
-    for node in range(len(feature)):
-        steps[node] = 0
-    for tree in range(len(deepest)):
-        deepest[tree] = 0
-        for node in range(starts[tree], starts[tree + 1]):
-            if feature[node] >= 0:
-                steps[node + 1] = steps[right[node]] = steps[node] + 1
-            deepest[tree] = max(deepest[tree], steps[node])
-    return deepest
+                    lower = steps[node + 1] > steps[child]
+                    steps[node] = 1 + steps[node + 1 if lower else child]
+            deepest[tree] = steps[node]
+    return right, deepest
 
 
 @compiled

@@ -20,7 +20,6 @@ from boreod.scores.tree_kernels import (
     add_up,
     add_up_few,
     contribute,
-    count_levels,
     find_right,
     pack,
 )
@@ -78,15 +77,19 @@ class Trees:
         """Size of the arrays."""
         return sum(getattr(self, name).nbytes for name in DTYPES)
 
-    @cached_property
+    @property
     def right(self) -> NDArray:
         """The node on the right side of every node, 0 in a leaf: int32."""
-        return find_right(self.starts, self.feature)
+        return self._found[0]
 
-    @cached_property
+    @property
     def depths(self) -> NDArray:
         """Number of steps to the deepest leaf of every tree."""
-        return count_levels(self.starts, self.feature, self.right)
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[NDArray, NDArray]:
+        return find_right(self.starts, self.feature)
 
     @cached_property
     def n_columns(self) -> int:
