@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
 LARGEST = 1e150  # squares of differences stay finite
+FEW_VALUES = 64  # for which NumPy takes longer than Python
 SMALLEST = 1e-140  # squares of differences do not vanish
 
 
@@ -59,6 +60,9 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 
 def _can_be_squared(rows: NDArray) -> bool:
+    if 0 < rows.size <= FEW_VALUES:  # of a row that comes alone
+        values = rows.ravel().tolist()
+        return min(values) >= -LARGEST and max(values) <= LARGEST and not isnan(sum(values))
     low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
     return bool(low >= -LARGEST and high <= LARGEST)  # NaN compares with nothing
 

@@ -167,6 +167,9 @@ class Predictor:
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
+        if len(outlier) == 1:
+            alone = float(outlier[0])
+            return np.array([[1.0 - alone, alone]])
         result = np.empty((len(outlier), 2))
         result[:, 0], result[:, 1] = 1.0 - outlier, outlier
         return result

@@ -133,9 +133,9 @@ def _combine(log_odds: NDArray, aggregation: str, use: NDArray | None) -> NDArra
         return mean_of_bags(log_odds, use)
     if len(log_odds) == 1 and use is None:  # half of the calls for a row that comes alone
         both = mean_of_bags(expit(np.concatenate([log_odds, -log_odds])))
-        if both.min() >= ALMOST_ZERO:
-            logs = np.log(both)
-            return logs[:1] - logs[1:]
+        if min(both.tolist()) >= ALMOST_ZERO:
+            logs = np.log(both).tolist()
+            return np.array([logs[0] - logs[1]])
     outlier, inlier = mean_of_bags(expit(log_odds), use), mean_of_bags(expit(-log_odds), use)
     least = np.minimum(outlier, inlier)
     if np.minimum.reduce(least, initial=1.0) >= ALMOST_ZERO:

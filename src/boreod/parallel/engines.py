@@ -151,7 +151,8 @@ def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+    is_int = type(n_jobs) is int  # a row that comes alone must not wait for the other question
+    if not (is_int or isinstance(n_jobs, Integral)) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(
             f"`n_jobs` must be None or an integer other than 0; got {n_jobs!r}. "
             "Use -1 for all cores."

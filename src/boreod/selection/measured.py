@@ -199,36 +199,32 @@ def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
 
 
 def remembered_costs(
-    facts: Facts, names: list[str], measure: Callable[[], Costs], *, fresh: bool = False
+    facts: Facts,
+    names: list[str],
+    measure: Callable[[], Costs],
+    *,
+    fresh: bool = False,
+    rows: Costs | None = None,
 ) -> Costs:
     """Return prices of columns that were measured before, or measure them and remember them.
 
     They are those of the same ``facts``, see :func:`facts_of_prices`, unless they are to be fresh.
+    Prices of calls belong to those of ``rows``, and join them in their file.
     """
-    known = None if fresh else _read(facts, names)
+
+    def read() -> Costs | None:
+        known = _read(facts, names)
+        whole = known is None or rows is None or (known.call and known.of_rows() == rows)
+        return known if whole else None
+
+    known = None if fresh else read()
     if known is not None:
         return known
     costs = measure()
     if not fresh:
-        known = _read(facts, names)  # another process may have been faster: both use its prices
+        known = read()  # another process may have been faster: both use its prices
     if known is None:
         _write(facts, costs)
-    return known or costs
-
-
-def remembered_calls(facts: Facts, rows: Costs, measure: Callable[[Costs], Costs]) -> Costs:
-    """Return prices of rows with those of calls, which belong to them, in the same file."""
-
-    def read() -> Costs | None:
-        known = _read(facts, rows.names)
-        return None if known is None or known.call is None or known.of_rows() != rows else known
-
-    known = read()
-    if known is None:
-        costs = measure(rows)
-        known = read()
-        if known is None:
-            _write(facts, costs)
     return known or costs
 
 

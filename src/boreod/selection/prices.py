@@ -50,7 +50,6 @@ from boreod.selection.measured import (
     facts_of_prices,
     measured_costs,
     measured_trees,
-    remembered_calls,
     remembered_costs,
 )
 from boreod.text import shorten
@@ -227,14 +226,14 @@ class PriceLists:
 
     def _with_calls(self) -> Costs:
         """Return the times with those of calls."""
-        assert self.measured is not None
+        rows = self.measured
+        assert rows is not None
         if self._complete is None:
+            how = rows, self.whole, self.rows, self._typical, self._features
+            measure = partial(with_calls, *how)
             with plain_interrupts(), one_blas_thread():
-                self._complete = remembered_calls(self._facts, self.measured, self._measure_calls)
+                self._complete = remembered_costs(self._facts, rows.names, measure, rows=rows)
         return self._complete
-
-    def _measure_calls(self, of_rows: Costs) -> Costs:
-        return with_calls(of_rows, self.whole, self.rows, self._typical, self._features)
 
     @property
     def _features(self) -> NDArray:
