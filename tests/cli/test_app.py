@@ -60,7 +60,37 @@ def test_python_runs_the_package():
 def test_closed_output(folder):
     command = shlex.join([*PROGRAM, "info", str(folder / "small.boreod")])
     done = subprocess.run(f"{command} >&-", shell=True, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"Error: Standard output is closed. Send it to a file,")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_help_that_nobody_can_read():
+    full = subprocess.run(
+        f"{shlex.join(PROGRAM)} --help >/dev/full", shell=True, capture_output=True, check=False
+    )
+    assert (full.returncode, full.stderr.count(b"\n")) == (1, 1)
+    assert full.stderr.startswith(b"Error: No space left on device.")
+    reader, writer = os.pipe()
+    os.close(reader)
+    unread = subprocess.run(
+        [*PROGRAM, "--help"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (unread.returncode, unread.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupt_that_something_swallows():
+    code = (
+        "import os, signal\nfrom boreod.cli import app as module\nimport sys\n"
+        "module = sys.modules['boreod.cli.app']\n"
+        "def app():\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    except BaseException:\n        raise SystemExit(0) from None\n"
+        "module.app = app\nmodule.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"Stopped.\n")
 
 
 def test_help_and_usage():

@@ -47,18 +47,22 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _Stop.interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background it is not
         signal.signal(signal.SIGINT, _Stop.interrupt)
+    if sys.stdout is None:  # it is closed: writing must fail, as on a full disk
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     code: Any = 130
     try:
         app()
     except SystemExit as end:
-        code = end.code
-        if code in (None, 0, 2, 3):
+        code = BROKEN_PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
+        if _Stop.number is None and code in (None, 0, 2, 3):
             raise
     except KeyboardInterrupt:  # before a command began
         pass
-    if _Stop.number is not None and code in (1, 130):
+    except OSError as error:  # a help text that cannot be written
+        code = _tell(error)
+    if _Stop.number is not None and code in (None, 0, 1, 130):  # 0: some imports swallow it
         _Stop.tell()
         code = 128 + _Stop.number
     for stream in (sys.stdout, sys.stderr):
@@ -129,8 +133,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
-            typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
-            raise typer.Exit(1) from None
+            raise typer.Exit(_tell(error)) from None
 
     return wrapped
 
@@ -151,10 +154,18 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
         yield
 
 
+def _tell(error: Exception) -> int:
+    """Print what went wrong, and return the code of failures."""
+    typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
+    return 1
+
+
 def _sentence(error: Exception) -> str:
     """Return what an error says, for one who does not want to know its class."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Close other programs, or use fewer rows."
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "Standard output is closed. Send it to a file, or to /dev/null if nobody reads it."
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f": {str(error.filename)!r}"
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -63,7 +63,8 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
             k = ks[column]
             width = whole_vectors(k)
             for lane in range(size):  # lists are sorted: the first neighbor is the first link
-                _begin(distances[start + lane], k, links[lane, :width])
+                for place in range(width):  # what is no neighbor counts as in the chain
+                    links[lane, place] = distances[start + lane, place] if place < k else -1
                 nearest[lane], total[lane] = 0, 0.0
             for left in range(k, 0, -1):
                 for lane in range(size):
@@ -73,15 +74,6 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
             for lane in range(size):
                 result[start + lane, column] = total[lane] / (0.5 * k * (k + 1))
     return result
-
-
-@inner
-def _begin(distances: NDArray, k: int, links: NDArray) -> None:
-    """Link all neighbors to the row, and mark what is none as in the chain."""
-    for place in range(k):
-        links[place] = distances[place]
-    for place in range(k, links.shape[0]):
-        links[place] = -1
 
 
 @inner

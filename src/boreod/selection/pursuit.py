@@ -131,7 +131,8 @@ def _follow(
             start, joined = _with_zeros(beta, count + 1), design[: count + 1]
             beta, _, residual = descend(joined, gram, signs, weights, penalty, start)
             if count == 0 and not intercept:
-                _multiply(weights, targets, residual)  # as the paper prints
+                for row in range(n):
+                    residual[row] = weights[row] * targets[row]  # as the paper prints
             for column in range(m):
                 price[column] = marginal_cost(own, parts, needs, levels, column)
             products(columns, residual, explained, False)
@@ -170,12 +171,6 @@ def _with_zeros(values: NDArray, size: int) -> NDArray:
     for place in range(size):
         result[place] = values[place] if place < values.shape[0] else 0.0
     return result
-
-
-@inner
-def _multiply(first: NDArray, second: NDArray, out: NDArray) -> None:
-    for place in range(out.shape[0]):
-        out[place] = first[place] * second[place]
 
 
 @compiled
