@@ -36,7 +36,7 @@ from boreod.selection.costs import SECONDS, Costs, kind_of_tree
 
 ROUNDS = 3
 PATIENCE = 0.02  # seconds for what every prediction pays: a busy machine needs more rounds
-AGREEMENT = 1.05  # of the two fastest calls: others are not waited for
+AGREEMENT = 1.1  # of the two fastest calls: others are not waited for
 SCORE_ROWS = 64
 GEOMETRY_ROWS = 6
 RESERVE = 1.25  # batches with cold caches take longer than the fastest of some warm calls

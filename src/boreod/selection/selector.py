@@ -23,6 +23,8 @@ from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.candidates import (
     LOGISTIC,
+    MAX_LEARNED,
+    Learned,
     Learner,
     Offer,
     best_of,
@@ -48,6 +50,7 @@ class Selector:
     penalty: float  # of the logistic regressions
     learner: Learner  # of candidates, where there are tree heads
     known: list[Paths] = field(default_factory=list, repr=False)  # of the last price lists
+    learned: dict[frozenset[str], Learned] = field(default_factory=dict, repr=False)
 
     @classmethod
     def fit(
@@ -93,15 +96,23 @@ class Selector:
             choice, learned = best_of(self.learner.compare(one, engine) for one in untaught)
         elif not self.prices.trees:
             choice = choose(amount, prices)
-            learned = self.training.learn(choice.columns, engine)
+            learned = self._learn(choice.columns, engine)
         else:
             best = None if method == "random" else self._best_single
             choice, learned = Offer(self.learner, amount, prices, choose, best).buy(engine)
         if fill and method != "random" and not self.prices.trees:
             alone = self._better_alone(choice, learned[1])
             if alone is not None:
-                choice, learned = alone, self.training.learn(alone.columns, engine)
+                choice, learned = alone, self._learn(alone.columns, engine)
         return replace(choice, batch_size=batch_size), *learned
+
+    def _learn(self, columns: list[str], engine: Engine) -> Learned:
+        """Learn from some columns, unless that was done before."""
+        key = frozenset(columns)
+        if key not in self.learned:
+            kept = list(self.learned.items())[1 - MAX_LEARNED :]
+            self.learned = dict([*kept, (key, self.training.learn(columns, engine))])
+        return self.learned[key]
 
     def _least(self, costs: Costs) -> float:
         """Return what the cheapest model costs: a column, and trees where there must be some."""
@@ -184,13 +195,14 @@ class Selector:
         It is NaN where no row can judge.
         """
         offered = self.training.place_of(costs.names)[costs.alone <= budget]
-        named = offered[np.abs(self._differences[:, offered]).argmax(axis=1)]
+        differences = self._differences_of(offered)
+        named = offered[np.abs(differences[:, offered]).argmax(axis=1)]
         names, which, counts = np.unique(named, return_inverse=True, return_counts=True)
-        strength = np.abs(self._differences[:, names]).mean(axis=0)
+        strength = np.abs(differences[:, names]).mean(axis=0)
         best = self.training.columns.names[names[np.lexsort((-strength, -counts))[0]]]
         labelled = np.flatnonzero(self.training.codes >= 0)
         votes = self._ranks(labelled, names)[:, which]
-        upwards = self._differences[np.arange(len(named)), named] > 0.0
+        upwards = differences[np.arange(len(named)), named] > 0.0
         votes = np.where(upwards, votes, 1.0 - votes)
         mask = ~self.training.bags.holds[labelled]
         judged = mask.any(axis=1)
@@ -201,15 +213,20 @@ class Selector:
 
     @cached_property
     def _differences(self) -> NDArray:
-        """Mean rank of outliers minus that of inliers, for every bag and column."""
-        bags = self.training.bags
-        labelled = np.flatnonzero(self.training.codes >= 0)
-        ranks = self._ranks(labelled, np.arange(self.training.table.shape[1]))
-        rows = np.searchsorted(labelled, bags.rows)
-        cut = bags.n_outliers
-        return np.array(
-            [ranks[bag[:cut]].mean(axis=0) - ranks[bag[cut:]].mean(axis=0) for bag in rows]
-        )
+        """Mean rank of outliers minus that of inliers, for every bag and column; NaN if unknown."""
+        return np.full((len(self.training.bags.rows), self.training.table.shape[1]), np.nan)
+
+    def _differences_of(self, columns: NDArray) -> NDArray:
+        """Return these differences; those of some columns are known."""
+        bags, known = self.training.bags, self._differences
+        missing = columns[np.isnan(known[0, columns])]
+        if len(missing):
+            labelled = np.flatnonzero(self.training.codes >= 0)
+            ranks = self._ranks(labelled, missing)
+            for bag, rows in enumerate(np.searchsorted(labelled, bags.rows)):
+                of_bag = np.split(ranks[rows], [bags.n_outliers])
+                known[bag, missing] = of_bag[0].mean(axis=0) - of_bag[1].mean(axis=0)
+        return known
 
     def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return ranks between 0 and 1, which no long tail can stretch."""
