@@ -1,22 +1,13 @@
 """One new row against 5000 rows: all columns, one cheap column, and detectors within 20us."""
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from mixtures import make_mixture
-from timing import report
+from timing import cpu_seconds, report
 
 from boreod import BORE, Detector, OutlierRepresentation
 from boreod.neighbors import NeighborGraph
-
-
-def cpu_seconds(work: Callable[[np.ndarray], object], row: np.ndarray) -> float:
-    """Return the seconds of this thread, in which one row is computed; others may be at work."""
-    started = time.thread_time()
-    work(row)
-    return time.thread_time() - started
 
 
 def main() -> None:
@@ -35,7 +26,7 @@ def main() -> None:
         ("BORE within 20us", BORE(random_state=0).fit(X, y).within("20us").predict_proba, 0.06),
     ):
         work(rows[0])
-        median = 1000 * float(np.median([cpu_seconds(work, row) for row in rows]))
+        median = 1000 * float(np.median([cpu_seconds(partial(work, row)) for row in rows]))
         report(f"one new row, {name}, ms (median)", median, f"below {bar}", median < bar)
     print_growth()
 
@@ -51,7 +42,7 @@ def print_growth() -> None:
             unknown, one = np.array([-1]), rows[:200, np.newaxis]
             work = partial(graph.new_block, own=unknown)
             work(one[0])
-            median = 1e6 * float(np.median([cpu_seconds(work, row) for row in one]))
+            median = 1e6 * float(np.median([cpu_seconds(partial(work, row)) for row in one]))
             print(f"10 neighbors of a row in a {name} of {n} x 20: {median:.0f} us "
                   f"({graph.backend.name})")  # fmt: skip
 

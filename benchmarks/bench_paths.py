@@ -7,15 +7,13 @@ are timed.
 
 import os
 import sys
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from timing import report, seconds
+from timing import cpu_seconds, report, seconds
 
 from boreod import BORE, Detector
 from boreod.ensemble.logistic import standardization
@@ -82,13 +80,6 @@ def budgets(name: str, kind: type) -> None:
             share = 100 * taken / fit
             what = f"{name}: within({budget!r}) {which}, % of fit, CPU time"
             report(what, share, f"below {bar}", share < bar)
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the seconds of the processor that some work takes; others may be at work."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
 
 
 def main() -> None:

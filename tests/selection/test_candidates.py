@@ -166,7 +166,7 @@ def spy_on_candidates(model, monkeypatch):
         seen.append(candidate)
         return learn(learner, candidate, engine)
 
-    monkeypatch.setattr(model._selector.learner, "learned", {})
+    monkeypatch.setattr(model._selector.learner, "made", {})
     monkeypatch.setattr(Learner, "learn", spy)
     return seen
 
@@ -201,7 +201,7 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     prices = [one.selection.cost for one in candidates]
     assert cheapest.cost_ == min(prices) < max(prices)
     judged = []
-    model._selector.learner.learned.clear()
+    model._selector.learner.made.clear()
     monkeypatch.setattr(Learner, "judge", lambda _, oob: judged.append(oob) or len(judged))
     last = model.within(150, costs=PRICES, fill=False)
     assert 3 <= len(judged) <= 8

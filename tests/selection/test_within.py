@@ -91,7 +91,8 @@ def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkey
 
 def test_a_budget_that_was_asked_before_is_not_learned_again(model, data, monkeypatch):
     once, twice = model.within(23), model.within(31)
-    monkeypatch.setattr("boreod.ensemble.training.Training.learn", None)
+    learn = "boreod.ensemble.training.Training.learn"
+    monkeypatch.setattr(learn, lambda *_: pytest.fail("it was learned again"))
     for before in (once, twice):
         again = model.within(before.budget)
         assert again.columns_ == before.columns_

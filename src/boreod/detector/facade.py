@@ -181,15 +181,15 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
 
     def price_of_rows(self, batch_size: int | None = None) -> float | None:
         """As of any predictor; prices of calls are measured if they are not known yet."""
-        found = super().price_of_rows(batch_size)
-        known, selector = self._costs, self._selector
-        timed = known is not None and known.unit == SECONDS and needs_clock(self.costs, SECONDS)
-        if found is not None or not timed or selector is None or batch_size is None:
+        found, selector = super().price_of_rows(batch_size), self._selector
+        if found is not None or selector is None or batch_size is None or self._costs is None:
             return found
-        if batch_size == 1:
-            self._alone = selector.prices.time_alone(self.fitted_)
-            return self._alone
-        return self._price(selector.prices.read(self.costs, SECONDS, batch_size), batch_size)
+        if self._costs.unit != SECONDS or not needs_clock(self.costs, SECONDS):
+            return None
+        if batch_size > 1:
+            return self._price(selector.prices.read(self.costs, SECONDS, batch_size), batch_size)
+        self._alone = selector.prices.time_alone(self.fitted_)
+        return self._alone
 
     def _refuse(self, unsupported: dict[str, Any]) -> None:
         """Say why something that other classifiers take, or that nobody knows, is not taken."""

@@ -19,7 +19,7 @@ detector are cut rather than others fitted, and heads that were not fitted to th
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple, NoReturn
 
@@ -42,7 +42,7 @@ FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
-MAX_LEARNED = 16  # candidates that are kept
+MAX_MADE = 32  # candidates, and how good they are
 NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
 
 Learned = tuple[Fitted, OutOfBag]
@@ -76,7 +76,7 @@ class Learner:
     training: Training
     whole: Learned  # from all columns and all heads
     heads: dict[Reads, TreeHead | LogisticHead] = field(default_factory=dict, repr=False)
-    learned: dict[Any, tuple[float, Learned]] = field(default_factory=dict, repr=False)
+    made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def recipe(self) -> Recipe:
@@ -100,12 +100,17 @@ class Learner:
         """Learn a candidate and judge it, unless that was done before."""
         recipe = candidate.recipe
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        if key not in self.learned:
-            learned = self.learn(candidate, engine)
-            kept = list(self.learned.items())[1 - MAX_LEARNED :]
-            self.learned = dict([*kept, (key, (self.judge(learned[1]), learned))])
-        quality, learned = self.learned[key]
-        return Judged(quality, candidate, learned)
+        learned = self.once(key, partial(self.learn, candidate, engine))
+        return Judged(
+            self.once((key, "judged"), partial(self.judge, learned[1])), candidate, learned
+        )
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key, which is kept for a while."""
+        if key not in self.made:
+            kept = list(self.made.items())[1 - MAX_MADE :]
+            self.made = dict([*kept, (key, make())])
+        return self.made[key]
 
     def learn(self, candidate: Candidate, engine: Engine) -> Learned:
         """Fit what is not known yet."""

@@ -34,7 +34,7 @@ from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import one_blas_thread, plain_interrupts
-from boreod.representation.scaling import MinMax, Rank, Scaler
+from boreod.representation.scaling import MinMax, Rank
 from boreod.selection.budgets import read_budget, round_up, write_budget
 from boreod.selection.calls import cut, time_whole, with_calls
 from boreod.selection.costs import (
@@ -242,7 +242,15 @@ class PriceLists:
 
     @property
     def _typical(self) -> NDArray:
-        return _typical_columns(self.training.scaler, len(self.training.columns.names))
+        """Values of columns that take as long to scale as those of any rows."""
+        scaler, n_columns = self.training.scaler, len(self.training.columns.names)
+        if isinstance(scaler, MinMax):
+            return np.full((CALL_ROWS, n_columns), 0.5)
+        quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
+        random = np.random.default_rng(0)  # equal values would be found without a wrong guess
+        places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
+        columns = np.arange(n_columns)
+        return 0.5 * (quantiles[columns, places] + quantiles[columns, places + 1])
 
     def read(self, costs: Any, unit: str, batch_size: int | None = None) -> Costs:
         """Return the costs that a spelling stands for, by the clock if they are times.
@@ -258,7 +266,8 @@ class PriceLists:
         elif is_fresh(costs):
             costs = SHARED
         if isinstance(costs, str) and costs in MEASURED and batch_size is not None:
-            return _shared_or_not(self._with_calls(), costs)
+            prices = self._with_calls()
+            return prices if costs.endswith(":shared") else prices.additive()
         for before, prices in self._known:
             if type(before) is type(costs) and before == costs:
                 return prices
@@ -276,26 +285,11 @@ class PriceLists:
         else:
             assert self.measured is not None
             prices = self.measured
-        return _shared_or_not(prices, costs)
+        return prices if costs.endswith(":shared") else prices.additive()
 
     @property
     def _shape(self) -> tuple[int, int]:
         return len(self.training.table), self.rows.shape[1]
-
-
-def _shared_or_not(prices: Costs, spelling: str) -> Costs:
-    return prices if spelling.endswith(":shared") else prices.additive()
-
-
-def _typical_columns(scaler: Scaler, n_columns: int) -> NDArray:
-    """Return values of columns that take as long to scale as those of any rows."""
-    if isinstance(scaler, MinMax):
-        return np.full((CALL_ROWS, n_columns), 0.5)
-    quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
-    random = np.random.default_rng(0)  # equal values would be found without a wrong guess
-    places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
-    columns = np.arange(n_columns)
-    return 0.5 * (quantiles[columns, places] + quantiles[columns, places + 1])
 
 
 def needs_clock(costs: Any, unit: str) -> bool:

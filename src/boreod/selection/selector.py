@@ -23,7 +23,6 @@ from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.candidates import (
     LOGISTIC,
-    MAX_LEARNED,
     Learned,
     Learner,
     Offer,
@@ -50,7 +49,6 @@ class Selector:
     penalty: float  # of the logistic regressions
     learner: Learner  # of candidates, where there are tree heads
     known: list[Paths] = field(default_factory=list, repr=False)  # of the last price lists
-    learned: dict[frozenset[str], Learned] = field(default_factory=dict, repr=False)
 
     @classmethod
     def fit(
@@ -107,12 +105,8 @@ class Selector:
         return replace(choice, batch_size=batch_size), *learned
 
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
-        """Learn from some columns, unless that was done before."""
-        key = frozenset(columns)
-        if key not in self.learned:
-            kept = list(self.learned.items())[1 - MAX_LEARNED :]
-            self.learned = dict([*kept, (key, self.training.learn(columns, engine))])
-        return self.learned[key]
+        learn = partial(self.training.learn, columns, engine)
+        return self.learner.once(frozenset(columns), learn)
 
     def _least(self, costs: Costs) -> float:
         """Return what the cheapest model costs: a column, and trees where there must be some."""
