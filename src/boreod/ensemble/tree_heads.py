@@ -28,7 +28,7 @@ MAX_WEIGHT = 10.0  # of an outlier in boosted trees, where that of an inlier is 
 BOOSTING = {
     "max_depth": 4,
     "learning_rate": 0.15,
-    "subsample": 0.5,  # as Friedman suggests (Stochastic gradient boosting, 2002)
+    "subsample": 0.7,
     "max_features": "sqrt",
 }
 
