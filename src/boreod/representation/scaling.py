@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.validation import LARGEST
 
 QUANTILES = 1000
@@ -141,9 +141,9 @@ def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) ->
 def _rank(known: NDArray, value: float) -> float:
     """Find a value among the quantiles of its column; equal to several means their middle."""
     last = known.shape[0] - 1
-    left = right = _bisect(known, value, False)
+    left = right = _bisect(known, value, ZERO)
     if left <= last and known[left] == value:
-        right = _bisect(known, value, True)
+        right = _bisect(known, value, ZERO + 1)
     if right == left and 0 < left <= last:  # strictly between two quantiles
         part = (value - known[left - 1]) / (known[left] - known[left - 1])
         return (left - 1 + part) / last
@@ -151,12 +151,12 @@ def _rank(known: NDArray, value: float) -> float:
 
 
 @inner
-def _bisect(known: NDArray, value: float, behind: bool) -> int:
+def _bisect(known: NDArray, value: float, behind: int) -> int:
     """Return the place of a value in ascending ones, before or behind equal ones."""
     low, high = 0, known.shape[0]
     while low < high:
         middle = (low + high) // 2
-        if known[middle] < value or (behind and known[middle] == value):
+        if known[middle] < value or (behind == 1 and known[middle] == value):
             low = middle + 1
         else:
             high = middle
