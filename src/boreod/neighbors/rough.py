@@ -153,17 +153,25 @@ def _begin(
     bounds: NDArray,
     known: NDArray,
     counts: NDArray,
+    near: NDArray,
 ) -> None:
     """Fill in the distances to boxes, mark the few nearest cells of every row, and begin lists."""
     n_cells = bounds.shape[1]
+    size = n_near if n_near < n_cells else n_cells
     for row in range(rows.shape[0]):
         box_lengths(low, high, rows, row, metric, bounds, row)
-        for _ in range(min(n_near, n_cells)):
-            nearest, least = 0, np.inf
-            for cell in range(n_cells):
-                if 0.0 <= bounds[row, cell] < least:
-                    nearest, least = cell, bounds[row, cell]
-            bounds[row, nearest] = MARK
+        for cell in range(n_cells):
+            place, bound = cell, bounds[row, cell]
+            if cell >= size:
+                place = size - 1
+                if not bound < bounds[row, near[place]]:
+                    continue
+            while place > 0 and bounds[row, near[place - 1]] > bound:
+                near[place] = near[place - 1]
+                place -= 1
+            near[place] = cell
+        for place in range(size):
+            bounds[row, near[place]] = MARK
         known[row, BOUND] = known[row, COMPLETE_TO] = np.inf
         known[row, MET_ERROR] = known[row, ERROR] = known[row, SQUARE] = 0.0
         counts[row, COUNT], counts[row, COMPLETE], counts[row, CENTER] = 0, 1, -1
@@ -212,7 +220,7 @@ def _meet_cells(
     """
     n_cells, n_found, tile = cuts.shape[0] - 1, progress[1], tiles.shape[1]
     if progress[0] < 0:
-        _begin(low, high, rows, metric, NEAR_ROWS // tile, bounds, known, counts)
+        _begin(low, high, rows, metric, NEAR_ROWS // tile, bounds, known, counts, steps)
         progress[0] = 0
     for turn in range(progress[0], last):
         cell, marked = turn % (n_cells + 1), turn <= n_cells
@@ -242,11 +250,11 @@ def _meet_cells(
                     order, start, stop, row, place, growth, tiles, below, groups, kept, candidates,
                     counts, known,
                 )  # fmt: skip
-            if _is_near(bounds[row, cell], farthest[cell], NO_RADIUS, marked):
-                slack = np.float32(known[row, ERROR] * ROUNDED)
-                n_found = _cover(
-                    order, start, stop, row, place, slack, tiles, reach, pairs, n_found
-                )
+        if farthest[cell] >= 0.0:
+            n_found = _cover(
+                cell, marked, order, start, stop, chosen, size, bounds, farthest, known, tiles,
+                reach, below, groups, pairs, n_found,
+            )  # fmt: skip
     progress[0], progress[1] = last, n_found
     return False
 
@@ -341,20 +349,39 @@ def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> N
 
 @inner
 def _cover(
+    cell: int,
+    marked: bool,
     order: NDArray,
     start: int,
     stop: int,
-    row: int,
-    place: int,
-    slack: np.float32,
+    chosen: NDArray,
+    size: int,
+    bounds: NDArray,
+    farthest: NDArray,
+    known: NDArray,
     tiles: NDArray,
     reach: NDArray,
+    below: NDArray,
+    groups: NDArray,
     pairs: NDArray,
     found: int,
 ) -> int:
-    """Note the rows of a cell whose radius may cover the row; return how many so far."""
-    for at in range(start, stop):
-        if tiles[place, at - start] <= reach[at] + slack:
-            pairs[0, found], pairs[1, found] = row, order[at]
-            found += 1
+    """Note the rows of a cell whose radii may cover chosen rows; return how many so far."""
+    width, here = stop - start, reach[start:stop]
+    n_groups = (width + GROUP - 1) // GROUP
+    for place in range(size):
+        row = chosen[place]
+        if not _is_near(bounds[row, cell], farthest[cell], NO_RADIUS, marked):
+            continue
+        slack = np.float32(known[row, ERROR] * ROUNDED)
+        groups[n_groups - 1] = 0
+        for column in range(width):
+            below[column] = tiles[place, column] <= here[column] + slack
+        for group in range(n_groups):
+            if groups[group] == 0:
+                continue
+            for column in range(GROUP * group, min(GROUP * (group + 1), width)):
+                if below[column]:
+                    pairs[0, found], pairs[1, found] = row, order[start + column]
+                    found += 1
     return found
