@@ -108,16 +108,9 @@ def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
 
 @compiled
 def _nearest_of(
-    points: NDArray,
-    rows: NDArray,
-    candidates: NDArray,
-    counts: NDArray,
-    known: NDArray,
-    metric: int,
-    distances: NDArray,
-    indices: NDArray,
-    kept: NDArray,
-) -> int:
+    points: NDArray, rows: NDArray, candidates: NDArray, counts: NDArray,
+    known: NDArray, metric: int, distances: NDArray, indices: NDArray, kept: NDArray,
+) -> int:  # fmt: skip
     """Fill in the nearest of the candidates; return how many rows may lack some.
 
     The counts of these become negative.
@@ -144,20 +137,10 @@ def _nearest_of(
 
 @compiled
 def _search_again(
-    points: NDArray,
-    order: NDArray,
-    cuts: NDArray,
-    low: NDArray,
-    high: NDArray,
-    rows: NDArray,
-    unsure: NDArray,
-    known: NDArray,
-    metric: int,
-    distances: NDArray,
-    indices: NDArray,
-    kept: NDArray,
-    candidates: NDArray,
-) -> None:
+    points: NDArray, order: NDArray, cuts: NDArray, low: NDArray, high: NDArray,
+    rows: NDArray, unsure: NDArray, known: NDArray, metric: int,
+    distances: NDArray, indices: NDArray, kept: NDArray, candidates: NDArray,
+) -> None:  # fmt: skip
     """Search some of the rows in float64 and fill in their lists.
 
     Their nearest lie within a known length; a cell that is farther away is only met if there are
@@ -198,16 +181,9 @@ def _search_again(
 
 @compiled
 def _truly_covering(
-    points: NDArray,
-    rows: NDArray,
-    pairs: NDArray,
-    radii: NDArray,
-    metric: int,
-    distances: NDArray,
-    offsets: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-) -> None:
+    points: NDArray, rows: NDArray, pairs: NDArray, radii: NDArray,
+    metric: int, distances: NDArray, offsets: NDArray, indices: NDArray, lengths: NDArray,
+) -> None:  # fmt: skip
     """Keep the pairs whose true distance is within the radius, grouped by row.
 
     ``offsets`` has one place more than needed: while pairs are put in their places it tells the

@@ -26,27 +26,18 @@ COUNT, COMPLETE, CENTER = range(3)
 
 @inner
 def note(
-    order: NDArray,
-    start: int,
-    stop: int,
-    row: int,
-    place: int,
-    growth: float,
-    tiles: NDArray,
-    below: NDArray,
-    groups: NDArray,
-    kept: NDArray,
-    candidates: NDArray,
-    counts: NDArray,
-    known: NDArray,
-) -> None:
+    order: NDArray, start: int, stop: int, row: int, place: int, growth: float,
+    tiles: NDArray, below: NDArray, groups: NDArray, kept: NDArray,
+    candidates: NDArray, counts: NDArray, known: NDArray,
+) -> None:  # fmt: skip
     """Note the rows of a cell that may be nearer to a row than the bound on its k-th.
 
     Comparisons are noted first, a byte each, and then looked at eight by eight, in ``groups``.
     """
     width, error, so_far = stop - start, known[row, ERROR], counts[row, COUNT]
     n_groups = (width + GROUP - 1) // GROUP
-    known[row, MET_ERROR] = max(known[row, MET_ERROR], error)
+    largest = known[row, MET_ERROR]
+    known[row, MET_ERROR] = error if error > largest else largest
     limit = np.float32((growth * known[row, BOUND] + error) * ROUNDED)
     groups[n_groups - 1] = 0
     for column in range(width):
@@ -55,8 +46,8 @@ def note(
         left, column = groups[group], GROUP * group
         while left != 0:
             if left & BYTE:
-                at_most = growth * max(np.float64(tiles[place, column]), 0.0) + error
-                kept[row, so_far] = at_most * ROUNDED
+                found = np.float64(tiles[place, column])
+                kept[row, so_far] = (growth * (found if found > 0.0 else 0.0) + error) * ROUNDED
                 candidates[row, so_far] = order[start + column]
                 so_far += 1
             left, column = left >> BITS, column + 1
@@ -65,20 +56,10 @@ def note(
 
 @inner
 def tighten(
-    row: int,
-    needed: int,
-    k: int,
-    growth: float,
-    extent: float,
-    metric: int,
-    kept: NDArray,
-    bits: NDArray,
-    candidates: NDArray,
-    counts: NDArray,
-    known: NDArray,
-    steps: NDArray,
-    number: NDArray,
-) -> None:
+    row: int, needed: int, k: int, growth: float, extent: float, metric: int,
+    kept: NDArray, bits: NDArray, candidates: NDArray, counts: NDArray,
+    known: NDArray, steps: NDArray, number: NDArray,
+) -> None:  # fmt: skip
     """Drop candidates that are too far, so that there is room for some more.
 
     Ties may leave no room: then ``k`` stay that keep the bound.
@@ -113,14 +94,15 @@ def _bound_on(
     """
     highest = ZERO
     for place in range(count):
-        highest = max(highest, int(bits[row, place]))
+        highest = bits[row, place] if bits[row, place] > highest else highest
     while True:
         lowest = (highest >> SHIFT) - (STEPS - 1)
         for step in range(STEPS):
             steps[step] = 0
         for place in range(count):
             if bits[row, place] <= highest:
-                steps[max((bits[row, place] >> SHIFT) - lowest, 0)] += 1
+                step = (bits[row, place] >> SHIFT) - lowest
+                steps[step if step > 0 else 0] += 1
         if steps[0] < k:
             break
         highest = ((lowest + 1) << SHIFT) - 1  # the others are too different
@@ -128,5 +110,6 @@ def _bound_on(
     while so_far < k:
         step += 1
         so_far += steps[step]
-    steps[0] = min(((lowest + step + 1) << SHIFT) - 1, highest)
+    end = ((lowest + step + 1) << SHIFT) - 1
+    steps[0] = end if end < highest else highest
     return number[0]

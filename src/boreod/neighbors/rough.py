@@ -145,16 +145,9 @@ def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> N
 
 @inner
 def _begin(
-    low: NDArray,
-    high: NDArray,
-    rows: NDArray,
-    metric: int,
-    n_near: int,
-    bounds: NDArray,
-    known: NDArray,
-    counts: NDArray,
-    near: NDArray,
-) -> None:
+    low: NDArray, high: NDArray, rows: NDArray, metric: int, n_near: int,
+    bounds: NDArray, known: NDArray, counts: NDArray, near: NDArray,
+) -> None:  # fmt: skip
     """Fill in the distances to boxes, mark the few nearest cells of every row, and begin lists."""
     n_cells = bounds.shape[1]
     size = n_near if n_near < n_cells else n_cells
@@ -179,40 +172,15 @@ def _begin(
 
 @compiled
 def _meet_cells(
-    values: NDArray,
-    centers: NDArray,
-    center_of: NDArray,
-    radii: NDArray,
-    extent: float,
-    order: NDArray,
-    cuts: NDArray,
-    low: NDArray,
-    high: NDArray,
-    rows: NDArray,
-    k: int,
-    growth: float,
-    metric: int,
-    reach: NDArray,
-    bounds: NDArray,
-    known: NDArray,
-    counts: NDArray,
-    candidates: NDArray,
-    progress: NDArray,
-    kept: NDArray,
-    bits: NDArray,
-    placed: NDArray,
-    gathered: NDArray,
-    tiles: NDArray,
-    chosen: NDArray,
-    groups: NDArray,
-    below: NDArray,
-    steps: NDArray,
-    number: NDArray,
-    last: int,
-    with_products: bool,
-    farthest: NDArray,
-    pairs: NDArray,
-) -> bool:
+    values: NDArray, centers: NDArray, center_of: NDArray, radii: NDArray,
+    extent: float, order: NDArray, cuts: NDArray, low: NDArray, high: NDArray,
+    rows: NDArray, k: int, growth: float, metric: int, reach: NDArray,
+    bounds: NDArray, known: NDArray, counts: NDArray, candidates: NDArray,
+    progress: NDArray, kept: NDArray, bits: NDArray, placed: NDArray,
+    gathered: NDArray, tiles: NDArray, chosen: NDArray, groups: NDArray,
+    below: NDArray, steps: NDArray, number: NDArray, last: int,
+    with_products: bool, farthest: NDArray, pairs: NDArray,
+) -> bool:  # fmt: skip
     """Go on with a search: a turn for every cell that is marked, then for every one that is not.
 
     After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
@@ -267,14 +235,9 @@ def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
 
 @inner
 def _choose(
-    cell: int,
-    marked: bool,
-    with_products: bool,
-    bounds: NDArray,
-    known: NDArray,
-    farthest: NDArray,
-    chosen: NDArray,
-) -> int:
+    cell: int, marked: bool, with_products: bool,
+    bounds: NDArray, known: NDArray, farthest: NDArray, chosen: NDArray,
+) -> int:  # fmt: skip
     """Fill in the rows that meet a cell, or all after the last; return how many there are.
 
     If few do not, they come along, because products of all rows need not gather any.
@@ -295,24 +258,11 @@ def _choose(
 
 @inner
 def _measure(
-    values: NDArray,
-    centers: NDArray,
-    center: int,
-    radius: float,
-    extent: float,
-    start: int,
-    stop: int,
-    rows: NDArray,
-    chosen: NDArray,
-    size: int,
-    metric: int,
-    with_products: bool,
-    known: NDArray,
-    counts: NDArray,
-    placed: NDArray,
-    gathered: NDArray,
-    tiles: NDArray,
-) -> None:
+    values: NDArray, centers: NDArray, center: int, radius: float, extent: float,
+    start: int, stop: int, rows: NDArray, chosen: NDArray, size: int, metric: int,
+    with_products: bool, known: NDArray, counts: NDArray, placed: NDArray,
+    gathered: NDArray, tiles: NDArray,
+) -> None:  # fmt: skip
     """Fill in reduced distances of the chosen rows to those of a cell, and their errors E."""
     d, n_good = rows.shape[1], 0
     plain_error = error_of_differences(radius, d, metric)
@@ -349,23 +299,11 @@ def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> N
 
 @inner
 def _cover(
-    cell: int,
-    marked: bool,
-    order: NDArray,
-    start: int,
-    stop: int,
-    chosen: NDArray,
-    size: int,
-    bounds: NDArray,
-    farthest: NDArray,
-    known: NDArray,
-    tiles: NDArray,
-    reach: NDArray,
-    below: NDArray,
-    groups: NDArray,
-    pairs: NDArray,
-    found: int,
-) -> int:
+    cell: int, marked: bool, order: NDArray, start: int, stop: int,
+    chosen: NDArray, size: int, bounds: NDArray, farthest: NDArray,
+    known: NDArray, tiles: NDArray, reach: NDArray, below: NDArray,
+    groups: NDArray, pairs: NDArray, found: int,
+) -> int:  # fmt: skip
     """Note the rows of a cell whose radii may cover chosen rows; return how many so far."""
     width, here = stop - start, reach[start:stop]
     n_groups = (width + GROUP - 1) // GROUP
