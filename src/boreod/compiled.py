@@ -205,7 +205,7 @@ def _as_a_whole() -> dict[str, Any]:
     """Return options with which machine code is made of a whole kernel alone, not of its parts.
 
     Numba makes machine code of every function that a kernel calls, which nobody runs: the kernel
-    holds its own copy. That takes a fifth of the time. Unknown versions of Numba do it their way.
+    holds its own copy. That takes a tenth of the time. Unknown versions of Numba do it their way.
     """
     from numba.core import codegen, compiler
 
