@@ -36,6 +36,8 @@ from boreod.validation import (
     same_filters,
 )
 
+ONE_THREAD = Threads(1)
+
 
 class Predictor:
     """Predictions for rows of numbers. Parameters and attributes are those of :class:`BORE`."""
@@ -298,10 +300,11 @@ class Predictor:
 
     def _log_odds(self, X: ArrayLike, corrected: bool = True) -> NDArray:
         rows = self.prepare(X)
+        engine = ONE_THREAD if len(rows) == 1 else self._engine  # counting cores takes time
         if self.estimator is None:
-            return self.fitted_.log_odds(rows, self._engine, corrected)
+            return self.fitted_.log_odds(rows, engine, corrected)
         with same_filters():
-            return self.fitted_.log_odds(rows, self._engine, corrected)
+            return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read(self, X: ArrayLike, method: str) -> NDArray:
         """Return rows of this process."""
