@@ -89,6 +89,6 @@ def test_machine_code_is_made_of_kernels_and_not_of_their_parts():
 
 
 def test_unknown_versions_of_numba_compile_their_own_way(monkeypatch):
-    monkeypatch.setattr(numba.core.codegen, "JITCodeLibrary", object)
+    monkeypatch.setattr(numba, "__version__", "0.99.1")
     assert as_a_whole.__wrapped__() == {}
     assert numba.njit(**OPTIONS)(halve_first)(np.array([3.0])) == 1.5

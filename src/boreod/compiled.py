@@ -34,6 +34,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ZERO: int = np.int64(0)  # type: ignore[assignment]  # for a plain 0, callees are compiled again
 _MAKING = threading.RLock()
 _HELD: list[Any] = []  # locks of Numba that a fork holds
+TRIED = ("0.60", "0.68")  # versions of Numba that make machine code of whole kernels
 POISON = 2**30  # -1 would be the last row; this one is in no table
 
 
@@ -205,12 +206,13 @@ def _as_a_whole() -> dict[str, Any]:
     """Return options with which machine code is made of a whole kernel alone, not of its parts.
 
     Numba makes machine code of every function that a kernel calls, which nobody runs: the kernel
-    holds its own copy. That takes a tenth of the time. Unknown versions of Numba do it their way.
+    holds its own copy. That takes a tenth of the time. It is told by Numba's own parts, so versions
+    with which nobody has tried it compile their way.
     """
-    from numba.core import codegen, compiler
+    import numba
+    from numba.core import compiler
 
-    names = ("_optimize_final_module", "_finalize_final_module", "get_defined_functions", "codegen")
-    if not all(hasattr(codegen.JITCodeLibrary, name) for name in names):
+    if numba.__version__.rpartition(".")[0] not in TRIED:
         return {}
     library = _library_of_parts()
 
