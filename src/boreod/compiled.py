@@ -206,17 +206,15 @@ def _as_a_whole() -> dict[str, Any]:
     """Return options with which machine code is made of a whole kernel alone, not of its parts.
 
     Numba makes machine code of every function that a kernel calls, which nobody runs: the kernel
-    holds its own copy. That takes a tenth of the time. It is told by Numba's own parts, so versions
-    with which nobody has tried it compile their way.
+    holds its own copy. That takes a tenth of the time. Versions not tried yet do it their way.
     """
     import numba
-    from numba.core import compiler
 
     if numba.__version__.rpartition(".")[0] not in TRIED:
         return {}
     library = _library_of_parts()
 
-    class Compiler(compiler.Compiler):
+    class Compiler(numba.core.compiler.Compiler):
         def compile_extra(self, function: Any) -> Any:
             made_by = self.state.targetctx.codegen()
             before, collects = made_by._library_class, gc.isenabled()

@@ -55,7 +55,23 @@ def note(
 
 
 @inner
-def tighten(
+def make_room(
+    chosen: NDArray, size: int, needed: int, k: int, growth: float, extent: float, metric: int,
+    kept: NDArray, bits: NDArray, candidates: NDArray, counts: NDArray,
+    known: NDArray, steps: NDArray, number: NDArray,
+) -> None:  # fmt: skip
+    """Make lists of chosen rows short that lack the room needed; if none is, all of them."""
+    for place in range(size):
+        row = chosen[place]
+        if needed == 0 or counts[row, COUNT] + needed > kept.shape[1]:
+            _tighten(
+                row, needed, k, growth, extent, metric, kept, bits, candidates, counts, known,
+                steps, number,
+            )  # fmt: skip
+
+
+@inner
+def _tighten(
     row: int, needed: int, k: int, growth: float, extent: float, metric: int,
     kept: NDArray, bits: NDArray, candidates: NDArray, counts: NDArray,
     known: NDArray, steps: NDArray, number: NDArray,

@@ -31,8 +31,8 @@ from boreod.neighbors.candidates import (
     ROUNDED,
     SQUARE,
     STEPS,
+    make_room,
     note,
-    tighten,
 )
 from boreod.neighbors.cells import Cells, box_lengths
 from boreod.neighbors.metrics import MANHATTAN, distances_to_tile
@@ -190,21 +190,23 @@ def _meet_cells(
     if progress[0] < 0:
         _begin(low, high, rows, metric, NEAR_ROWS // tile, bounds, known, counts, steps)
         progress[0] = 0
-    for turn in range(progress[0], last):
-        cell, marked = turn % (n_cells + 1), turn <= n_cells
-        at_end = cell == n_cells
-        size = _choose(cell, marked, with_products, bounds, known, farthest, chosen)
-        if not at_end and reach.shape[0] > 0 and n_found + size * tile > pairs.shape[1]:
+    turn = progress[0] - 1
+    while True:
+        turn, cell, size = _next_turn(
+            turn + 1, last, with_products, bounds, known, farthest, chosen
+        )
+        if turn == last:
+            break
+        marked, at_end = turn <= n_cells, cell == n_cells
+        needed = ZERO if at_end else tile
+        if reach.shape[0] > 0 and n_found + size * needed > pairs.shape[1]:
             progress[0], progress[1] = turn, n_found
             return True
-        for place in range(size):
-            needed = ZERO if at_end else tile
-            if at_end or counts[chosen[place], COUNT] + tile > kept.shape[1]:
-                tighten(
-                    chosen[place], needed, k, growth, extent, metric, kept, bits, candidates,
-                    counts, known, steps, number,
-                )  # fmt: skip
-        if at_end or size == 0:
+        make_room(
+            chosen, size, needed, k, growth, extent, metric, kept, bits, candidates, counts, known,
+            steps, number,
+        )  # fmt: skip
+        if at_end:
             continue
         start, stop = cuts[cell], cuts[cell + 1]
         _measure(
@@ -234,26 +236,38 @@ def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
 
 
 @inner
-def _choose(
-    cell: int, marked: bool, with_products: bool,
-    bounds: NDArray, known: NDArray, farthest: NDArray, chosen: NDArray,
-) -> int:  # fmt: skip
-    """Fill in the rows that meet a cell, or all after the last; return how many there are.
+def _next_turn(
+    turn: int,
+    last: int,
+    with_products: bool,
+    bounds: NDArray,
+    known: NDArray,
+    farthest: NDArray,
+    chosen: NDArray,
+) -> tuple[int, int, int]:
+    """Go on to the next turn in which rows meet a cell; fill in which, return how many, too.
 
-    If few do not, they come along, because products of all rows need not gather any.
+    If few do not, they come along, because products of all rows need not gather any. In a turn
+    without a cell there are all.
     """
-    size, m = ZERO, bounds.shape[0]
-    if cell < farthest.shape[0]:
-        for row in range(m):
-            bound = bounds[row, cell]
-            if _is_near(bound, known[row, COMPLETE_TO], farthest[cell], marked):
-                chosen[size] = row
-                size += 1
-        if size <= m - m // 4 or not with_products:
-            return size
-    for row in range(m):
-        chosen[row] = row
-    return m
+    m, n_cells = bounds.shape[0], farthest.shape[0]
+    while turn < last:
+        marked, size = turn <= n_cells, ZERO
+        cell = turn if marked else turn - n_cells - 1  # a remainder would take longer
+        if cell < n_cells:
+            for row in range(m):
+                bound = bounds[row, cell]
+                if _is_near(bound, known[row, COMPLETE_TO], farthest[cell], marked):
+                    chosen[size] = row
+                    size += 1
+            if 0 < size <= m - m // 4 or (size > 0 and not with_products):
+                return turn, cell, size
+        if cell == n_cells or size > 0:
+            for row in range(m):
+                chosen[row] = row
+            return turn, cell, m
+        turn += 1
+    return turn, ZERO, ZERO
 
 
 @inner
