@@ -123,7 +123,7 @@ def test_nobody_asked_for_prices(folder, tmp_path, monkeypatch):
 
 def test_a_curve_without_a_budget(folder, tmp_path, monkeypatch):
     shown, cache, told = fit_few(folder, tmp_path, monkeypatch, "--curve")
-    assert [path.parent.name for path in cache if path.is_file()] == ["prices"]
+    assert {path.parent.name for path in cache if path.is_file()} == {"prices"}
     for text in (shown, told):
         assert "Costs: measured:shared; prices of" in text
         assert re.search(r"AUC is within 0.01 of the best from \S+s on \(--budget\)", text)
