@@ -60,10 +60,6 @@ class LogisticHead:
         """Return log-odds of rows for every bag, (rows, bags)."""
         return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
 
-    def keep(self, n_trees: int) -> "LogisticHead":
-        """Return the same, which has no trees: heads that were fitted are asked for fewer."""
-        return self
-
     @cached_property
     def _by_column(self) -> NDArray:
         return np.ascontiguousarray(self.coefficients.T)

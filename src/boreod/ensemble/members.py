@@ -177,7 +177,8 @@ def learn_members(
     for kind in _distinct_kinds(recipe, *columns):
         features = _features_of(kind, table.shape[1], *columns)
         if kind in known:
-            head: Head = known[kind].keep(recipe.trees_of(kind))
+            given = known[kind]
+            head: Head = given.keep(recipe.trees_of(kind)) if isinstance(given, TreeHead) else given
         else:
             how = table, features, bags, codes, seed + KINDS.index(kind), engine
             head = _fit_head(kind, recipe, *how)

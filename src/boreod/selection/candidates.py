@@ -19,7 +19,7 @@ detector are cut rather than others fitted, and heads that were not fitted to th
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple, NoReturn
 
@@ -42,7 +42,7 @@ FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
-MAX_MADE = 32  # candidates, and how good they are
+MAX_MADE = 16  # candidates, and how good they are
 NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
 
 Learned = tuple[Fitted, OutOfBag]
@@ -99,11 +99,14 @@ class Learner:
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it, unless that was done before."""
         recipe = candidate.recipe
+
+        def make() -> Judged:
+            learned = self.learn(candidate, engine)
+            return Judged(self.judge(learned[1]), candidate, learned)
+
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        learned = self.once(key, partial(self.learn, candidate, engine))
-        return Judged(
-            self.once((key, "judged"), partial(self.judge, learned[1])), candidate, learned
-        )
+        known: Judged = self.once(key, make)
+        return known._replace(candidate=candidate)  # for another budget it has another selection
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what was made for a key, which is kept for a while."""
