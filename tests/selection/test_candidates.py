@@ -151,7 +151,7 @@ def test_prices_of_trees_are_measured_and_remembered(labelled, tmp_path, monkeyp
     assert all(0.0 < price < 1e-3 for price in prices.trees.values())
     assert detector(**options).fit(*labelled).costs_ == prices
     assert detector(**{**options, "n_trees": 3}).fit(*labelled).costs_ != prices
-    amount = prices.total() + 0.5 * prices.cost_of_trees({"trees": 20, "boosted": 120})
+    amount = prices.total() + 0.5 * prices.cost_of_trees({"trees": 20, "boosted": 200})
     fast = first.within(f"{amount!r}s")
     assert fast.cost_ <= amount
     narrow = first.within(f"{1.01 * prices.alone.min()}s")  # has no tree that could be timed
@@ -184,7 +184,7 @@ def test_what_was_learned_is_learned_once(model, labelled, monkeypatch):
 def test_trees_that_must_be_fitted_are_few(model, monkeypatch):
     """Heads on raw columns and some scores are fitted, once; others are cut from the whole."""
     seen = spy_on_candidates(model, monkeypatch)
-    model.within(105, costs=PRICES)
+    model.within(105, costs={**PRICES, "tree": 0.3})
     learner = model._selector.learner
     new = [of for of in seen if learner.must_fit(of.recipe.kinds, of.selection.columns)]
     assert [of.recipe.n_trees for of in new] == [1]

@@ -1,21 +1,21 @@
 """Tree heads: forests of extremely randomized trees, and boosted trees, on every bag.
 
-scikit-learn fits them; what is kept are flat arrays, see :mod:`boreod.scores.trees`. Extremely
-randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags with few
-outliers; boosted ones (Friedman, 2001) find interactions where there are more of them.
+Both are kept as flat arrays, see :mod:`boreod.scores.trees`. Extremely randomized trees (Geurts,
+Ernst, Wehenkel, 2006) are fitted by scikit-learn and split at random places, which suits bags with
+few outliers; boosted ones, see :mod:`boreod.ensemble.boosting`, find interactions where there are
+more of them.
 
 A leaf that holds outliers only would say "certain". Leaves are therefore smoothed as if each held
 some weight of both classes, so that log-odds stay finite.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.bags import Bags
+from boreod.ensemble.boosting import grow_boosted
 from boreod.ensemble.heads import combine, mean_of_bags
 from boreod.parallel import Engine
 from boreod.scores.tree_kernels import narrow
@@ -23,14 +23,7 @@ from boreod.scores.trees import Trees
 
 SMOOTHING = 0.05  # weight that is added to every leaf, where that of a mean row is 1
 BOOSTED_BAGS = 10  # boosted trees vary little from bag to bag
-BOOSTED_TREES = 60
-MAX_WEIGHT = 10.0  # of an outlier in boosted trees, where that of an inlier is 1
-BOOSTING = {
-    "max_depth": 4,
-    "learning_rate": 0.15,
-    "subsample": 0.7,
-    "max_features": "sqrt",
-}
+BOOSTED_TREES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +41,15 @@ class TreeHead:
         """Fit so many trees to each bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
         targets, weights = bags.targets, bags.weights
-        fit = _fit_boosted if boosted else _fit_random
 
-        def grow(number: int) -> list[tuple[Any, NDArray]]:
-            from sklearn import config_context
-
+        def grow(number: int) -> Trees:
             part = narrow(table[bags.rows[number]])
-            # hundreds of small fits: what scikit-learn checks in each is known here
-            with config_context(assume_finite=True, skip_parameter_validation=True):
-                return list(fit(part, targets, weights, n_trees, seeds[number]))
+            if boosted:
+                return grow_boosted(part, targets, n_trees, seeds[number])
+            return _grow_random(part, targets, weights, n_trees, seeds[number])
 
         grown = engine.map(grow, list(range(len(bags.rows))), "trees")
-        return cls(Trees.build([tree for of_bag in grown for tree in of_bag]), len(grown), boosted)
+        return cls(Trees.join(grown), len(grown), boosted)
 
     @property
     def n_trees(self) -> int:
@@ -114,31 +104,23 @@ class TreeHead:
         return self.trees.contribute(table, base, slopes)
 
 
-def _fit_random(
+def _grow_random(
     part: NDArray, targets: NDArray, weights: NDArray, n_trees: int, seed: int
-) -> Iterator[tuple[Any, NDArray]]:
+) -> Trees:
+    """Fit extremely randomized trees to the rows of a bag."""
+    from sklearn import config_context
     from sklearn.tree import ExtraTreeRegressor
 
     # for targets of 0 and 1 the variance is half of Gini's impurity: regression splits alike, and
     # takes half the time
+    grown = []
     seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
-    for of_tree in seeds:
-        model = ExtraTreeRegressor(max_features="sqrt", random_state=of_tree)
-        tree = model.fit(part, targets, weights, check_input=False).tree_
-        weight = tree.weighted_n_node_samples
-        outliers = tree.value[:, 0, 0] * weight
-        yield tree, (outliers + 0.5 * SMOOTHING) / (weight + SMOOTHING)
-
-
-def _fit_boosted(
-    part: NDArray, targets: NDArray, weights: NDArray, n_trees: int, seed: int
-) -> Iterator[tuple[Any, NDArray]]:
-    from sklearn.ensemble import GradientBoostingClassifier
-
-    weights = np.minimum(weights / weights[-1], MAX_WEIGHT)
-    # trees start from the log-odds of the classes as weighted; without that constant they say what
-    # classes of equal weight would
-    model = GradientBoostingClassifier(n_estimators=n_trees, random_state=seed, **BOOSTING)
-    model.fit(part, targets, weights)
-    for (regressor,) in model.estimators_:
-        yield regressor.tree_, model.learning_rate * regressor.tree_.value[:, 0, 0]
+    # hundreds of small fits: what scikit-learn checks in each is known here
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for of_tree in seeds:
+            model = ExtraTreeRegressor(max_features="sqrt", random_state=of_tree)
+            tree = model.fit(part, targets, weights, check_input=False).tree_
+            weight = tree.weighted_n_node_samples
+            outliers = tree.value[:, 0, 0] * weight
+            grown.append((tree, (outliers + 0.5 * SMOOTHING) / (weight + SMOOTHING)))
+    return Trees.build(grown)

@@ -6,7 +6,7 @@ at most the threshold: scikit-learn's rule. Trees stand in groups of equal size,
 other; a group is what one bag has learned, or a whole forest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -50,9 +50,20 @@ class Trees:
         float32 values already change sides.
         """
         pieces = [_flatten(tree, values) for tree, values in parts]
+        return cls._put_together([len(piece[0]) for piece in pieces], pieces)
+
+    @classmethod
+    def join(cls, parts: Iterable["Trees"]) -> "Trees":
+        """Return the trees of all parts, one part after the other."""
+        found = list(parts)
+        sizes = [np.diff(trees.starts) for trees in found]
+        pieces = [(trees.feature, trees.threshold, trees.value) for trees in found]
+        return cls._put_together(np.concatenate([*sizes, np.empty(0, np.int32)]), pieces)
+
+    @classmethod
+    def _put_together(cls, sizes: ArrayLike, pieces: Sequence[tuple[NDArray, ...]]) -> "Trees":
         if not pieces:
             raise ValueError("There is no tree. Pass at least one.")
-        sizes = [len(piece[0]) for piece in pieces]
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         if starts[-1] > MAX_NODES:
             raise ValueError(

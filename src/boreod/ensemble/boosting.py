@@ -1,0 +1,312 @@
+"""Boosted trees of one bag: small ones, each fitted to what those before it leave.
+
+This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and their
+outliers few, so what matters is not to believe them too much. Three parts come from CatBoost
+(Prokhorenkova and others, 2018; Dorogush and others, 2018), with its defaults:
+
+- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G adds up the
+  gradients y - p of a side's n rows, and to this worth noise is added, as large as the root mean
+  square of a gradient: about what a cut through labels at random would be worth;
+- leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), and a tenth of
+  them takes part;
+- classes are not weighed. The sum of all leaves is what a row adds to the log-odds of its bag, so
+  it is the log-odds of classes of equal weight.
+
+As in random forests, every level of a tree looks at a few random columns. Cuts are quantiles of the
+bag, between values that differ; a bag of hundreds of rows has no use for more of them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, inner, unset
+from boreod.scores.trees import Trees, round_down
+
+DEPTH = 4
+N_LEAVES = 2**DEPTH
+N_NODES = 2 * N_LEAVES - 1
+LEARNING_RATE = 0.1
+ROW_SHARE = 0.8  # of the rows, that choose the cuts of a tree; all rows fill its leaves
+L2 = 3.0
+NOISE = 1.0
+NEWTON_STEPS = 10
+MAX_STEP = 50.0  # of a leaf, in log-odds: no bag is so unbalanced that one needs more
+MAX_BINS = 64
+SIXTEEN_BITS = np.uint64(0xFFFF)
+MEAN_OF_FOUR = 2.0 * (2.0**16 - 1.0)  # of the sum of four random numbers of 16 bits
+SPREAD_OF_FOUR = 2.0**16 / np.sqrt(3.0)
+
+
+def grow_boosted(
+    part: NDArray,
+    targets: NDArray,
+    n_trees: int,
+    seed: int,
+    *,
+    noise: float = NOISE,
+    row_share: float = ROW_SHARE,
+    n_tried: int | None = None,
+) -> Trees:
+    """Fit so many trees to the rows of a bag; fewer would be the first of these.
+
+    ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and there are both.
+    Every level looks at ``n_tried`` columns, the root of their number unless told.
+
+    Examples
+    --------
+    >>> part = np.array([[0.0], [1.0], [2.0], [8.0]], dtype=np.float32)
+    >>> trees = grow_boosted(part, np.array([0.0, 0.0, 0.0, 1.0]), n_trees=20, seed=0)
+    >>> odds = trees.add_up(part.astype(float))[:, 0]
+    >>> bool(odds[3] > 0.0 > odds[:3].max())
+    True
+    """
+    edges = [find_edges(column) for column in np.sort(part, axis=0).T]
+    n_bins = np.array([len(of_column) + 1 for of_column in edges])
+    bins = np.array(
+        [np.searchsorted(*pair) for pair in zip(edges, part.T, strict=True)], dtype=np.uint8
+    )
+    how = n_trees, n_tried or max(1, int(np.sqrt(part.shape[1]))), noise, row_share
+    state = np.array([seed], dtype=np.uint64)
+    return _to_trees(*_boost(bins, n_bins, targets, *how, state), edges)
+
+
+def find_edges(column: NDArray) -> NDArray:
+    """Return where the values of a sorted column are cut: rows at or below an edge are left of it.
+
+    Examples
+    --------
+    >>> find_edges(np.array([1, 1, 2, 4], dtype=np.float32)).tolist()
+    [1.5, 3.0]
+    """
+    steps = np.flatnonzero(column[1:] > column[:-1])  # the last of equal values
+    if len(steps) >= MAX_BINS:
+        quantiles = np.arange(1, MAX_BINS) * len(column) // MAX_BINS - 1
+        steps = steps[np.unique(np.minimum(np.searchsorted(steps, quantiles), len(steps) - 1))]
+    below, above = column[steps].astype(np.float64), column[steps + 1].astype(np.float64)
+    return round_down(below + 0.5 * (above - below))
+
+
+def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArray]) -> Trees:
+    """Bring trees from levels, the children of node i at 2 i + 1 and 2 i + 2, to preorder."""
+    first = np.concatenate([[0], np.cumsum([len(of_column) for of_column in edges])])
+    inside = feature >= 0
+    threshold = np.zeros(feature.shape, dtype=np.float32)
+    threshold[inside] = np.concatenate(edges)[first[feature[inside]] + cut[inside]]
+    exists = np.ones(feature.shape, dtype=bool)
+    for node in range(1, N_NODES):
+        exists[:, node] = inside[:, (node - 1) // 2]
+    order = _preorder(0)
+    kept = exists[:, order]
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
+    nodes = (array[:, order][kept] for array in (feature, threshold, value))
+    return Trees(starts, *nodes)
+
+
+def _preorder(node: int) -> list[int]:
+    """Return the nodes below a node, and itself, each before its children."""
+    if node >= N_NODES:
+        return []
+    return [node, *_preorder(2 * node + 1), *_preorder(2 * node + 2)]
+
+
+@compiled
+def _boost(
+    bins: NDArray,
+    n_bins: NDArray,
+    targets: NDArray,
+    n_trees: int,
+    n_tried: int,
+    noise: float,
+    row_share: float,
+    state: NDArray,
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return columns, cuts and values of the nodes of all trees, level by level.
+
+    ``bins`` has a line for every column. A column of -1 is a leaf, or no node at all.
+    """
+    n_columns, n_rows = bins.shape
+    shape = n_trees, N_NODES
+    feature, cut, value = unset(shape, np.int32), unset(shape, np.int32), unset(shape)
+    inverse, gradient, weight = unset(n_rows), unset(n_rows), unset(n_rows)
+    node, order = unset(n_rows, np.int64), unset(n_columns, np.int64)
+    sums, counts = unset(N_LEAVES * MAX_BINS), unset(N_LEAVES * MAX_BINS)
+    worth, of_leaves = unset(N_LEAVES), unset((3, N_NODES))
+    n_outliers = 0.0
+    for row in range(n_rows):
+        n_outliers += targets[row]
+    for row in range(n_rows):
+        inverse[row] = (n_rows - n_outliers) / n_outliers
+    for column in range(n_columns):
+        order[column] = column
+    for tree in range(n_trees):
+        columns, cuts = feature[tree], cut[tree]
+        for place in range(N_NODES):
+            columns[place], cuts[place] = -1, 0
+        added = noise * _start(targets, inverse, row_share, state, gradient, weight, node)
+        for level in range(DEPTH):
+            first = 2**level - 1
+            for place in range(N_LEAVES):
+                worth[place] = -np.inf
+            for number in range(n_tried):
+                column = _draw_column(order, number, state)
+                size = n_bins[column]
+                _add_up(bins[column], size, gradient, weight, node, first, sums, counts)
+                _compare(sums, counts, column, size, added, state, first, columns, cuts, worth)
+            _move(bins, columns, cuts, node, first)
+        _fill(targets, inverse, node, value[tree], of_leaves)
+    return feature, cut, value
+
+
+@inner
+def _random(state: NDArray) -> int:
+    """Return 64 random bits: SplitMix64 (Steele, Lea, Flood, 2014)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    bits = state[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@inner
+def _almost_normal(state: NDArray) -> float:
+    """Return a random number of mean 0 and deviation 1: a sum of four, which is nearly normal."""
+    bits, total = _random(state), 0.0
+    for shift in range(0, 64, 16):
+        total += float((bits >> np.uint64(shift)) & SIXTEEN_BITS)
+    return (total - MEAN_OF_FOUR) / SPREAD_OF_FOUR
+
+
+@inner
+def _start(
+    targets: NDArray,
+    inverse: NDArray,
+    row_share: float,
+    state: NDArray,
+    gradient: NDArray,
+    weight: NDArray,
+    node: NDArray,
+) -> float:
+    """Put all rows to the root, and take some for cuts; return the root mean square gradient.
+
+    ``inverse`` is one divided by the odds of every row. Rows that were not taken weigh nothing.
+    """
+    squares = 0.0
+    for row in range(targets.shape[0]):
+        difference = targets[row] - 1.0 / (1.0 + inverse[row])
+        squares += difference * difference
+        taken = float(_random(state) >> np.uint64(11)) < row_share * 2.0**53
+        gradient[row] = difference if taken else 0.0
+        weight[row] = 1.0 if taken else 0.0
+        node[row] = 0
+    return np.sqrt(squares / targets.shape[0])
+
+
+@inner
+def _draw_column(order: NDArray, number: int, state: NDArray) -> int:
+    """Return one of the columns that were not drawn yet: those after the given number."""
+    left = order.shape[0] - number
+    other = number + int(_random(state) >> np.uint64(11)) % left
+    order[number], order[other] = order[other], order[number]
+    return order[number]
+
+
+@inner
+def _add_up(
+    bins: NDArray,
+    n_bins: int,
+    gradient: NDArray,
+    weight: NDArray,
+    node: NDArray,
+    first: int,
+    sums: NDArray,
+    counts: NDArray,
+) -> None:
+    """Add gradients and weights up by bins of one column, for every node of a level."""
+    for place in range((first + 1) * n_bins):
+        sums[place], counts[place] = 0.0, 0.0
+    for row in range(bins.shape[0]):
+        if node[row] >= first:
+            place = (node[row] - first) * n_bins + int(bins[row])
+            sums[place] += gradient[row]
+            counts[place] += weight[row]
+
+
+@inner
+def _compare(
+    sums: NDArray,
+    counts: NDArray,
+    column: int,
+    n_bins: int,
+    noise: float,
+    state: NDArray,
+    first: int,
+    columns: NDArray,
+    cuts: NDArray,
+    worth: NDArray,
+) -> None:
+    """Cut those nodes of a level by a column to which it is worth most so far."""
+    for place in range(first + 1):
+        found, best = _best_cut(sums, counts, place * n_bins, n_bins, noise, state)
+        if found >= 0 and best > worth[place]:
+            worth[place], columns[first + place], cuts[first + place] = best, column, found
+
+
+@inner
+def _best_cut(
+    sums: NDArray, counts: NDArray, start: int, n_bins: int, noise: float, state: NDArray
+) -> tuple[int, float]:
+    """Return the last bin on the left side of the best cut of a node, -1 if there is none."""
+    total, rows = 0.0, 0.0
+    for place in range(start, start + n_bins):
+        total += sums[place]
+        rows += counts[place]
+    best, highest, without_noise = -1, -np.inf, 0.0
+    left, on_left = 0.0, 0.0
+    for place in range(start, start + n_bins - 1):
+        if counts[place] == 0.0:
+            continue
+        left += sums[place]
+        on_left += counts[place]
+        if on_left >= rows:
+            break
+        right, on_right = total - left, rows - on_left
+        worth = np.sqrt(left * left / (on_left + L2) + right * right / (on_right + L2))
+        noisy = worth + noise * _almost_normal(state)
+        if noisy > highest:
+            best, highest, without_noise = place - start, noisy, worth
+    return best, without_noise + noise * _almost_normal(state)
+
+
+@inner
+def _move(bins: NDArray, columns: NDArray, cuts: NDArray, node: NDArray, first: int) -> None:
+    """Send rows of a level to their children."""
+    for row in range(node.shape[0]):
+        at = node[row]
+        if at >= first and columns[at] >= 0:
+            node[row] = 2 * at + (1 if bins[columns[at], row] <= cuts[at] else 2)
+
+
+@inner
+def _fill(
+    targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray, of_leaves: NDArray
+) -> None:
+    """Solve the leaves of a tree, and bring the odds of all rows up to date."""
+    slopes, bends, factors = of_leaves[0], of_leaves[1], of_leaves[2]
+    for place in range(N_NODES):
+        value[place] = 0.0
+    for _ in range(NEWTON_STEPS):
+        for place in range(N_NODES):
+            slopes[place], bends[place], factors[place] = 0.0, 0.0, np.exp(-value[place])
+        for row in range(node.shape[0]):
+            at = node[row]
+            p = 1.0 / (1.0 + inverse[row] * factors[at])
+            slopes[at] += targets[row] - p
+            bends[at] += p * (1.0 - p)
+        for place in range(N_NODES):
+            value[place] += slopes[place] / (bends[place] + L2)
+            value[place] = min(max(value[place], -MAX_STEP), MAX_STEP)
+    for place in range(N_NODES):
+        value[place] *= LEARNING_RATE
+        factors[place] = np.exp(-value[place])
+    for row in range(node.shape[0]):
+        inverse[row] *= factors[node[row]]
