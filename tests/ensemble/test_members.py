@@ -44,7 +44,8 @@ def test_log_odds_are_the_weighted_mean_of_lines(model):
     assert_allclose(sum(member.weight for member in fitted.members), 1.0)
     expected = np.zeros(len(new))
     for member in fitted.members:
-        odds = combine(member.head.log_odds(member.read(features)), "mean")
+        how = "log-odds" if member.kind.startswith("boosted") else "mean"
+        odds = combine(member.head.log_odds(member.read(features)), how)
         assert member.line.slope > 0
         expected += member.weight * (member.line.slope * odds + member.line.shift)
     expected = fitted.correction.slope * expected + fitted.correction.shift
@@ -59,7 +60,8 @@ def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds():
     outside, odds = ~training.bags.holds, []
     for member in fitted.members:
         of_bags = member.head.log_odds(member.read(training.table))
-        mean = combine(of_bags, "mean", outside[:, : of_bags.shape[1]])
+        how = "log-odds" if member.kind.startswith("boosted") else "mean"
+        mean = combine(of_bags, how, outside[:, : of_bags.shape[1]])
         odds.append(member.line.slope * mean + member.line.shift)
     odds = np.column_stack(odds)
     outliers = training.codes == 1

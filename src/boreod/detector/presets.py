@@ -63,7 +63,8 @@ class BORE(OutlierDetector):
     estimator
         A scikit-learn classifier with ``predict_proba`` in the place of all heads.
     aggregation
-        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``.
+        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``. Boosted trees, whose
+        leaves add up to log-odds, are always averaged as these.
     calibration
         None corrects probabilities for the classes in a bag only; ``"oob"`` also fits slope and
         intercept to out-of-bag log-odds, ``"platt"`` with caution where labels are few. All keep

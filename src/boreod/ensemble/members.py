@@ -95,7 +95,7 @@ class Member:
             parts = contribute(rows, start[0], *bags, aggregation, change)
         elif isinstance(self.head, TreeHead):
             slopes = np.full(of_rows.shape, 1.0 / of_rows.shape[1])
-            if aggregation == "mean":
+            if aggregation == "mean" and not self.head.boosted:
                 slopes = weigh_bags(of_base[0], of_rows - of_base)
             parts = self.head.contribute(rows, start[0], slopes, of_rows - of_base)
         elif isinstance(self.head, ConsensusHead):

@@ -65,9 +65,13 @@ class TreeHead:
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, as :func:`combine` does, without a detour by log-odds."""
+        """Return one log-odds per row, as :func:`combine` does, without a detour by log-odds.
+
+        Bags of boosted trees are averaged as what they add up to, whatever the aggregation: one
+        bag that is sure of itself does not decide alone.
+        """
         if self.boosted or aggregation != "mean":
-            return combine(self.log_odds(table), aggregation, use)
+            return combine(self.log_odds(table), "log-odds", use)
         sums = self.trees.add_up(table, self.n_bags)
         if use is None:
             mean = mean_of_bags(sums)

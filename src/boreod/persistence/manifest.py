@@ -23,7 +23,7 @@ from boreod.selection.costs import Costs
 from boreod.text import shorten
 
 PARAMETER = "a parameter in the manifest"
-FORMAT = 6
+FORMAT = 7
 PRESETS = ("BORE", "Detector")  # names of classes
 # parameters of OutlierRepresentation, which is an estimator: its signature needs scikit-learn
 OF_REPRESENTATION = (
