@@ -10,7 +10,7 @@ from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
 from boreod.ensemble.heads import combine
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Threads
-from boreod.selection.candidates import Learner
+from boreod.selection.candidates import FEW_BAGS, Learner
 from boreod.selection.pursuit import pursue
 
 SMALL = OutlierRepresentation(["knn_5", "knn_20", "lof_20"])
@@ -159,14 +159,17 @@ def test_prices_of_trees_are_measured_and_remembered(labelled, tmp_path, monkeyp
 
 
 def spy_on_candidates(model, monkeypatch):
-    """Forget all candidates of a model, and return a list of those that are learned from now on."""
+    """Forget all candidates of a model, and return a list of those that are tried from now on."""
     learn, seen = Learner.learn, []
+    draft = model._selector.learner.draft
 
     def spy(learner, candidate, engine):
-        seen.append(candidate)
+        if learner is draft:
+            seen.append(candidate)
         return learn(learner, candidate, engine)
 
-    monkeypatch.setattr(model._selector.learner, "made", {})
+    for learner in (draft, model._selector.learner):
+        monkeypatch.setattr(learner, "made", {})
     monkeypatch.setattr(Learner, "learn", spy)
     return seen
 
@@ -200,12 +203,34 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     cheapest = model.within(150, costs=PRICES, fill=False)
     prices = [one.selection.cost for one in candidates]
     assert cheapest.cost_ == min(prices) < max(prices)
-    judged = []
-    model._selector.learner.made.clear()
-    monkeypatch.setattr(Learner, "judge", lambda _, oob: judged.append(oob) or len(judged))
+    judged, compare = [], Learner.compare
+
+    def spy(learner, candidate, engine):
+        judged.append(compare(learner, candidate, engine)._replace(quality=len(judged)))
+        return judged[-1]
+
+    monkeypatch.setattr(Learner, "compare", spy)
     last = model.within(150, costs=PRICES, fill=False)
     assert 3 <= len(judged) <= 8
-    assert_array_equal(last.oob_proba_, judged[-1].probabilities)
+    assert last.selection_ == judged[-1].candidate.selection
+
+
+def test_candidates_are_tried_on_few_bags_and_the_best_learned_from_all(model, labelled):
+    learner = model._selector.learner
+    assert learner.n_bags == 12
+    assert learner.draft.n_bags == FEW_BAGS
+    assert learner.draft is learner.draft
+    assert learner.draft.draft is learner.draft
+    table = learner.training.table
+    for whole, few in zip(
+        learner.whole[0].members, learner.draft.whole[0].members, strict=True
+    ):  # boosted trees have ten bags in any case
+        odds, of_few = (m.head.log_odds(m.read(table)) for m in (whole, few))
+        assert_array_equal(odds[:, :FEW_BAGS], of_few)
+    fast = model.within(150, costs=PRICES)
+    bags = {m.kind: m.head.log_odds(m.read(fast.represent(labelled[0]))).shape[1]
+            for m in fast.fitted_.members}  # fmt: skip
+    assert bags == {kind: 10 if kind.startswith("boosted") else 12 for kind in bags}
 
 
 def test_candidates_are_judged_by_their_agreement_with_the_whole(model, labelled):

@@ -60,6 +60,12 @@ class LogisticHead:
         """Return log-odds of rows for every bag, (rows, bags)."""
         return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
 
+    def first(self, n_bags: int) -> "LogisticHead":
+        """Return the head with the first bags only."""
+        bags = slice(n_bags)
+        parts = self.coefficients[bags], self.intercepts[bags], self.gradients[bags]
+        return LogisticHead(*parts, self.penalty)
+
     @cached_property
     def _by_column(self) -> NDArray:
         return np.ascontiguousarray(self.coefficients.T)

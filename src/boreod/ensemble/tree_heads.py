@@ -88,6 +88,11 @@ class TreeHead:
             return self
         return replace(self, trees=self.trees.keep_per_group(self.n_bags, n_trees))
 
+    def first(self, n_bags: int) -> "TreeHead":
+        """Return the head with the first bags only."""
+        n_bags = min(n_bags, self.n_bags)
+        return replace(self, trees=self.trees.first(n_bags * self.n_trees), n_bags=n_bags)
+
     def contribute(
         self, table: NDArray, base: NDArray, slopes: NDArray, changes: NDArray
     ) -> NDArray:

@@ -142,6 +142,13 @@ class Trees:
         most = min(table.shape[1], int(self.depths.max())) + 1
         return contribute(rows, row, weights, self.starts, nodes, most)
 
+    def first(self, n: int) -> "Trees":
+        """Return the first so many trees."""
+        nodes = slice(self.starts[n])
+        return Trees(
+            self.starts[: n + 1], self.feature[nodes], self.threshold[nodes], self.value[nodes]
+        )
+
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
         """Return the first so many trees of every group."""
         size = self._size_of_group(n_groups)

@@ -15,6 +15,8 @@ Each spends what its columns leave on trees, the same number for every bag, so t
 its bags that did not hold it. Heads share in proportion to their trees in the whole detector; one
 of which no tree fits is dropped. Trees are what a fit spends its time on, so those of the whole
 detector are cut rather than others fitted, and heads that were not fitted to these columns get few.
+Candidates are compared by a few bags, which judge every row several times; the best is then learned
+from all of them.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,11 +40,12 @@ from boreod.selection.budgets import Selection, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
+FEW_BAGS = 10  # that tell which candidate is best
 FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
-MAX_MADE = 16  # candidates, and how good they are
+MAX_MADE = 16  # candidates that were learned
 NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
 
 Learned = tuple[Fitted, OutOfBag]
@@ -58,11 +61,10 @@ class Candidate:
 
 
 class Judged(NamedTuple):
-    """A candidate that was learned, and how good it is."""
+    """A candidate, and how good it is."""
 
     quality: float
     candidate: Candidate
-    learned: Learned
 
 
 @dataclass
@@ -96,17 +98,31 @@ class Learner:
         return {self._reads(m.kind, everything): m.head for m in members
                 if isinstance(m.head, TreeHead | LogisticHead)}  # fmt: skip
 
+    @cached_property
+    def draft(self) -> "Learner":
+        """The same with few bags: the first ones of every head."""
+        if self.n_bags <= FEW_BAGS:
+            return self
+        fitted, oob = self.whole
+        members = [
+            replace(m, head=m.head.first(FEW_BAGS))
+            if isinstance(m.head, TreeHead | LogisticHead)
+            else m
+            for m in fitted.members
+        ]
+        few = replace(self.training, bags=self.training.bags.first(FEW_BAGS))
+        return Learner(few, (replace(fitted, members=members), oob))
+
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
-        """Learn a candidate and judge it, unless that was done before."""
+        """Learn a candidate and judge it."""
+        return Judged(self.judge(self.learned(candidate, engine)[1]), candidate)
+
+    def learned(self, candidate: Candidate, engine: Engine) -> Learned:
+        """Learn a candidate, unless that was done before."""
         recipe = candidate.recipe
-
-        def make() -> Judged:
-            learned = self.learn(candidate, engine)
-            return Judged(self.judge(learned[1]), candidate, learned)
-
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        known: Judged = self.once(key, make)
-        return known._replace(candidate=candidate)  # for another budget it has another selection
+        found: Learned = self.once(key, lambda: self.learn(candidate, engine))
+        return found
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what was made for a key, which is kept for a while."""
@@ -169,10 +185,9 @@ class Learner:
         return kind_of_tree(kind), tuple(raw + scores if everything else raw)
 
 
-def best_of(judged: Iterable[Judged]) -> tuple[Selection, Learned]:
+def best_of(judged: Iterable[Judged]) -> Candidate:
     """Return the best candidate, of equally good ones the cheapest."""
-    best = max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost))
-    return best.candidate.selection, best.learned
+    return max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost)).candidate
 
 
 @dataclass(frozen=True)
@@ -191,17 +206,18 @@ class Offer:
         everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
         whole = spend(learner, everything, kinds)
         if whole is not None and whole.recipe == learner.recipe:
-            return best_of([learner.compare(whole, engine)])
+            return whole.selection, learner.learned(whole, engine)
         raw, with_scores = self._sets()
         found = [whole, *self._on_raw_columns(raw), *self._beside_scores(with_scores)]
-        judged = [learner.compare(one, engine) for one in found if one is not None]
+        judged = [learner.draft.compare(one, engine) for one in found if one is not None]
         found = [] if whole else self._on_both(with_scores, judged)
         if LOGISTIC in kinds and not any(one.candidate.selection.trees for one in judged):
             found.append(spend(learner, self.choose(self.budget, costs), (LOGISTIC,)))
-        judged += [learner.compare(one, engine) for one in found if one is not None]
+        judged += [learner.draft.compare(one, engine) for one in found if one is not None]
         if not judged:
             _refuse(learner, self.budget, costs)
-        return best_of(judged)
+        best = best_of(judged)
+        return best.selection, learner.learned(best, engine)
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
         """Return raw columns, None if there are none, and sets of columns with scores."""

@@ -22,6 +22,7 @@ from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
 from boreod.selection.candidates import (
+    FEW_BAGS,
     LOGISTIC,
     Learned,
     Learner,
@@ -37,7 +38,6 @@ from boreod.selection.stability import Paths, stable_set
 from boreod.validation import OUTLIER
 
 MAX_PATHS = 32  # sets of offered columns whose paths are kept
-FEW_BAGS = 10  # whose paths are followed where there are tree heads
 
 
 @dataclass
@@ -91,7 +91,8 @@ class Selector:
         choose = partial(self._choose, method=method, fill=fill, engine=engine)
         if not self.training.taught:
             untaught = make_untaught(self.learner, amount, prices)
-            choice, learned = best_of(self.learner.compare(one, engine) for one in untaught)
+            first = best_of(self.learner.compare(one, engine) for one in untaught)
+            choice, learned = first.selection, self.learner.learned(first, engine)
         elif not self.prices.trees:
             choice = choose(amount, prices)
             learned = self._learn(choice.columns, engine)
