@@ -6,7 +6,8 @@ SEED ?=
 
 # Tests that run again with every index of the kernels checked.
 CHECKED := tests/test_compiled.py tests/neighbors tests/scores tests/selection/test_pursuit.py \
-	tests/ensemble/test_logistic.py tests/test_row_alone.py tests/representation/test_scaling.py
+	tests/ensemble/test_logistic.py tests/ensemble/test_boosting.py tests/test_row_alone.py \
+	tests/representation/test_scaling.py
 
 .PHONY: demo test test-checked bench fuzz clean
 

@@ -39,8 +39,9 @@ def test_cuts_and_leaves_are_the_oracles(n_rows, digits):
                 best = oracle.best_worth(part[rows], gradient[rows], boosting.L2)
                 if column < 0:
                     assert level == boosting.DEPTH or best is None
-                    leaf = targets[rows], odds[rows], boosting.L2, boosting.NEWTON_STEPS
-                    value = boosting.LEARNING_RATE * oracle.solve_leaf(*leaf)
+                    how = boosting.L2, boosting.NEWTON_STEPS, boosting.LONGEST_STEP
+                    leaf = oracle.solve_leaf(targets[rows], odds[rows], *how)
+                    value = boosting.LEARNING_RATE * leaf
                     assert trees.value[node] == pytest.approx(value, rel=1e-9, abs=1e-12)
                     added[rows] = value
                     continue
@@ -103,8 +104,34 @@ def test_odd_columns(values):
         assert odds[1] > 2.0 > -2.0 > odds[0]
 
 
-def test_a_thousand_trees_of_a_bag_that_is_separable():
-    """Odds beyond the largest number are no NaN."""
+@pytest.mark.parametrize(
+    ("outliers", "inliers"), [((60, 40), (60, 3940)), ((300, 200), (300, 19700))]
+)
+def test_large_leaves_of_both_classes(outliers, inliers):
+    """Newton steps as they are would swing to and fro, and end with the wrong sign."""
+    flagged = np.repeat([1, 0, 1, 0], [*outliers, *inliers]).astype(np.float32)
+    targets = np.repeat([1.0, 0.0], [sum(outliers), sum(inliers)])
+    part = flagged[:, np.newaxis]
+    losses = []
+    for n_trees in range(1, 101, 9):
+        odds = odds_of(grow_boosted(part, targets, n_trees, 0), part)
+        odds += np.log(targets.mean() / (1.0 - targets.mean()))
+        losses.append((np.logaddexp(0.0, odds) - targets * odds).mean())
+    assert (np.diff(losses) < 1e-9).all()
+    true = [np.log(outliers[0] / inliers[0]), np.log(outliers[1] / inliers[1])]
+    assert_allclose(odds[[0, -1]], true, atol=0.1)
+
+
+def test_constant_columns_take_no_place():
+    part, targets = draw(300, 3)
+    wide = np.zeros((300, 100), np.float32)
+    wide[:, [5, 50, 99]] = part
+    trees, of_wide = (grow_boosted(table, targets, 30, 0) for table in (part, wide))
+    assert_array_equal(odds_of(trees, part), odds_of(of_wide, wide))
+    assert set(of_wide.feature[of_wide.feature >= 0].tolist()) == {5, 50, 99}
+
+
+def test_many_trees_of_a_bag_that_is_separable():
     part = np.arange(2000, dtype=np.float32)[:, np.newaxis]
     trees = grow_boosted(part, (part[:, 0] == 1999.0).astype(float), 1000, 0)
     odds = odds_of(trees, part)

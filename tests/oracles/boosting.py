@@ -21,10 +21,10 @@ def best_worth(rows, gradient, l2):
     return max(found, default=None)
 
 
-def solve_leaf(targets, odds, l2, steps):
+def solve_leaf(targets, odds, l2, steps, longest):
     """Return what the rows of a leaf add to their log-odds, before the learning rate."""
     value = 0.0
     for _ in range(steps):
         p = 1.0 / (1.0 + np.exp(-odds - value))
-        value += (targets - p).sum() / ((p * (1.0 - p)).sum() + l2)
+        value += np.clip((targets - p).sum() / ((p * (1.0 - p)).sum() + l2), -longest, longest)
     return value

@@ -1,18 +1,19 @@
 """Boosted trees of one bag: small ones, each fitted to what those before it leave.
 
 This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and their
-outliers few, so what matters is not to believe them too much. Three parts come from CatBoost
-(Prokhorenkova and others, 2018; Dorogush and others, 2018), with its defaults:
+outliers few, so what matters is not to believe them too much. Three parts are as in CatBoost
+(Prokhorenkova and others, 2018; Dorogush and others, 2018):
 
 - a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G adds up the
   gradients y - p of a side's n rows, and to this worth noise is added, as large as the root mean
   square of a gradient: about what a cut through labels at random would be worth;
-- leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), and a tenth of
-  them takes part;
+- leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), none of them so
+  long that it could raise the loss, and a tenth of what they add up to takes part;
 - classes are not weighed. The sum of all leaves is what a row adds to the log-odds of its bag, so
   it is the log-odds of classes of equal weight.
 
-As in random forests, every level of a tree looks at a few random columns. Cuts are quantiles of the
+As in random forests, every level of a tree looks at a few random columns, of those that are not
+constant in the bag. Cuts are quantiles of the
 bag, between values that differ; a bag of hundreds of rows has no use for more of them.
 """
 
@@ -30,7 +31,10 @@ ROW_SHARE = 0.8  # of the rows, that choose the cuts of a tree; all rows fill it
 L2 = 3.0
 NOISE = 1.0
 NEWTON_STEPS = 10
-MAX_STEP = 50.0  # of a leaf, in log-odds: no bag is so unbalanced that one needs more
+# In log-odds. The second derivative of the loss changes by exp(s) at most where a leaf moves by s
+# (Bach, Self-concordant analysis, 2010), so no Newton step raises the loss that is shorter than
+# 1.79, where exp(s) - s - 1 = s^2.
+LONGEST_STEP = 1.5
 MAX_BINS = 64
 SIXTEEN_BITS = np.uint64(0xFFFF)
 MEAN_OF_FOUR = 2.0 * (2.0**16 - 1.0)  # of the sum of four random numbers of 16 bits
@@ -50,7 +54,8 @@ def grow_boosted(
     """Fit so many trees to the rows of a bag; fewer would be the first of these.
 
     ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and there are both.
-    Every level looks at ``n_tried`` columns, the root of their number unless told.
+    Every level looks at ``n_tried`` columns, the root of the number of those that are not constant
+    unless told. ``noise`` is that of cuts, ``row_share`` the share of rows that choose them.
 
     Examples
     --------
@@ -62,12 +67,17 @@ def grow_boosted(
     """
     edges = [find_edges(column) for column in np.sort(part, axis=0).T]
     n_bins = np.array([len(of_column) + 1 for of_column in edges])
-    bins = np.array(
-        [np.searchsorted(*pair) for pair in zip(edges, part.T, strict=True)], dtype=np.uint8
-    )
-    how = n_trees, n_tried or max(1, int(np.sqrt(part.shape[1]))), noise, row_share
+    useful = np.flatnonzero(n_bins > 1)
+    bins = np.empty((len(useful), len(part)), np.uint8)
+    for place, column in enumerate(useful):
+        bins[place] = np.searchsorted(edges[column], part[:, column])
+    n_tried = min(n_tried or max(1, int(np.sqrt(len(useful)))), len(useful))
     state = np.array([seed], dtype=np.uint64)
-    return _to_trees(*_boost(bins, n_bins, targets, *how, state), edges)
+    how = n_trees, n_tried, noise, row_share, state
+    feature, cut, value = _boost(bins, n_bins[useful], targets, *how)
+    inside = feature >= 0
+    feature[inside] = useful[feature[inside]]
+    return _to_trees(feature, cut, value, edges)
 
 
 def find_edges(column: NDArray) -> NDArray:
@@ -129,8 +139,8 @@ def _boost(
     feature, cut, value = unset(shape, np.int32), unset(shape, np.int32), unset(shape)
     inverse, gradient, weight = unset(n_rows), unset(n_rows), unset(n_rows)
     node, order = unset(n_rows, np.int64), unset(n_columns, np.int64)
-    sums, counts = unset(N_LEAVES * MAX_BINS), unset(N_LEAVES * MAX_BINS)
-    worth, of_leaves = unset(N_LEAVES), unset((3, N_NODES))
+    sums, counts = unset(N_LEAVES // 2 * MAX_BINS), unset(N_LEAVES // 2 * MAX_BINS)
+    worth, of_leaves = unset(N_LEAVES // 2), unset((3, N_NODES))
     n_outliers = 0.0
     for row in range(n_rows):
         n_outliers += targets[row]
@@ -145,7 +155,7 @@ def _boost(
         added = noise * _start(targets, inverse, row_share, state, gradient, weight, node)
         for level in range(DEPTH):
             first = 2**level - 1
-            for place in range(N_LEAVES):
+            for place in range(first + 1):
                 worth[place] = -np.inf
             for number in range(n_tried):
                 column = _draw_column(order, number, state)
@@ -303,8 +313,8 @@ def _fill(
             slopes[at] += targets[row] - p
             bends[at] += p * (1.0 - p)
         for place in range(N_NODES):
-            value[place] += slopes[place] / (bends[place] + L2)
-            value[place] = min(max(value[place], -MAX_STEP), MAX_STEP)
+            step = slopes[place] / (bends[place] + L2)
+            value[place] += min(max(step, -LONGEST_STEP), LONGEST_STEP)
     for place in range(N_NODES):
         value[place] *= LEARNING_RATE
         factors[place] = np.exp(-value[place])
