@@ -277,7 +277,7 @@ def test_names_of_the_parameters_of_a_representation():
     assert list(OF_REPRESENTATION) == list(inspect.signature(OutlierRepresentation).parameters)
 
 
-@pytest.mark.parametrize("number", [1, 4, 8])
+@pytest.mark.parametrize("number", [1, 4, 6, 8])
 def test_another_format(number, parts, tmp_path):
     manifest = {**parts[0], "format": number, "versions": {"boreod": "9.1"}, "new": True}
     message = assert_refused(forge(tmp_path / "a", manifest, parts[1]))

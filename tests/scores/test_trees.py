@@ -203,6 +203,17 @@ def test_a_tree_can_be_one_leaf():
     assert not found.contribute(np.ones((2, 2)), np.zeros(2), np.ones((2, 4))).any()
 
 
+def test_parts_and_the_whole(data, trees):
+    parts = [trees.first(5), trees.first(24), trees.first(1)]
+    joined = Trees.join(parts)
+    joined.check(6)
+    assert joined.n_trees == 30
+    rows = data[0]
+    assert_allclose(joined.add_up(rows), sum(part.add_up(rows) for part in parts), rtol=1e-12)
+    assert_array_equal(trees.first(8).add_up(rows)[:, 0], trees.add_up(rows, 3)[:, 0])
+    assert_array_equal(Trees.join([trees]).add_up(rows), trees.add_up(rows))
+
+
 def test_calls_that_do_not_fit(data, trees):
     with pytest.raises(ValueError, match=r"at least 6 columns; got \(300, 5\)"):
         trees.add_up(data[0][:, :5])
@@ -212,6 +223,8 @@ def test_calls_that_do_not_fit(data, trees):
         trees.contribute(data[0], np.zeros(7), np.ones((300, 1)))
     with pytest.raises(ValueError, match="no tree"):
         Trees.build([])
+    with pytest.raises(ValueError, match="no tree"):
+        Trees.join([])
     with pytest.raises(ValueError, match="needs a value for each"):
         Trees.build([(FOREST.fit(*data).estimators_[0].tree_, [1.0])])
 

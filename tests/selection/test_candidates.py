@@ -159,34 +159,34 @@ def test_prices_of_trees_are_measured_and_remembered(labelled, tmp_path, monkeyp
 
 
 def spy_on_candidates(model, monkeypatch):
-    """Forget all candidates of a model, and return a list of those that are tried from now on."""
-    learn, seen = Learner.learn, []
+    """Forget all candidates; return lists of those tried from now on, and of those learned."""
+    learn, seen, kept = Learner.learn, [], []
     draft = model._selector.learner.draft
 
     def spy(learner, candidate, engine):
-        if learner is draft:
-            seen.append(candidate)
+        (seen if learner is draft else kept).append(candidate)
         return learn(learner, candidate, engine)
 
     for learner in (draft, model._selector.learner):
         monkeypatch.setattr(learner, "made", {})
     monkeypatch.setattr(Learner, "learn", spy)
-    return seen
+    return seen, kept
 
 
 def test_what_was_learned_is_learned_once(model, labelled, monkeypatch):
-    seen = spy_on_candidates(model, monkeypatch)
+    seen, kept = spy_on_candidates(model, monkeypatch)
     first = model.within(150, costs=PRICES)
     keys = [(frozenset(of.selection.columns), of.recipe.kinds, of.recipe.n_trees) for of in seen]
     assert len(keys) == len(set(keys)) > 3
     again = model.within(150, costs=PRICES)
     assert len(seen) == len(keys)
+    assert [of.selection for of in kept] == [first.selection_]
     assert_array_equal(again.predict_proba(labelled[0]), first.predict_proba(labelled[0]))
 
 
 def test_trees_that_must_be_fitted_are_few(model, monkeypatch):
     """Heads on raw columns and some scores are fitted, once; others are cut from the whole."""
-    seen = spy_on_candidates(model, monkeypatch)
+    seen, _ = spy_on_candidates(model, monkeypatch)
     model.within(105, costs={**PRICES, "tree": 0.3})
     learner = model._selector.learner
     new = [of for of in seen if learner.must_fit(of.recipe.kinds, of.selection.columns)]
@@ -199,7 +199,7 @@ def test_trees_that_must_be_fitted_are_few(model, monkeypatch):
 
 def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     monkeypatch.setattr(Learner, "judge", lambda *_: 0.5)
-    candidates = spy_on_candidates(model, monkeypatch)
+    candidates, _ = spy_on_candidates(model, monkeypatch)
     cheapest = model.within(150, costs=PRICES, fill=False)
     prices = [one.selection.cost for one in candidates]
     assert cheapest.cost_ == min(prices) < max(prices)
@@ -231,6 +231,9 @@ def test_candidates_are_tried_on_few_bags_and_the_best_learned_from_all(model, l
     bags = {m.kind: m.head.log_odds(m.read(fast.represent(labelled[0]))).shape[1]
             for m in fast.fitted_.members}  # fmt: skip
     assert bags == {kind: 10 if kind.startswith("boosted") else 12 for kind in bags}
+    with pytest.warns(UserWarning, match="in every bag"):
+        sure = detector(share=1.0).fit(*labelled)._known_selector.learner
+    assert sure.draft is sure  # all outliers are in every bag: none could judge
 
 
 def test_candidates_are_judged_by_their_agreement_with_the_whole(model, labelled):

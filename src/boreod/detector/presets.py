@@ -51,12 +51,13 @@ class BORE(OutlierDetector):
         Share of the smaller class that each bag holds, with as many rows of the other class.
     ratio, min_inliers
         Inliers of a bag for each of its outliers, at least so many, none for balanced bags. Both
-        classes weigh the same. The share is then that of the outliers, and the largest of inliers.
+        classes weigh the same (not to boosted trees). The share is then that of the outliers, and
+        the largest of inliers.
     heads
         What is fitted to every bag: some of ``"logistic"``, ``"trees"``, ``"trees+scores"``,
         ``"boosted"`` and ``"boosted+scores"``, see :mod:`boreod.ensemble.members`.
     n_trees
-        Number of trees that are fitted to every bag.
+        Number of trees that are fitted to every bag; ten times as many boosted ones to ten bags.
     penalty
         Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.

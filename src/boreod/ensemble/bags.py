@@ -5,8 +5,8 @@ used whole. Neighbors are searched among it. Its inliers and unlabelled rows sta
 themselves; whoever counts rows of the table must know for how many.
 
 Each bag holds a share of the outliers and as many inliers, or more of them, drawn without
-replacement; both classes weigh the same. Rows that are not in a bag judge it honestly: that is the
-out-of-bag mask.
+replacement; both classes weigh the same, but for boosted trees, which need no weights. Rows that
+are not in a bag judge it honestly: that is the out-of-bag mask.
 """
 
 from dataclasses import dataclass, replace

@@ -43,7 +43,7 @@ class Fitted:
     members: list[Member]
     base: NDArray  # features of the mean inlier, with which explanations compare
     correction: Correction | Quantiles
-    aggregation: str  # "mean" of the bags' probabilities, or mean of their "log-odds"
+    aggregation: str  # of bags: "mean" of probabilities, or "log-odds", as always if boosted
     classes: NDArray  # inlier first
     seen: SeenRows
 

@@ -5,8 +5,8 @@ Ernst, Wehenkel, 2006) are fitted by scikit-learn and split at random places, wh
 few outliers; boosted ones, see :mod:`boreod.ensemble.boosting`, find interactions where there are
 more of them.
 
-A leaf that holds outliers only would say "certain". Leaves are therefore smoothed as if each held
-some weight of both classes, so that log-odds stay finite.
+A leaf that holds outliers only would say "certain". Leaves of random trees are therefore smoothed
+as if each held some weight of both classes, so that log-odds stay finite.
 """
 
 from dataclasses import dataclass, replace
@@ -90,7 +90,8 @@ class TreeHead:
 
     def first(self, n_bags: int) -> "TreeHead":
         """Return the head with the first bags only."""
-        n_bags = min(n_bags, self.n_bags)
+        if n_bags >= self.n_bags:
+            return self
         return replace(self, trees=self.trees.first(n_bags * self.n_trees), n_bags=n_bags)
 
     def contribute(

@@ -15,8 +15,8 @@ Each spends what its columns leave on trees, the same number for every bag, so t
 its bags that did not hold it. Heads share in proportion to their trees in the whole detector; one
 of which no tree fits is dropped. Trees are what a fit spends its time on, so those of the whole
 detector are cut rather than others fitted, and heads that were not fitted to these columns get few.
-Candidates are compared by a few bags, which judge every row several times; the best is then learned
-from all of them.
+With labels, candidates are compared by a few bags, if these judge every outlier; the best is then
+learned from all of them.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +40,7 @@ from boreod.selection.budgets import Selection, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
-FEW_BAGS = 10  # that tell which candidate is best
+FEW_BAGS = 10  # that tell which candidate is best, and which columns pursuit finds for it
 FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
@@ -100,18 +100,17 @@ class Learner:
 
     @cached_property
     def draft(self) -> "Learner":
-        """The same with few bags: the first ones of every head."""
-        if self.n_bags <= FEW_BAGS:
+        """The same with few bags: the first ones of every head. All, if some outlier is in each."""
+        bags, (fitted, oob) = self.training.bags.first(FEW_BAGS), self.whole
+        if self.n_bags <= FEW_BAGS or bags.holds[self.training.codes == OUTLIER].all(axis=1).any():
             return self
-        fitted, oob = self.whole
         members = [
             replace(m, head=m.head.first(FEW_BAGS))
             if isinstance(m.head, TreeHead | LogisticHead)
             else m
             for m in fitted.members
         ]
-        few = replace(self.training, bags=self.training.bags.first(FEW_BAGS))
-        return Learner(few, (replace(fitted, members=members), oob))
+        return Learner(replace(self.training, bags=bags), (replace(fitted, members=members), oob))
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it."""
