@@ -51,12 +51,14 @@ def stack(odds: NDArray, codes: NDArray, evidence: NDArray) -> tuple[NDArray, ND
     if len(outliers) < EVENTS * len(start) or len(inliers) < FOLDS:
         return start, mean_of(odds, start)
     with one_blas_thread():  # tables are small: threads would wait for each other
-        weights = _learn(odds, outliers, inliers, start)
+        point = _learn(odds, outliers, inliers, start)
+        weights = _weights_of(point)
         mean = mean_of(odds, weights)
         for fold in range(FOLDS):
             rest = [np.delete(rows, np.s_[fold::FOLDS]) for rows in (outliers, inliers)]
             held = np.concatenate([outliers[fold::FOLDS], inliers[fold::FOLDS]])
-            mean[held] = mean_of(odds[held], _learn(odds, rest[0], rest[1], start))
+            of_rest = _learn(odds, rest[0], rest[1], start, point)  # near that of all rows
+            mean[held] = mean_of(odds[held], _weights_of(of_rest))
     return weights, mean
 
 
@@ -70,8 +72,22 @@ def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
     return np.divide(total, known_weights, out=np.full(len(odds), np.nan), where=known_weights > 0)
 
 
-def _learn(odds: NDArray, outliers: NDArray, inliers: NDArray, start: NDArray) -> NDArray:
-    """Return the weights that give outliers and inliers their labels, near the given ones."""
+def _weights_of(point: NDArray) -> NDArray:
+    """Return weights that add up to 1, without the intercept."""
+    return point[:-1] / point[:-1].sum()
+
+
+def _learn(
+    odds: NDArray,
+    outliers: NDArray,
+    inliers: NDArray,
+    start: NDArray,
+    first: NDArray | None = None,
+) -> NDArray:
+    """Return the weights and intercept that give outliers and inliers their labels.
+
+    Weights are held near ``start``; the search for them begins at ``first``, if it is known.
+    """
     from scipy.optimize import minimize
 
     step = -(-len(inliers) // MOST_INLIERS)
@@ -88,7 +104,7 @@ def _learn(odds: NDArray, outliers: NDArray, inliers: NDArray, start: NDArray) -
         slopes = residuals @ table + 2.0 * strength * away
         return float(value), np.append(slopes, residuals.sum())
 
-    first = np.append(start, logit(len(outliers) / (len(outliers) + len(inliers))))
+    if first is None:
+        first = np.append(start, logit(len(outliers) / (len(outliers) + len(inliers))))
     bounds = [*((LEAST * weight, None) for weight in start), (None, None)]
-    found = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x[:-1]
-    return found / found.sum()
+    return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -112,6 +112,12 @@ class Learner:
         ]
         return Learner(replace(self.training, bags=bags), (replace(fitted, members=members), oob))
 
+    @property
+    def boosted(self) -> dict[Reads, TreeHead | LogisticHead]:
+        """The heads of boosted trees that were fitted here."""
+        kept = self.heads.items()
+        return {key: of for key, of in kept if isinstance(of, TreeHead) and of.boosted}
+
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it."""
         return Judged(self.judge(self.learned(candidate, engine)[1]), candidate)
@@ -216,6 +222,7 @@ class Offer:
         if not judged:
             _refuse(learner, self.budget, costs)
         best = best_of(judged)
+        learner.heads |= learner.draft.boosted  # which have few bags in any case
         return best.selection, learner.learned(best, engine)
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
