@@ -73,3 +73,12 @@ def test_a_sample_of_many_inliers_gives_about_the_same_weights():
     every, _ = stack(odds, codes, EQUAL)
     third, _ = stack(odds[some], codes[some], EQUAL)
     assert_allclose(every, third, atol=0.05)
+
+
+def test_without_folds_weights_are_the_same_and_average_all_rows():
+    odds, codes = heads(3, 1000, 100)
+    weights, mean = stack(odds, codes, EQUAL)
+    same, plain = stack(odds, codes, EQUAL, n_folds=0)
+    assert_allclose(same, weights, rtol=0)
+    assert_allclose(plain, mean_of(odds, weights), rtol=0)
+    assert (plain != mean).any()

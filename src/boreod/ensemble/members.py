@@ -32,7 +32,7 @@ from boreod.ensemble.calibration import Correction, expit
 from boreod.ensemble.consensus import ConsensusHead
 from boreod.ensemble.explanation import contribute, weigh_bags
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine
-from boreod.ensemble.stacking import mean_of, stack
+from boreod.ensemble.stacking import FOLDS, mean_of, stack
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
 from boreod.metrics import average_precision
 from boreod.parallel import Engine, Threads
@@ -165,12 +165,14 @@ def learn_members(
     seed: int,
     engine: Engine,
     known: Mapping[str, TreeHead | LogisticHead] | None = None,
+    n_folds: int = FOLDS,
 ) -> tuple[list[Member], NDArray]:
     """Fit all heads; return them and the out-of-bag log-odds of all rows.
 
     ``columns`` are the numbers of raw columns and of all columns, which are the first features;
     ``codes`` tell which rows are evidence: outliers and those that count as inliers. Heads that are
-    ``known`` were fitted to these columns and bags before, to at least as many trees.
+    ``known`` were fitted to these columns and bags before, to at least as many trees. ``n_folds``
+    is that of :func:`boreod.ensemble.stacking.stack`.
     """
     known, outside = known or {}, ~bags.holds
     members, found = [], []
@@ -197,7 +199,7 @@ def learn_members(
     if len(members) == 1:
         return [replace(members[0], line=UNCHANGED, weight=1.0)], found[0]
     evidence = np.array([member.weight for member in members])
-    weights, mean = stack(_on_lines(members, found), codes, evidence)
+    weights, mean = stack(_on_lines(members, found), codes, evidence, n_folds)
     pairs = zip(members, weights.tolist(), strict=True)
     return [replace(member, weight=weight) for member, weight in pairs], mean
 

@@ -23,6 +23,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_consensus, learn_members
 from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.stacking import FOLDS
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
@@ -189,11 +190,13 @@ class Training:
         engine: Engine,
         recipe: Recipe | None = None,
         known: Mapping[str, TreeHead | LogisticHead] | None = None,
+        n_folds: int = FOLDS,
     ) -> tuple[Fitted, OutOfBag]:
         """Solve the bags on some of the columns; nothing is searched again.
 
         ``recipe`` tells which heads are fitted, if not those of the options; heads that are
-        ``known`` for these columns are taken as they are.
+        ``known`` for these columns are taken as they are. ``n_folds`` keep weights of heads from
+        flattering the rows that they were learned from; 0 is faster.
         """
         recipe = recipe or self.options.recipe
         wanted = set(names)
@@ -208,7 +211,7 @@ class Training:
         if self.taught:
             if known is None and table is self.table and self.assumed.trees is not None:
                 known = {"trees": self.assumed.trees}  # the same bags, columns and seed
-            how = self.bags, evidence, self.seed, engine, known
+            how = self.bags, evidence, self.seed, engine, known, n_folds
             members, odds = learn_members(recipe, table, counts, *how)
             correction = self._correct(odds, len(members) == 1)
         else:

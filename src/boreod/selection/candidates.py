@@ -32,6 +32,7 @@ from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import CONSENSUS, Recipe
+from boreod.ensemble.stacking import FOLDS
 from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.metrics import average_precision, average_ranks
@@ -77,6 +78,7 @@ class Learner:
 
     training: Training
     whole: Learned  # from all columns and all heads
+    n_folds: int = FOLDS  # that weights of heads are learned in; none to compare candidates
     heads: dict[Reads, TreeHead | LogisticHead] = field(default_factory=dict, repr=False)
     made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -110,7 +112,9 @@ class Learner:
             else m
             for m in fitted.members
         ]
-        return Learner(replace(self.training, bags=bags), (replace(fitted, members=members), oob))
+        # the ranking of the whole detector judges, not labels, so that weights flatter nothing
+        few = replace(self.training, bags=bags)
+        return Learner(few, (replace(fitted, members=members), oob), n_folds=0)
 
     @property
     def boosted(self) -> dict[Reads, TreeHead | LogisticHead]:
@@ -149,7 +153,7 @@ class Learner:
             if isinstance(head, LogisticHead)
             or (head is not None and head.n_trees >= recipe.trees_of(kind))
         }
-        learned = self.training.learn(names, engine, recipe, known)
+        learned = self.training.learn(names, engine, recipe, known, self.n_folds)
         for member in learned[0].members:
             if isinstance(member.head, TreeHead | LogisticHead) and member.kind not in known:
                 self.heads[reads[member.kind]] = member.head
