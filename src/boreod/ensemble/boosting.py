@@ -13,8 +13,8 @@ outliers few, so what matters is not to believe them too much. Three parts are a
   it is the log-odds of classes of equal weight.
 
 As in random forests, every level of a tree looks at a few random columns, of those that are not
-constant in the bag. Cuts are quantiles of the
-bag, between values that differ; a bag of hundreds of rows has no use for more of them.
+constant in the bag. Cuts are quantiles of the bag, between values that differ; a bag of hundreds of
+rows has no use for more of them.
 """
 
 import numpy as np
@@ -68,16 +68,13 @@ def grow_boosted(
     edges = [find_edges(column) for column in np.sort(part, axis=0).T]
     n_bins = np.array([len(of_column) + 1 for of_column in edges])
     useful = np.flatnonzero(n_bins > 1)
-    bins = np.empty((len(useful), len(part)), np.uint8)
-    for place, column in enumerate(useful):
-        bins[place] = np.searchsorted(edges[column], part[:, column])
+    bins = np.empty(part.T.shape, np.uint8)
+    for column, of_column in enumerate(edges):
+        bins[column] = np.searchsorted(of_column, part[:, column])
     n_tried = min(n_tried or max(1, int(np.sqrt(len(useful)))), len(useful))
     state = np.array([seed], dtype=np.uint64)
-    how = n_trees, n_tried, noise, row_share, state
-    feature, cut, value = _boost(bins, n_bins[useful], targets, *how)
-    inside = feature >= 0
-    feature[inside] = useful[feature[inside]]
-    return _to_trees(feature, cut, value, edges)
+    how = n_trees, useful, n_tried, noise, row_share, state
+    return _to_trees(*_boost(bins, n_bins, targets, *how), edges)
 
 
 def find_edges(column: NDArray) -> NDArray:
@@ -125,6 +122,7 @@ def _boost(
     n_bins: NDArray,
     targets: NDArray,
     n_trees: int,
+    useful: NDArray,
     n_tried: int,
     noise: float,
     row_share: float,
@@ -132,13 +130,13 @@ def _boost(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return columns, cuts and values of the nodes of all trees, level by level.
 
-    ``bins`` has a line for every column. A column of -1 is a leaf, or no node at all.
+    ``bins`` has a line for every column; those that are ``useful`` are drawn, and change places. A
+    column of -1 is a leaf, or no node at all.
     """
-    n_columns, n_rows = bins.shape
-    shape = n_trees, N_NODES
+    n_rows, shape = bins.shape[1], (n_trees, N_NODES)
     feature, cut, value = unset(shape, np.int32), unset(shape, np.int32), unset(shape)
     inverse, gradient, weight = unset(n_rows), unset(n_rows), unset(n_rows)
-    node, order = unset(n_rows, np.int64), unset(n_columns, np.int64)
+    node = unset(n_rows, np.int64)
     sums, counts = unset(N_LEAVES // 2 * MAX_BINS), unset(N_LEAVES // 2 * MAX_BINS)
     worth, of_leaves = unset(N_LEAVES // 2), unset((3, N_NODES))
     n_outliers = 0.0
@@ -146,8 +144,6 @@ def _boost(
         n_outliers += targets[row]
     for row in range(n_rows):
         inverse[row] = (n_rows - n_outliers) / n_outliers
-    for column in range(n_columns):
-        order[column] = column
     for tree in range(n_trees):
         columns, cuts = feature[tree], cut[tree]
         for place in range(N_NODES):
@@ -158,7 +154,7 @@ def _boost(
             for place in range(first + 1):
                 worth[place] = -np.inf
             for number in range(n_tried):
-                column = _draw_column(order, number, state)
+                column = _draw_column(useful, number, state)
                 size = n_bins[column]
                 _add_up(bins[column], size, gradient, weight, node, first, sums, counts)
                 _compare(sums, counts, column, size, added, state, first, columns, cuts, worth)

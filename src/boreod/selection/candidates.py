@@ -34,14 +34,14 @@ from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import CONSENSUS, Recipe
 from boreod.ensemble.stacking import FOLDS
 from boreod.ensemble.training import Training
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.tree_heads import BOOSTED_BAGS, TreeHead
 from boreod.metrics import average_precision, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
-FEW_BAGS = 10  # that tell which candidate is best, and which columns pursuit finds for it
+FEW_BAGS = BOOSTED_BAGS  # tell which candidate is best, and which columns pursuit finds for it
 FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
@@ -226,7 +226,7 @@ class Offer:
         if not judged:
             _refuse(learner, self.budget, costs)
         best = best_of(judged)
-        learner.heads |= learner.draft.boosted  # which have few bags in any case
+        learner.heads |= learner.draft.boosted  # which have no more bags in the whole detector
         return best.selection, learner.learned(best, engine)
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
