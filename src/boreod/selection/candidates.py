@@ -46,7 +46,7 @@ FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
 LOGISTIC = "logistic"
 MANY = 4  # scores, of which not all sets are tried
 MAX_HEADS = 16  # of candidates, that are kept for other budgets
-MAX_MADE = 16  # candidates that were learned
+MAX_MADE = 16  # candidates, and how good they are
 NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
 
 Learned = tuple[Fitted, OutOfBag]
@@ -62,10 +62,11 @@ class Candidate:
 
 
 class Judged(NamedTuple):
-    """A candidate, and how good it is."""
+    """A candidate that was learned, and how good it is."""
 
     quality: float
     candidate: Candidate
+    learned: Learned
 
 
 @dataclass
@@ -123,15 +124,16 @@ class Learner:
         return {key: of for key, of in kept if isinstance(of, TreeHead) and of.boosted}
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
-        """Learn a candidate and judge it."""
-        return Judged(self.judge(self.learned(candidate, engine)[1]), candidate)
-
-    def learned(self, candidate: Candidate, engine: Engine) -> Learned:
-        """Learn a candidate, unless that was done before."""
+        """Learn a candidate and judge it, unless that was done before."""
         recipe = candidate.recipe
+
+        def make() -> Judged:
+            learned = self.learn(candidate, engine)
+            return Judged(self.judge(learned[1]), candidate, learned)
+
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        found: Learned = self.once(key, lambda: self.learn(candidate, engine))
-        return found
+        known: Judged = self.once(key, make)
+        return known._replace(candidate=candidate)  # for another budget it has another selection
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what was made for a key, which is kept for a while."""
@@ -194,9 +196,9 @@ class Learner:
         return kind_of_tree(kind), tuple(raw + scores if everything else raw)
 
 
-def best_of(judged: Iterable[Judged]) -> Candidate:
+def best_of(judged: Iterable[Judged]) -> Judged:
     """Return the best candidate, of equally good ones the cheapest."""
-    return max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost)).candidate
+    return max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost))
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ class Offer:
         everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
         whole = spend(learner, everything, kinds)
         if whole is not None and whole.recipe == learner.recipe:
-            return whole.selection, learner.learned(whole, engine)
+            return whole.selection, learner.compare(whole, engine).learned
         raw, with_scores = self._sets()
         found = [whole, *self._on_raw_columns(raw), *self._beside_scores(with_scores)]
         judged = [learner.draft.compare(one, engine) for one in found if one is not None]
@@ -225,9 +227,9 @@ class Offer:
         judged += [learner.draft.compare(one, engine) for one in found if one is not None]
         if not judged:
             _refuse(learner, self.budget, costs)
-        best = best_of(judged)
+        best = best_of(judged).candidate
         learner.heads |= learner.draft.boosted  # which have no more bags in the whole detector
-        return best.selection, learner.learned(best, engine)
+        return best.selection, learner.compare(best, engine).learned
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
         """Return raw columns, None if there are none, and sets of columns with scores."""

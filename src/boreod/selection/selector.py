@@ -92,7 +92,7 @@ class Selector:
         if not self.training.taught:
             untaught = make_untaught(self.learner, amount, prices)
             first = best_of(self.learner.compare(one, engine) for one in untaught)
-            choice, learned = first.selection, self.learner.learned(first, engine)
+            choice, learned = first.candidate.selection, first.learned
         elif not self.prices.trees:
             choice = choose(amount, prices)
             learned = self._learn(choice.columns, engine)
