@@ -92,3 +92,24 @@ def test_unknown_versions_of_numba_compile_their_own_way(monkeypatch):
     monkeypatch.setattr(numba, "__version__", "0.99.1")
     assert as_a_whole.__wrapped__() == {}
     assert numba.njit(**OPTIONS)(halve_first)(np.array([3.0])) == 1.5
+
+
+def test_a_kernel_whose_parts_have_no_module_runs_uncached():
+    """As written in code that is executed and imported from nowhere."""
+    source = """
+from boreod.compiled import compiled, inner, unset
+
+@compiled
+def double(values):
+    result = unset(values.shape[0])
+    for place in range(values.shape[0]):
+        result[place] = part(values[place])
+    return result
+
+@inner
+def part(value):
+    return 2.0 * value
+"""
+    names = {"__name__": "nowhere"}
+    exec(compile(source, __file__, "exec"), names)
+    assert names["double"](np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]

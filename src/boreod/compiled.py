@@ -18,7 +18,9 @@ import contextlib
 import functools
 import gc
 import hashlib
+import operator
 import os
+import pickle
 import threading
 import warnings
 from collections.abc import Callable
@@ -28,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ZERO: int = np.int64(0)  # type: ignore[assignment]  # for a plain 0, callees are compiled again
@@ -58,10 +59,7 @@ class Kernel:
         self._function = function
 
     dispatcher: Any  # what Numba makes of the function
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Run machine code."""
-        return self.dispatcher(*arguments)
+    __call__ = property(operator.attrgetter("dispatcher"))  # no function in between: it takes time
 
     def __getattr__(self, name: str) -> Any:
         """Make the dispatcher, once; threads that ask together get the same."""
@@ -121,7 +119,8 @@ class Inner(Kernel):
         return self._function(*arguments)
 
     def _make(self) -> Any:
-        return _load_numba().njit(no_cpython_wrapper=True, **OPTIONS)(self._function)
+        options = {"no_cpython_wrapper": True, "forceinline": True}  # or references are counted
+        return _load_numba().njit(**options, **OPTIONS)(self._function)
 
 
 KERNELS: list[Kernel] = []  # all that were imported
@@ -302,10 +301,11 @@ def _return_first(result: Any, *_: Any, **__: Any) -> Any:
 
 def _save(save: Callable[..., None], *compiled: Any) -> None:
     """Keep compiled code on disk, or go on without: a full disk is no reason to predict nothing."""
-    try:
-        save(*compiled)
-    except OSError as error:
-        _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
+    with contextlib.suppress(pickle.PicklingError):  # a part of it is found under no name
+        try:
+            save(*compiled)
+        except OSError as error:
+            _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
 LARGEST = 1e150  # squares of differences stay finite
+FLOAT64 = np.dtype(np.float64)
 FEW_VALUES = 64  # for which NumPy takes longer than Python
 SMALLEST = 1e-140  # squares of differences do not vanish
 
@@ -61,8 +62,9 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 def _can_be_squared(rows: NDArray) -> bool:
     if 0 < rows.size <= FEW_VALUES:  # of a row that comes alone
-        values = rows.ravel().tolist()
-        return min(values) >= -LARGEST and max(values) <= LARGEST and not isnan(sum(values))
+        values = rows.ravel()
+        if float(values.dot(values)) <= LARGEST:  # so is every square; NaN compares with nothing
+            return True
     low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
     return bool(low >= -LARGEST and high <= LARGEST)  # NaN compares with nothing
 
@@ -131,7 +133,7 @@ def read_seed(random_state: Any) -> np.random.RandomState:
 def _is_plain(estimator: Any, table: Any) -> bool:
     return (
         type(table) is np.ndarray
-        and table.dtype == np.float64
+        and table.dtype is FLOAT64
         and table.ndim == 2
         and table.shape[0] > 0
         and table.shape[1] == estimator.n_features_in_

@@ -1,5 +1,7 @@
 """Heads averaged: lines, weights, features, reasons."""
 
+from decimal import Decimal, getcontext
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -35,6 +37,27 @@ def test_detector_with_the_parameters_of_the_paper_is_the_paper():
     assert_array_equal(same.predict_proba(X), paper.predict_proba(X))
     assert_array_equal(same.oob_proba_, paper.oob_proba_)
     assert BORE().get_params().keys() == Detector().get_params().keys()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 700.0, 1e4])
+@pytest.mark.parametrize("shift", [0.0, 5.0, -5.0])
+def test_log_odds_of_the_mean_probability(scale, shift):
+    """Against exact sums, in numbers of 50 digits; some bags left out, and all of one row."""
+    random = np.random.default_rng(0)
+    log_odds = scale * (random.normal(size=(12, 7)) + shift)
+    use = random.random(log_odds.shape) < 0.6
+    use[0], use[1] = False, True
+    getcontext().prec = 50
+    for mask in (use, None):
+        found = combine(log_odds, "mean", mask)
+        for row, odds in enumerate(log_odds):
+            used = [Decimal(x) for x in (odds if mask is None else odds[mask[row]])]
+            if not used:
+                assert np.isnan(found[row])
+                continue
+            outlier, inlier = (sum(1 / (1 + (side * x).exp()) for x in used) for side in (-1, 1))
+            expected = float((outlier / inlier).ln())
+            assert_allclose(found[row], expected, rtol=1e-13, atol=1e-16)
 
 
 def test_log_odds_are_the_weighted_mean_of_lines(model):

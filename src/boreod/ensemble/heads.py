@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.ensemble.bags import Bags
-from boreod.ensemble.calibration import expit
-from boreod.ensemble.logistic import Solution, add_up, fit_standardized
+from boreod.ensemble.logistic import Solution, add_up, add_up_row, fit_standardized
 from boreod.parallel import Engine, one_blas_thread
 from boreod.scores.foreign import fresh_copy
 
 PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
-ALMOST_ZERO = 1e-290  # mean probabilities below this are computed as logarithms
+ALMOST_ZERO = 1e-290  # sums of probabilities below this are computed as logarithms
 FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
+EVERY_BAG = np.empty((0, 0), bool)  # in the place of a mask
 MIN_PROBABILITY = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
 
 
@@ -59,6 +60,13 @@ class LogisticHead:
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
         return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
+
+    def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+        """Return one log-odds per row, as :func:`combine` does."""
+        if aggregation != "mean" or use is not None:
+            return combine(self.log_odds(table), aggregation, use)
+        rows = np.ascontiguousarray(table)
+        return _combined(rows, self._by_column, self.intercepts, EVERY_BAG)
 
     def first(self, n_bags: int) -> "LogisticHead":
         """Return the head with the first bags only."""
@@ -122,32 +130,76 @@ def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> 
 
     ``use`` tells which bags count for which row; rows without a bag get NaN.
     """
-    if use is not None:
-        without = ~use.any(axis=1)
-        use = use | without.reshape(-1, 1) if without.any() else use
-        return np.where(without, np.nan, _combine(log_odds, aggregation, use))
-    return _combine(log_odds, aggregation, None)
+    if aggregation == "mean":
+        mask = EVERY_BAG if use is None else np.ascontiguousarray(use)
+        return _odds_of_means(np.ascontiguousarray(log_odds), mask)
+    if use is None:
+        return mean_of_bags(log_odds)
+    without = ~use.any(axis=1)
+    mean = mean_of_bags(log_odds, use | without.reshape(-1, 1) if without.any() else use)
+    return np.where(without, np.nan, mean)
 
 
-def _combine(log_odds: NDArray, aggregation: str, use: NDArray | None) -> NDArray:
-    """Do the same where every row has a bag."""
-    if aggregation == "log-odds":
-        return mean_of_bags(log_odds, use)
-    if len(log_odds) == 1 and use is None:  # half of the calls for a row that comes alone
-        both = mean_of_bags(expit(np.concatenate([log_odds, -log_odds])))
-        if min(both.tolist()) >= ALMOST_ZERO:
-            logs = np.log(both).tolist()
-            return np.array([logs[0] - logs[1]])
-    outlier, inlier = mean_of_bags(expit(log_odds), use), mean_of_bags(expit(-log_odds), use)
-    least = np.minimum(outlier, inlier)
-    if np.minimum.reduce(least, initial=1.0) >= ALMOST_ZERO:
-        return np.log(outlier) - np.log(inlier)
-    extreme = least < ALMOST_ZERO  # logarithms do not underflow, but take ten times as long
-    with np.errstate(divide="ignore"):
-        result = np.log(outlier) - np.log(inlier)
-    rest, mask = log_odds[extreme], None if use is None else use[extreme]
-    result[extreme] = log_mean(log_sigmoid(rest), mask) - log_mean(log_sigmoid(-rest), mask)
+@compiled
+def _odds_of_means(log_odds: NDArray, use: NDArray) -> NDArray:
+    """Return the log-odds of the mean probability of every row."""
+    result = unset(log_odds.shape[0])
+    for row in range(log_odds.shape[0]):
+        result[row] = _odds_of_mean(log_odds, use, row)
     return result
+
+
+@compiled
+def _combined(table: NDArray, weights: NDArray, intercepts: NDArray, every: NDArray) -> NDArray:
+    """Return the same for logistic regressions, whose log-odds are not kept."""
+    result, log_odds = unset(table.shape[0]), unset((1, intercepts.shape[0]))
+    for row in range(table.shape[0]):
+        add_up_row(table, row, weights, intercepts, log_odds[0])
+        result[row] = _odds_of_mean(log_odds, every, ZERO)
+    return result
+
+
+@inner
+def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
+    """Return the log-odds of the mean probability of one row.
+
+    With p and q the sums of the probabilities of both sides, log(p / q) is that of 1 + (p - q) / q:
+    the difference of sums, added up by itself, loses no digits where they are nearly equal.
+    """
+    outlier, inlier, difference, count = 0.0, 0.0, 0.0, 0
+    for bag in range(log_odds.shape[1]):
+        if use.shape[0] == 0 or use[row, bag]:
+            odds = log_odds[row, bag]
+            small = np.exp(-abs(odds))
+            likely = 1.0 / (1.0 + small)
+            outlier += likely if odds > 0.0 else small * likely
+            inlier += small * likely if odds > 0.0 else likely
+            difference += (1.0 - small) * likely if odds > 0.0 else (small - 1.0) * likely
+            count += 1
+    if count == 0:
+        return np.nan
+    if min(outlier, inlier) < ALMOST_ZERO:
+        return _log_of_sum(log_odds, use, row, 1.0) - _log_of_sum(log_odds, use, row, -1.0)
+    return np.log1p(difference / inlier) if difference > 0.0 else -np.log1p(-difference / outlier)
+
+
+@inner
+def _log_of_sum(log_odds: NDArray, use: NDArray, row: int, side: float) -> float:
+    """Return the logarithm of a sum of probabilities of one side that may underflow."""
+    highest, total = -np.inf, 0.0
+    for bag in range(log_odds.shape[1]):
+        if use.shape[0] == 0 or use[row, bag]:
+            highest = max(highest, side * log_odds[row, bag])
+    largest = _log_probability(highest)
+    for bag in range(log_odds.shape[1]):
+        if use.shape[0] == 0 or use[row, bag]:
+            total += np.exp(_log_probability(side * log_odds[row, bag]) - largest)
+    return largest + np.log(total)
+
+
+@inner
+def _log_probability(odds: float) -> float:
+    return min(odds, 0.0) - np.log1p(np.exp(-abs(odds)))
 
 
 def mean_of_bags(values: NDArray, use: NDArray | None = None) -> NDArray:

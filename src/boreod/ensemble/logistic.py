@@ -238,13 +238,20 @@ def add_up(table: NDArray, weights: NDArray, intercepts: NDArray) -> NDArray:
     """
     result = unset((table.shape[0], intercepts.shape[0]))
     for row in range(table.shape[0]):
-        line = result[row]
-        for bag in range(intercepts.shape[0]):
-            line[bag] = 0.0
-        for column in range(table.shape[1]):
-            value, factors = table[row, column], weights[column]
-            for bag in range(intercepts.shape[0]):
-                line[bag] += value * factors[bag]
-        for bag in range(intercepts.shape[0]):
-            line[bag] += intercepts[bag]
+        add_up_row(table, row, weights, intercepts, result[row])
     return result
+
+
+@inner
+def add_up_row(
+    table: NDArray, row: int, weights: NDArray, intercepts: NDArray, line: NDArray
+) -> None:
+    """Fill in the sums of one row."""
+    for bag in range(intercepts.shape[0]):
+        line[bag] = 0.0
+    for column in range(table.shape[1]):
+        value, factors = table[row, column], weights[column]
+        for bag in range(intercepts.shape[0]):
+            line[bag] += value * factors[bag]
+    for bag in range(intercepts.shape[0]):
+        line[bag] += intercepts[bag]

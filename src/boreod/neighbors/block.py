@@ -102,15 +102,16 @@ def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) 
             columns[column, place] = 0.0
     for row in range(m):
         for place in range(k):
-            neighbor = reference[indices[row, place]]
+            neighbor = indices[row, place]
             for column in range(d):
-                columns[column, place] = neighbor[column]
+                columns[column, place] = reference[neighbor, column]
+        among = result[row]
         for first in range(k):
-            line, stop = result[row, first], whole_vectors(first)
-            distances_to_tile(columns, start, stop, reference[indices[row, first]], metric, line)
+            neighbor, stop = indices[row, first], whole_vectors(first)
+            distances_to_tile(columns, start, stop, reference, neighbor, d, metric, among, first)
             for second in range(stop):
-                line[second] = finish(line[second], metric)
-            line[first] = -0.0
+                among[first, second] = finish(among[first, second], metric)
+            among[first, first] = -0.0
             for second in range(first):
-                result[row, second, first] = line[second]
+                among[second, first] = among[first, second]
     return result

@@ -5,8 +5,6 @@ the candidates then show that the k nearest lie below that; where ties left no s
 candidates, the cells of the table that are near enough are searched again in float64.
 """
 
-from contextlib import nullcontext
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -85,9 +83,12 @@ class BruteForce:
             lengths = lengths[self.order] if len(radii) else radii
             rough = rough_reach(lengths, table[-1], rows.shape[1], self.metric)
             self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
-        products = self.uses_products(len(rows))
-        with one_blas_thread() if products else nullcontext():
-            found = find_candidates(table, cells, rows, k, *reach[1:], self.metric, products)
+        how = table, cells, rows, k, *reach[1:], self.metric
+        if self.uses_products(len(rows)):
+            with one_blas_thread():
+                found = find_candidates(*how, True)
+        else:
+            found = find_candidates(*how, False)
         candidates, counts, known, pairs, n_pairs = found
         distances, indices = unset((len(rows), k)), unset((len(rows), k), np.int32)
         room, settings = candidates.shape[1], (known, self.metric, distances, indices)

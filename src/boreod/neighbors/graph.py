@@ -97,7 +97,8 @@ class NeighborGraph:
         """
         rows = embed(points, self.metric)
         depth = max(self.k, depth)
-        k = min(depth + 1, self.reference.shape[0])
+        is_known = max(own.tolist(), default=UNKNOWN) != UNKNOWN
+        k = min(depth + is_known, self.reference.shape[0])
         reverse = NO_REVERSE
         if self.reverse_k == 0:
             distances, indices = self.backend.nearest(rows, k)
@@ -105,8 +106,9 @@ class NeighborGraph:
             distances, indices, entries = self.backend.nearest_and_reverse(
                 rows, k, self.reverse_radii
             )
-            reverse = Reverse(*without_own(entries, own))
-        distances, indices = leave_out(distances, indices, own, depth)
+            reverse = Reverse(*(without_own(entries, own) if is_known else entries))
+        if is_known:
+            distances, indices = leave_out(distances, indices, own, depth)
         return self.make_block(rows, distances, indices, own, lambda: reverse)
 
     def make_block(

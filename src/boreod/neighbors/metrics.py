@@ -24,7 +24,7 @@ METRICS = {"euclidean": EUCLIDEAN, "manhattan": MANHATTAN, "cosine": COSINE}
 def embed(points: NDArray, metric: int) -> NDArray:
     """Return the rows as the kernels want them: float64, C order, of length one for cosine."""
     if metric != COSINE:
-        return np.array(points, dtype=np.float64, order="C", copy=None)
+        return np.ascontiguousarray(points, dtype=np.float64)
     points = np.ascontiguousarray(points)  # so that sums over columns always have one order
     largest_value = np.abs(points).max(axis=1, keepdims=True)
     scaled = points / np.where(largest_value == 0, 1.0, largest_value)  # squares cannot underflow
@@ -95,29 +95,37 @@ def reduced_distances(
 
 @inner
 def distances_to_tile(
-    columns: NDArray, start: int, stop: int, row: NDArray, metric: int, out: NDArray
-) -> None:
-    """Fill ``out`` with the reduced distances of one row to the rows ``start`` to ``stop``.
+    columns: NDArray, start: int, stop: int, rows: NDArray, row: int, d: int, metric: int,
+    out: NDArray, to: int,
+) -> None:  # fmt: skip
+    """Fill line ``to`` of ``out``: reduced distances of a row to the rows ``start`` to ``stop``.
 
-    ``columns`` holds one column of the table after the other, so that the inner loops run over
-    neighboring memory and the compiler uses vector instructions.
+    ``columns`` holds one column of the table after the other, ``d`` of them, so that the inner
+    loops run over neighboring memory and the compiler uses vector instructions. Places are numbers
+    without a sign, which need no look at whether they are negative, instead of parts of arrays,
+    whose references are counted.
     """
     width = stop - start
     for place in range(width):
-        out[place] = 0.0
-    whole = 0 if metric == MANHATTAN else row.shape[0] - row.shape[0] % 4
-    for column in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `out`
-        a, b = columns[column, start:stop], columns[column + 1, start:stop]
-        c, d = columns[column + 2, start:stop], columns[column + 3, start:stop]
-        p, q, r, s = row[column], row[column + 1], row[column + 2], row[column + 3]
+        out[to, place] = 0.0
+    whole = 0 if metric == MANHATTAN else d - d % 4
+    for a in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `out`
+        b, c, e = a + 1, a + 2, a + 3
+        p, q, r, s = rows[row, a], rows[row, b], rows[row, c], rows[row, e]
         for place in range(width):
-            e, f, g, h = a[place] - p, b[place] - q, c[place] - r, d[place] - s
-            out[place] = (((out[place] + e * e) + f * f) + g * g) + h * h
-    for column in range(whole, row.shape[0]):
-        values, value = columns[column, start:stop], row[column]
+            at = np.uint64(start + place)
+            f, g, h, i = (
+                columns[a, at] - p,
+                columns[b, at] - q,
+                columns[c, at] - r,
+                columns[e, at] - s,
+            )
+            out[to, place] = (((out[to, place] + f * f) + g * g) + h * h) + i * i
+    for column in range(whole, d):
+        value = rows[row, column]
         for place in range(width):
-            difference = values[place] - value
-            out[place] += abs(difference) if metric == MANHATTAN else difference * difference
+            difference = columns[column, np.uint64(start + place)] - value
+            out[to, place] += abs(difference) if metric == MANHATTAN else difference * difference
 
 
 @inner

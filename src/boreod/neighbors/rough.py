@@ -301,7 +301,7 @@ def _measure(
         row = chosen[place]
         if not use_products or known[row, ERROR] < 0.0:
             known[row, ERROR] = plain_error
-            distances_to_tile(values, start, stop, placed[row, :d], metric, tiles[place])
+            distances_to_tile(values, start, stop, placed, row, d, metric, tiles, place)
 
 
 @inner

@@ -21,6 +21,7 @@ and u S^2. So E = (d + 8) u S^2. This is ten times faster where many rows meet a
 long as E is small against the distance of the k nearest.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +77,7 @@ def _longest(rows: NDArray, metric: int) -> float:
     return float(np.sqrt((rows * rows).sum(axis=1).max()))
 
 
+@cache
 def growth_of(n_columns: int) -> float:
     """Return g."""
     return float((1.0 - _relative_error(n_columns)) ** -4)

@@ -18,6 +18,8 @@ from boreod.parallel.dask_engine import Message, import_dask, one_thread
 
 def is_collection(table: Any) -> bool:
     """Tell whether a table is a Dask frame, series or array."""
+    if type(table) is np.ndarray:  # as of a row that comes alone
+        return False
     frames = sys.modules.get("dask.dataframe")
     is_frame = frames is not None and isinstance(table, frames.DataFrame | frames.Series)
     return is_frame or _is_array(table)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
@@ -18,6 +19,7 @@ from boreod.scores import IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.text import close_names
 
+ALL = slice(None)
 Item = tuple[slice, NDArray]  # where rows come from, and the rows
 Found = tuple[list[NDArray], NDArray | None]  # their scores by view, and their isolation
 
@@ -44,6 +46,11 @@ class FittedColumns:
         self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
         self._view_to = [[place[n] for n in view.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
+        # where each column is among scores by view, detectors, and raw columns
+        of_scores = [name for view in self.views for name in view.column_names]
+        found = [*of_scores, *(detector.label for detector in self.detectors), *self.raw]
+        source = {name: number for number, name in enumerate(found)}
+        self._sources = np.array([source[name] for name in self.names], np.intp)
 
     @property
     def families(self) -> dict[str, str]:
@@ -81,12 +88,11 @@ class FittedColumns:
         self, points: NDArray, engine: Engine
     ) -> tuple[NDArray, NDArray | None]:
         """Return columns and isolation of some rows from the same search."""
-        table, isolation = self._compute(points, engine, scores=True, isolate=True)
-        return table, isolation if self._widest >= 0 else None
+        return self._compute(points, engine, scores=True, isolate=True)
 
     def _compute(
         self, points: NDArray, engine: Engine, scores: bool, isolate: bool
-    ) -> tuple[NDArray, NDArray]:
+    ) -> tuple[NDArray, NDArray | None]:
         if len(points) > 1:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
@@ -94,32 +100,40 @@ class FittedColumns:
                 table = table[place]
                 if scores:  # 0.0 and -0.0 are copies, but not the same
                     table[:, self._raw_to] = points[:, self._raw_from]
-                return table, isolation[place]
+                return table, None if isolation is None else isolation[place]
         return self._compute_distinct(points, engine, scores, isolate)
 
     def _compute_distinct(
         self, points: NDArray, engine: Engine, scores: bool, isolate: bool
-    ) -> tuple[NDArray, NDArray]:
+    ) -> tuple[NDArray, NDArray | None]:
         """Return columns and isolation; without scores there are no columns."""
+        widest = self._widest if isolate else -1
+        if len(points) <= SEARCH_ROWS:  # one row must not wait for threads
+            of_views, near = _score(self.views, (ALL, points), scores, widest)
+            return self._put_together(points, of_views, scores), near
         table = unset((len(points), len(self.names) if scores else 0))
-        isolation = unset(len(points))
-        if not self.views:
-            return self._fill_rest(table, points) if scores else table, isolation
+        isolation = None if widest < 0 else unset(len(points))
 
         def take(item: Item, found: Found) -> None:
             if scores:
                 for to, of_view in zip(self._view_to, found[0], strict=True):
                     table[item[0], to] = of_view
-            if found[1] is not None:
+            if isolation is not None:
                 isolation[item[0]] = found[1]
 
-        work = partial(_score, scores=scores, widest=self._widest if isolate else -1)
-        if len(points) <= SEARCH_ROWS:  # one row must not wait for threads
-            take((slice(None), points), work(self.views, (slice(None), points)))
-        else:
+        if self.views:
+            work = partial(_score, scores=scores, widest=widest)
             items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
             engine.map_unordered(work, items, take, "scores of new rows", [self.views])
         return self._fill_rest(table, points) if scores else table, isolation
+
+    def _put_together(self, points: NDArray, of_views: list[NDArray], scores: bool) -> NDArray:
+        """Return the columns of few rows, in two calls: each takes as long as many rows."""
+        if not scores:
+            return unset((len(points), 0))
+        detected = [detector.score(points)[:, np.newaxis] for detector in self.detectors]
+        found = np.concatenate([*of_views, *detected, points], axis=1)
+        return found.take(self._sources, axis=1)
 
     def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
         """Return the columns of training rows, whose scores by view and detector are there."""

@@ -6,7 +6,7 @@ frozen descriptions of the reference rows. Nothing of a score is written twice.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from boreod.parallel import Engine
 from boreod.representation.plan import PlannedScore
 from boreod.representation.scaling import MinMax, Rank, standardize
 from boreod.representation.views import VIEW_METRICS, Space
-from boreod.scores import Described, Score
+from boreod.scores import Described, Score, Together
 
 BLOCK_ROWS = 512
 NEAR = 10  # the neighbor whose distance tells how isolated a row is
@@ -147,7 +147,10 @@ class ScoredView:
     @property
     def column_names(self) -> list[str]:
         """Names of the columns of the scores, in order."""
-        return [name for s in self.scores for name in s.column_names(self.space.name)]
+        return self._names_of(self.scores)
+
+    def _names_of(self, scores: Sequence[FittedScore]) -> list[str]:
+        return [name for s in scores for name in s.column_names(self.space.name)]
 
     @property
     def near(self) -> int:
@@ -161,16 +164,38 @@ class ScoredView:
 
     def place(self, rows: NDArray) -> NDArray:
         """Return rows as points of the neighbor space."""
-        points = rows.take(self.space.columns, axis=1)
+        points = rows if self._reads_all else rows.take(self.space.columns, axis=1)
         return points if self.scale is None else self.scale.transform(points)
+
+    @cached_property
+    def _reads_all(self) -> bool:
+        """Whether points are whole rows."""
+        return self.space.columns.tolist() == [*range(self.known.rows.shape[1])]
 
     def score(self, block: Block) -> NDArray:
         """Score rows whose neighbors were searched."""
-        if len(self.scores) == 1:
-            return self._score_in_parts(self.scores, block)[0]
-        sharing = self._sharing_geometry
-        shared = iter(self._score_in_parts(sharing, block) if sharing else ())
-        return np.hstack([next(shared) if s in sharing else s.score(block) for s in self.scores])
+        together, others, sharing, order = self._ways
+        parts = [together.score(block)] if together.scores else []
+        parts += [s.score(block) for s in others]
+        if sharing:
+            parts += self._score_in_parts(sharing, block)
+        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return found if order is None else found.take(order, axis=1)
+
+    @cached_property
+    def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray | None]:
+        """Scores that one kernel computes, those that come one by one, those that share geometry.
+
+        Also the places of all columns in this order, if it is another one.
+        """
+        together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
+        rest = [s for s in self.scores if s not in together.scores]
+        sharing = [s for s in rest if s.definition.reads == "geometry"]
+        others = [s for s in rest if s not in sharing]
+        found = self._names_of([*together.scores, *others, *sharing])
+        order = np.array([found.index(name) for name in self.column_names])
+        in_order = bool((order == np.arange(len(order))).all())
+        return together, others, sharing, None if in_order else order
 
     def _score_in_parts(self, scores: list[FittedScore], block: Block) -> list[NDArray]:
         """Score so few rows at once that what scores share stays in the cache."""

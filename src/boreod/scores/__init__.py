@@ -14,6 +14,7 @@ from boreod.scores.ldf import LDF
 from boreod.scores.ldof import LDOF
 from boreod.scores.lof import LOF, SimplifiedLOF
 from boreod.scores.loop import LoOP
+from boreod.scores.together import Together
 
 SCORES: dict[str, type[Score]] = {
     score.name: score
@@ -53,4 +54,5 @@ __all__ = [
     "LoOP",
     "Score",
     "SimplifiedLOF",
+    "Together",
 ]

@@ -74,14 +74,19 @@ class Score:
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Replace infinities by the extreme finite scores of the reference rows."""
-        if np.isfinite(scores).all():
-            return scores
-        bounded = np.where(scores == np.inf, summary[1], scores)
-        return np.where(bounded == -np.inf, summary[0], bounded)
+        return without_infinities(scores, summary)
 
     def parameters(self) -> dict[str, float]:
         """Return the parameters by name."""
         return dict(vars(self))
+
+
+def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:
+    """Put the lowest and the highest values of a summary in the place of infinities."""
+    if np.isfinite(scores).all():
+        return scores
+    bounded = np.where(scores == np.inf, summary[1], scores)
+    return np.where(bounded == -np.inf, summary[0], bounded)
 
 
 @compiled
@@ -89,12 +94,18 @@ def mean_over_neighbors(values: NDArray, indices: NDArray, ks: NDArray) -> NDArr
     """Return the mean of a reference description over the first k neighbors, for every k."""
     result = unset((indices.shape[0], ks.shape[0]))
     for row in range(indices.shape[0]):
-        for column, k in enumerate(ks):
-            total = 0.0
-            for place in range(k):
-                total += values[indices[row, place], column]
-            result[row, column] = total / k
+        for column in range(ks.shape[0]):
+            result[row, column] = mean_over(values, column, indices, row, ks[column])
     return result
+
+
+@inner
+def mean_over(values: NDArray, column: int, indices: NDArray, row: int, k: int) -> float:
+    """Return the mean of one column of a reference description over the first k neighbors."""
+    total = 0.0
+    for place in range(k):
+        total += values[indices[row, place], column]
+    return total / k
 
 
 @inner

@@ -15,7 +15,7 @@ Hautamäki, Kärkkäinen, Fränti: Outlier detection using k-nearest neighbour g
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
@@ -45,8 +45,7 @@ class KNNWeight(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""
-        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
-        return np.ascontiguousarray(sums[:, [k - 1 for k in ks]])
+        return sums_to(block.distances, np.array(ks), False)
 
 
 class ODIN(Score):
@@ -63,6 +62,30 @@ class ODIN(Score):
         reverse = block.reverse
         counts = _count(reverse.offsets, reverse.indices, reverse.distances, block.radii(ks))
         return -counts / np.array(ks)
+
+
+@compiled
+def sums_to(distances: NDArray, ks: NDArray, squared: bool) -> NDArray:
+    """Return the sums of the first k distances, or of their squares, for every k."""
+    n_rows, n_ks = distances.shape[0], ks.shape[0]
+    result = unset((n_rows, n_ks))
+    for row in range(n_rows):
+        fill_sums(distances, row, ks, ZERO, n_ks, squared, result)
+    return result
+
+
+@inner
+def fill_sums(
+    distances: NDArray, row: int, ks: NDArray, start: int, stop: int, squared: bool, sums: NDArray
+) -> None:
+    """Fill in the sums of one row for some of the ks, which ascend."""
+    total, place = 0.0, 0
+    for column in range(start, stop):
+        while place < ks[column]:
+            distance = distances[row, place]
+            total += distance * distance if squared else distance
+            place += 1
+        sums[row, column] = total
 
 
 @compiled

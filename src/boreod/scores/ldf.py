@@ -19,6 +19,8 @@ from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
 LARGEST = 1e150  # distance in bandwidths whose square is still finite
+IN_A_CLUMP = 1.0  # the score of a row among copies
+LARGEST_EXPONENT = 709.782712893384  # of a finite exponential
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,16 @@ class LDF(Score):
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the bounded ratio of densities; a clump of copies has infinite density."""
         own, reference = described[-1].own, described[-1].reference
-        around = _log_mean_density(reference, block.indices, np.array(ks))
-        with np.errstate(invalid="ignore", over="ignore"):
-            ratio = 1.0 / (np.exp(own - around) + self.smoothing)
-        return np.where(around == np.inf, 1.0, ratio)
+        ratios = _compare(own, reference, block.indices, np.array(ks))
+        self.bound(ratios)
+        ratios[np.isnan(ratios)] = IN_A_CLUMP
+        return ratios
+
+    def bound(self, log_ratios: NDArray) -> None:
+        """Put bounded ratios in the place of what :func:`log_ratio` returned, and leave NaN."""
+        np.exp(log_ratios, log_ratios)
+        log_ratios += self.smoothing
+        np.reciprocal(log_ratios, log_ratios)
 
 
 @compiled
@@ -81,40 +89,66 @@ def _log_density(
     result = unset((distances.shape[0], ks.shape[0]))
     terms = unset(ks[-1])
     for row in range(distances.shape[0]):
-        for column, k in enumerate(ks):
-            for place in range(k):
-                neighbor = indices[row, place]
-                radius = radii[neighbor, column]
-                if radius == 0.0:
-                    terms[place] = np.inf
-                    continue
-                u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST)
-                terms[place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
-            result[row, column] = _log_mean_exp(terms[:k])
-    return result
-
-
-@compiled
-def _log_mean_density(log_density: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    result = unset((indices.shape[0], ks.shape[0]))
-    terms = unset(ks[-1])
-    for row in range(indices.shape[0]):
-        for column, k in enumerate(ks):
-            for place in range(k):
-                terms[place] = log_density[indices[row, place], column]
-            result[row, column] = _log_mean_exp(terms[:k])
+        for column in range(ks.shape[0]):
+            result[row, column] = log_density(
+                distances, indices, row, radii, log_radii, column, ks[column], dimension,
+                bandwidth, terms,
+            )  # fmt: skip
     return result
 
 
 @inner
-def _log_mean_exp(terms: NDArray) -> float:
-    """Return log(mean(exp(terms))) without leaving the range of float64."""
+def log_density(
+    distances: NDArray, indices: NDArray, row: int, radii: NDArray, log_radii: NDArray,
+    column: int, k: int, dimension: float, bandwidth: float, terms: NDArray,
+) -> float:  # fmt: skip
+    """Return the logarithm of the kernel density of one row; ``terms`` has space for k of them."""
+    for place in range(k):
+        neighbor = indices[row, place]
+        radius = radii[neighbor, column]
+        if radius == 0.0:
+            terms[place] = np.inf
+            continue
+        u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST)
+        terms[place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
+    return _log_mean_exp(terms, k)
+
+
+@compiled
+def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    result, terms = unset(own.shape), unset(ks[-1])
+    for row in range(own.shape[0]):
+        for column in range(ks.shape[0]):
+            neighbors = indices, row, ks[column]
+            result[row, column] = log_ratio(own[row, column], reference, column, *neighbors, terms)
+    return result
+
+
+@inner
+def log_ratio(
+    own: float, reference: NDArray, column: int, indices: NDArray, row: int, k: int, terms: NDArray
+) -> float:
+    """Return the logarithm of the own density over the neighbors' mean; NaN in a clump of copies.
+
+    What no exponential can hold is infinite.
+    """
+    for place in range(k):
+        terms[place] = reference[indices[row, place], column]
+    around = _log_mean_exp(terms, k)
+    if around == np.inf:
+        return np.nan
+    return own - around if own - around <= LARGEST_EXPONENT else np.inf
+
+
+@inner
+def _log_mean_exp(terms: NDArray, k: int) -> float:
+    """Return log(mean(exp(terms))) of the first ``k`` without leaving the range of float64."""
     highest = terms[0]
-    for term in terms:
-        highest = max(highest, term)
+    for place in range(k):
+        highest = max(highest, terms[place])
     if highest == np.inf:
         return np.inf
     total = 0.0
-    for term in terms:
-        total += np.exp(term - highest)
-    return highest + np.log(total / terms.shape[0])
+    for place in range(k):
+        total += np.exp(terms[place] - highest)
+    return highest + np.log(total / k)

@@ -13,9 +13,9 @@ Schubert, Zimek, Kriegel: Local outlier detection reconsidered. DMKD 28(1), 2014
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, mean_over_neighbors
+from boreod.scores.base import Described, Score, mean_over
 from boreod.scores.knn import KNNWeight
 
 
@@ -34,9 +34,7 @@ class LOF(Score):
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the mean density of the neighbors over the own density."""
         own, reference = described[-1].own, described[-1].reference
-        around = mean_over_neighbors(reference, block.indices, np.array(ks))
-        with np.errstate(all="ignore"):  # infinities are replaced later
-            return np.where(np.isinf(own), 1.0, around / own)
+        return _compare(own, reference, block.indices, np.array(ks))
 
 
 class SimplifiedLOF(LOF):
@@ -59,9 +57,33 @@ def _reachability_density(
 ) -> NDArray:
     result = unset((distances.shape[0], ks.shape[0]))
     for row in range(distances.shape[0]):
-        for column, k in enumerate(ks):
-            total = 0.0
-            for place in range(k):
-                total += max(distances[row, place], radii[indices[row, place], column])
-            result[row, column] = k / total
+        for column in range(ks.shape[0]):
+            result[row, column] = reach_density(distances, indices, row, radii, column, ks[column])
     return result
+
+
+@inner
+def reach_density(
+    distances: NDArray, indices: NDArray, row: int, radii: NDArray, column: int, k: int
+) -> float:
+    """Return the reachability density of one row at one k."""
+    total = 0.0
+    for place in range(k):
+        total += max(distances[row, place], radii[indices[row, place], column])
+    return k / total
+
+
+@compiled
+def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    result = unset(own.shape)
+    for row in range(own.shape[0]):
+        for column in range(ks.shape[0]):
+            around = mean_over(reference, column, indices, row, ks[column])
+            result[row, column] = relative_density(own[row, column], around)
+    return result
+
+
+@inner
+def relative_density(own: float, around: float) -> float:
+    """Return the score; infinities are replaced later."""
+    return 1.0 if np.isinf(own) else around / own

@@ -9,12 +9,16 @@ Kriegel, Kröger, Schubert, Zimek: LoOP: local outlier probabilities. CIKM 2009.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, mean_over_neighbors
+from boreod.scores.base import Described, Score, mean_over
+from boreod.scores.knn import sums_to
 
 
 @dataclass(frozen=True)
@@ -37,17 +41,12 @@ class LoOP(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return standard distances."""
-        distances = block.distances[:, : ks[-1]]
-        sums = np.cumsum(distances * distances, axis=1)[:, [k - 1 for k in ks]]
-        return np.sqrt(sums / np.array(ks))
+        return np.sqrt(sums_to(block.distances, np.array(ks), True) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
         own, reference = described[-1].own, described[-1].reference
-        around = mean_over_neighbors(reference, block.indices, np.array(ks))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            excess = np.maximum(own / around - 1.0, 0.0)
-        return np.where(np.isfinite(excess), excess, 0.0)
+        return _compare(own, reference, block.indices, np.array(ks))
 
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread of the reference rows."""
@@ -58,7 +57,34 @@ class LoOP(Score):
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
-        from scipy.special import erf
-
         with np.errstate(over="ignore"):  # infinity is certain
-            return erf(scores / (summary[0] * np.sqrt(2.0)))
+            return error_function()(scores / self.unit(summary))
+
+    def unit(self, summary: NDArray) -> NDArray:
+        """Return the excess whose probability is that of the error function at 1."""
+        return summary[0] * np.sqrt(2.0)
+
+
+@cache
+def error_function() -> Any:
+    """Return the error function; SciPy is imported when it is first needed."""
+    from scipy.special import erf
+
+    return erf
+
+
+@compiled
+def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    result = unset(own.shape)
+    for row in range(own.shape[0]):
+        for column in range(ks.shape[0]):
+            around = mean_over(reference, column, indices, row, ks[column])
+            result[row, column] = excess(own[row, column], around)
+    return result
+
+
+@inner
+def excess(own: float, around: float) -> float:
+    """Return how much a standard distance exceeds the mean of others; copies exceed nothing."""
+    more = own / around - 1.0
+    return more if more > 0.0 and np.isfinite(more) else 0.0

@@ -19,7 +19,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -145,7 +145,7 @@ def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
     block = view.search(sample).part(slice(0, min(len(sample), SCORE_ROWS)))
     for s in view.scores:
-        alone, together, geometry = _time_score(s, block, view.geometry_rows, clock)
+        alone, together, geometry = _time_score(view, s, block, clock)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
             deep = max(k, view.near)  # novelty asks for so many neighbors of every row
             needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
@@ -157,15 +157,15 @@ def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict
 
 
 def _time_score(
-    s: FittedScore, block: Block, geometry_rows: int, clock: Clock
+    view: ScoredView, s: FittedScore, block: Block, clock: Clock
 ) -> tuple[ByK, ByK, ByK]:
     """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
     reads_geometry = s.definition.reads == "geometry"
-    most = min(geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
+    most = min(view.geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
     known = clock.parts(block, most)  # keep their geometry, fresh parts have none
 
     def work(ks: Ks) -> tuple[float, float]:
-        narrow = s.keep(ks)
+        narrow = replace(view, scores=[s.keep(ks)])
         fresh = lambda part: narrow.score(part.part(slice(0, len(part.points))))  # noqa: E731
         everything = clock.score(fresh, known)
         scoring = clock.score(narrow.score, known) if reads_geometry else everything
@@ -235,7 +235,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
     """
     return {
         "boreod": __version__,
-        "prices": "of rows, and of calls if asked for",
+        "prices": "of rows, and of calls if asked for; one kernel for scores of distances",
         "machine": _machine(),
         "table": list(shape),
         "work": plain(work),

@@ -1,0 +1,178 @@
+"""The scores that read nothing but distances, of new rows, by one kernel.
+
+A row that comes alone pays more for a call than for the work that is in it, and small budgets buy
+just these scores. What they are stands in their own files; this kernel calls it for all of their
+columns.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, inner, unset
+from boreod.neighbors import Block, Ks
+from boreod.scores.base import Score, mean_over, without_infinities
+from boreod.scores.knn import KNN, KNNWeight, fill_sums
+from boreod.scores.ldf import IN_A_CLUMP, LDF, log_density, log_ratio
+from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
+from boreod.scores.loop import LoOP, error_function, excess
+
+KINDS: tuple[type[Score], ...] = (
+    KNN,
+    KNNWeight,
+    LOF,
+    SimplifiedLOF,
+    LDF,
+    LoOP,
+)  # as the kernel takes them
+NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
+
+
+class Fitted(Protocol):
+    """A score with what it remembers of the reference rows."""
+
+    definition: Any
+    ks: Ks
+    frozen: list[NDArray]
+    summary: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """At most one score of every kind, and what the kernel needs to know of them."""
+
+    scores: list[Any]  # in the order of their kinds
+    arguments: tuple[Any, ...]  # of the kernel, beside rows and result
+    summary: NDArray  # of all columns but those of LoOP, which are the last
+    ldf: tuple[LDF, slice] | None  # with the places of its columns
+
+    @classmethod
+    def of(
+        cls, scores: Sequence[Fitted], radii: Callable[[Ks], NDArray], dimension: int
+    ) -> "Together":
+        """Take the first score of every kind out of some.
+
+        ``radii`` gives the k-distances of all reference rows, ``dimension`` is that of their view.
+        """
+        found = [next((s for s in scores if type(s.definition) is kind), None) for kind in KINDS]
+        taken = [s for s in found if s is not None]
+        cuts = np.cumsum([0, *(0 if s is None else len(s.ks) for s in found)])
+        _, _, lof, slof, ldf, loop = found
+        arguments = (
+            np.array([k for s in taken for k in s.ks], np.int64),
+            cuts,
+            NOTHING if lof is None else radii(lof.ks),
+            *(NOTHING if s is None else s.frozen[-1] for s in (lof, slof)),
+            NOTHING if ldf is None else radii(ldf.ks),
+            *([NOTHING, NOTHING] if ldf is None else ldf.frozen),
+            np.array([float(dimension), 1.0 if ldf is None else ldf.definition.bandwidth]),
+            NOTHING if loop is None else loop.frozen[-1],
+            NO_UNITS if loop is None else loop.definition.unit(loop.summary),
+        )
+        summaries = [np.empty((2, 0)), *(s.summary for s in taken if s is not loop)]
+        places = slice(*cuts[4:6].tolist())
+        return cls(
+            taken, arguments, np.hstack(summaries), (ldf.definition, places) if ldf else None
+        )
+
+    def score(self, block: Block) -> NDArray:
+        """Return the scores of a block of new rows, in the order of ``scores``."""
+        found = unset((len(block.points), len(self.arguments[0])))
+        is_finite = _score(*(block.distances, block.indices, *self.arguments, found))
+        n_bounded = self.summary.shape[1]
+        if self.ldf is not None:
+            definition, places = self.ldf
+            definition.bound(found[:, places])
+        if not is_finite:  # beside copies
+            bounded = found[:, :n_bounded]
+            if self.ldf is not None:
+                np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
+            bounded[:] = without_infinities(bounded, self.summary)
+        if n_bounded < found.shape[1]:
+            probabilities = found[:, n_bounded:]
+            error_function()(probabilities, out=probabilities)
+        return found
+
+
+@compiled
+def _score(
+    distances: NDArray, indices: NDArray, ks: NDArray, cuts: NDArray, radii: NDArray,
+    density: NDArray, plain_density: NDArray, kernel_radii: NDArray, log_radii: NDArray,
+    kernel_density: NDArray, settings: NDArray, deviation: NDArray, unit: NDArray, out: NDArray,
+) -> bool:  # fmt: skip
+    """Fill in unfinished scores, one kind after the other: its descriptions stay in the cache.
+
+    Return whether all are finite; those of LoOP may be infinite.
+    """
+    for row in range(distances.shape[0]):
+        for column in range(cuts[0], cuts[1]):
+            out[row, column] = distances[row, ks[column] - 1]
+        fill_sums(distances, row, ks, cuts[1], cuts[2], False, out)
+    _fill_lof(distances, indices, ks, cuts[2], cuts[3], radii, density, out)
+    _fill_slof(distances, indices, ks, cuts[3], cuts[4], plain_density, out)
+    _fill_ldf(
+        distances, indices, ks, cuts[4], cuts[5], kernel_radii, log_radii, kernel_density, settings,
+        out,
+    )  # fmt: skip
+    _fill_loop(distances, indices, ks, cuts[5], cuts[6], deviation, unit, out)
+    for row in range(out.shape[0]):
+        for column in range(cuts[5]):
+            if not np.isfinite(out[row, column]):
+                return False
+    return True
+
+
+@inner
+def _fill_lof(
+    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, radii: NDArray,
+    density: NDArray, out: NDArray,
+) -> None:  # fmt: skip
+    for row in range(out.shape[0]):
+        for column in range(start, stop):
+            k, place = ks[column], column - start
+            own = reach_density(distances, indices, row, radii, place, k)
+            out[row, column] = relative_density(own, mean_over(density, place, indices, row, k))
+
+
+@inner
+def _fill_slof(
+    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, density: NDArray,
+    out: NDArray,
+) -> None:  # fmt: skip
+    for row in range(out.shape[0]):
+        fill_sums(distances, row, ks, start, stop, False, out)
+        for column in range(start, stop):
+            k = ks[column]
+            around = mean_over(density, column - start, indices, row, k)
+            out[row, column] = relative_density(k / out[row, column], around)
+
+
+@inner
+def _fill_ldf(
+    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, radii: NDArray,
+    log_radii: NDArray, density: NDArray, settings: NDArray, out: NDArray,
+) -> None:  # fmt: skip
+    terms, dimension, bandwidth = unset(distances.shape[1]), settings[0], settings[1]
+    for row in range(out.shape[0]):
+        for column in range(start, stop):
+            k, place = ks[column], column - start
+            own = log_density(
+                distances, indices, row, radii, log_radii, place, k, dimension, bandwidth, terms
+            )
+            out[row, column] = log_ratio(own, density, place, indices, row, k, terms)
+
+
+@inner
+def _fill_loop(
+    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, deviation: NDArray,
+    unit: NDArray, out: NDArray,
+) -> None:  # fmt: skip
+    for row in range(out.shape[0]):
+        fill_sums(distances, row, ks, start, stop, True, out)
+        for column in range(start, stop):
+            k, place = ks[column], column - start
+            around = mean_over(deviation, place, indices, row, k)
+            out[row, column] = excess(np.sqrt(out[row, column] / k), around) / unit[place]
