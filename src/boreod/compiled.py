@@ -346,19 +346,19 @@ def _poison_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: ARG
 unset: Callable[..., NDArray] = poisoned if CHECKED else np.empty
 
 
-def product(first: NDArray, second: NDArray) -> float:
-    """Return the inner product of two vectors."""
-    return float(first @ second)
-
-
 def products(matrix: NDArray, vector: NDArray, out: NDArray, of_columns: bool) -> None:
     """Fill ``out`` with the inner products of a vector and all rows, or columns, of a matrix."""
     out[:] = (matrix.T if of_columns else matrix) @ vector
 
 
-def all_products(matrix: NDArray, out: NDArray, of_columns: bool) -> None:
-    """Fill ``out`` with the inner products of all pairs of rows, or columns, of a matrix."""
-    out[:] = matrix.T @ matrix if of_columns else matrix @ matrix.T
+def all_products(matrix: NDArray, out: NDArray) -> None:
+    """Fill ``out`` with the inner products of all pairs of columns of a matrix."""
+    out[:] = matrix.T @ matrix
+
+
+def lower_products(matrix: NDArray, start: int, stop: int, out: NDArray) -> None:
+    """Fill some lines of ``out`` with the inner products of these rows and all up to the last."""
+    out[start:stop, :stop] = matrix[start:stop] @ matrix[:stop].T
 
 
 def float32_products(
@@ -368,12 +368,12 @@ def float32_products(
     out[: first.shape[0], : stop - start] = factor[0] * (first @ second[:, start:stop])
 
 
-def solve(matrix: NDArray, vector: NDArray) -> None:
-    """Put the solution of linear equations in the place of their right side.
-
-    The matrix holds one column of the equations after the other, and may be overwritten.
-    """
-    vector[:] = np.linalg.solve(matrix.T, vector)
+def factorize(matrix: NDArray, size: int) -> bool:
+    """Put Cholesky's factor in the place of the lower corner of a matrix; tell if there is one."""
+    with contextlib.suppress(np.linalg.LinAlgError):
+        matrix[:size, :size] = np.linalg.cholesky(matrix[:size, :size])
+        return True
+    return False
 
 
 def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
@@ -384,12 +384,10 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
     """
     kind, plain, turned, one, zero = ord("d"), ord("n"), ord("t"), np.ones(1), np.zeros(1)
     char, size, doubles = types.char, types.intp, types.CPointer(types.float64)
-    integers = types.CPointer(types.int32)
 
     def external(name: str, *arguments: Any) -> Any:
         return types.ExternalFunction(name, types.intc(*arguments))
 
-    dot = external("numba_xxdot", char, char, size, doubles, doubles, doubles)
     gemv = external(
         "numba_xxgemv", char, char, size, size, doubles, doubles, size, doubles, doubles, doubles
     )
@@ -397,38 +395,31 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
         "numba_xxgemm", char, char, char, size, size, size, doubles, doubles, size, doubles, size,
         doubles, doubles, size,
     )  # fmt: skip
-    gesv = external("numba_xgesv", char, size, size, doubles, size, integers, doubles, size)
-
-    def product_(first: Any, second: Any) -> Any:
-        out = np.empty(1)
-        dot(kind, 0, first.shape[0], first.ctypes, second.ctypes, out.ctypes)
-        return out[0]
+    potrf = external("numba_xxpotrf", char, char, size, doubles, size)
 
     def products_(matrix: Any, vector: Any, out: Any, of_columns: Any) -> None:
         m, n = matrix.shape
         a, x, how = matrix.ctypes, vector.ctypes, plain if of_columns else turned
         gemv(kind, how, n, m, one.ctypes, a, n, x, zero.ctypes, out.ctypes)
 
-    def all_products_(matrix: Any, out: Any, of_columns: Any) -> None:
-        m, n = matrix.shape
-        order, terms, a, b = (n, m, plain, turned) if of_columns else (m, n, turned, plain)
-        x = matrix.ctypes
-        gemm(
-            kind, a, b, order, order, terms, one.ctypes, x, n, x, n, zero.ctypes, out.ctypes, order
-        )
+    def all_products_(matrix: Any, out: Any) -> None:
+        (m, n), x, to = matrix.shape, matrix.ctypes, out.ctypes
+        gemm(kind, plain, turned, n, n, m, one.ctypes, x, n, x, n, zero.ctypes, to, n)
 
-    def solve_(matrix: Any, vector: Any) -> None:
-        n = vector.shape[0]
-        pivots = np.empty(n, np.int32)
-        if gesv(kind, n, 1, matrix.ctypes, n, pivots.ctypes, vector.ctypes, n) != 0:
-            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+    def lower_products_(matrix: Any, start: Any, stop: Any, out: Any) -> None:
+        n, x, some, to = matrix.shape[1], matrix.ctypes, matrix[start].ctypes, out[start].ctypes
+        of = stop, stop - start, n, one.ctypes, x, n, some, n, zero.ctypes, to, out.shape[1]
+        gemm(kind, turned, plain, *of)
+
+    def factorize_(matrix: Any, size: Any) -> Any:
+        return potrf(kind, ord("U"), size, matrix.ctypes, matrix.shape[1]) == 0
 
     return [
-        (product, product_),
         (products, products_),
         (all_products, all_products_),
         (float32_products, _float32_products(types)),
-        (solve, solve_),
+        (lower_products, lower_products_),
+        (factorize, factorize_),
     ]
 
 

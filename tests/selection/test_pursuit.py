@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.selection import path as slow_path
+from scipy.special import expit
 
+from boreod.ensemble.logistic import fit_standardized, standardization
 from boreod.selection.costs import Costs
 from boreod.selection.pursuit import Path, pursue
 
@@ -48,6 +50,22 @@ def test_more_columns_than_rows(n):
     own, needs = list(costs.own.values()), [costs.needs.get(name, {}) for name in costs.own]
     order, _ = slow_path(columns, targets, own, needs, 2.0, 1e-3, True, True)
     assert pursue(columns, targets, costs, penalty=1e-3).order.tolist() == order
+
+
+@pytest.mark.parametrize("noise", [0.02, 1.0])
+@pytest.mark.parametrize("penalty", [1e-6, 1e-2])
+def test_models_on_a_path_are_those_of_fits_from_zero(noise, penalty):
+    """With more rows than columns and the reverse: Hessians of earlier steps are used again."""
+    columns, targets = bag(7, n=50, m=80, noise=noise)
+    costs = Costs({f"c{number}": 1.0 for number in range(80)})
+    for budget in (5.0, 20.0, 45.0, 52.0, 70.0):
+        path = pursue(columns, targets, costs, budget, penalty=penalty)
+        before = columns[:, path.order[:-1]]  # the last model has not seen the last column
+        solution = fit_standardized(before, targets, penalty)
+        center, inverse = standardization(before)
+        odds = path.coefficients[0] + ((before - center) * inverse) @ path.coefficients[1:]
+        expected = solution.coefficients[0] + before @ solution.coefficients[1:]
+        assert_allclose(expit(odds), expit(expected), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(5))

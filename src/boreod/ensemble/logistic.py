@@ -17,10 +17,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import all_products, compiled, inner, product, products, solve, unset
+from boreod.compiled import (
+    all_products,
+    compiled,
+    factorize,
+    inner,
+    lower_products,
+    products,
+    unset,
+)
 
-MOST_STEPS = 200
-SMALL_GRADIENT = 1e-8
+MOST_STEPS, MOST_RIDGES = 200, 10
+SMALL_GRADIENT = 1e-8  # of a mean over rows: as good as zero
+VANISHING_GRADIENT = 1e-10  # at which steps end, unless rounding ends them before
+OLD_STEPS = 4.0  # that an old Hessian may still need; else a new one is worth its time
+UNKNOWN = 0.0  # in the corner of a factor, where no factor has it
+BLOCK = 32  # rows whose products are computed together
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,8 @@ def _minimize(
     design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return coefficients and gradient of one problem."""
-    gram = gram_of(design)
-    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start)
+    gram, (factor, root) = gram_of(design), no_factor(design.shape)
+    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start, factor, root)
     return beta, gradient
 
 
@@ -96,8 +108,17 @@ def gram_of(design: NDArray) -> NDArray:
     size = n if n < d else 0
     gram = unset((size, size))
     if size > 0:
-        all_products(design, gram, True)
+        all_products(design, gram)
     return gram
+
+
+@inner
+def no_factor(shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
+    """Return space for a Hessian's factor and for the roots of weights that it belongs to."""
+    size = min(shape)
+    factor = unset((size, size))
+    factor[0, 0] = UNKNOWN
+    return factor, unset(shape[1])
 
 
 @inner
@@ -108,31 +129,46 @@ def descend(
     weights: NDArray,
     penalty: float,
     start: NDArray,
+    factor: NDArray,
+    root: NDArray,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
 
-    ``design`` has a row for every coefficient, so that some of the coefficients are a slice.
-    Returns coefficients, gradient, and weighted targets minus probabilities.
+    ``design`` has a row for every coefficient, so that some of the coefficients are a slice. A
+    Hessian takes much longer than a gradient, so that of earlier coefficients is used again as long
+    as the gradient falls so fast that few further steps will do. Returns coefficients, gradient,
+    and weighted targets minus probabilities.
     """
     n = design.shape[1]
-    ridge = penalty * n
-    beta = start
-    value, gradient, residual = _evaluate(design, signs, weights, beta, ridge)
+    ridge, small, beta = penalty * n, VANISHING_GRADIENT * n, start
+    value, gradient, residual = _evaluate(
+        design, signs, weights, beta, ridge, factor[0, 0] == UNKNOWN
+    )
     for _ in range(MOST_STEPS):
-        if _largest(gradient) <= SMALL_GRADIENT * n:
+        before = _largest(gradient)
+        if before <= small:
             break
-        step = _newton_step(design, gram, residual, weights, gradient, ridge)
-        size = 2.0
-        new_value, new_gradient, new_residual = value, gradient, residual
-        while size == 2.0 or (new_value > value and size > 1e-8):
+        is_new = factor[0, 0] == UNKNOWN
+        if is_new:
+            _make_factor(design, gram, residual, weights, ridge, root, factor)
+            if np.isnan(value):
+                value = _evaluate(design, signs, weights, beta, ridge, True)[0]
+        step = _newton_step(design, gram, root, factor, gradient, ridge)
+        size, new_value, new_gradient, new_residual = 2.0, value, gradient, residual
+        while size == 2.0 or (is_new and new_value > value and size > 1e-8):
             size /= 2.0
             moved = unset(beta.shape[0])
             for place in range(beta.shape[0]):
                 moved[place] = beta[place] - size * step[place]
-            new_value, new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
-        if not (new_value < value or _largest(new_gradient) < _largest(gradient)):
+            found = _evaluate(design, signs, weights, moved, ridge, is_new)
+            new_value, new_gradient, new_residual = found
+        after = _largest(new_gradient)
+        if not after * (after / before) ** OLD_STEPS <= small:
+            factor[0, 0] = UNKNOWN
+        if after < before or (is_new and new_value < value):
+            beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
+        elif is_new:
             break  # rounding leaves no further progress
-        beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
     return beta, gradient, residual
 
 
@@ -150,17 +186,23 @@ def _largest(values: NDArray) -> float:
 
 @inner
 def _evaluate(
-    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
+    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float, with_value: bool
 ) -> tuple[float, NDArray, NDArray]:
-    """Return objective, gradient and weighted targets minus probabilities."""
+    """Return objective, gradient and weighted targets minus probabilities.
+
+    The objective takes as long as all the rest, and is NaN unless it is asked for.
+    """
     d, n = design.shape
     odds, residual, gradient = unset(n), unset(n), unset(d)
     products(design, beta, odds, True)
-    value = 0.5 * ridge * product(beta, beta)
+    value = 0.0 if with_value else np.nan
+    for place in range(d):
+        value += 0.5 * ridge * beta[place] * beta[place]
     for row in range(n):
         margin = signs[row] * odds[row]
         small = np.exp(-abs(margin))
-        value += weights[row] * (np.log1p(small) + max(0.0, -margin))
+        if with_value:
+            value += weights[row] * (np.log1p(small) + max(0.0, -margin))
         error = (small if margin > 0.0 else 1.0) / (1.0 + small)
         residual[row] = weights[row] * signs[row] * error
     products(design, residual, gradient, False)
@@ -170,64 +212,120 @@ def _evaluate(
 
 
 @inner
-def _newton_step(
-    design: NDArray,
-    gram: NDArray,
-    residual: NDArray,
-    weights: NDArray,
-    gradient: NDArray,
-    ridge: float,
-) -> NDArray:
-    """Solve (design W design' + ridge) step = gradient, in the smaller of the two dimensions."""
+def _make_factor(
+    design: NDArray, gram: NDArray, residual: NDArray, weights: NDArray, ridge: float,
+    root: NDArray, factor: NDArray,
+) -> None:  # fmt: skip
+    """Factorize what a Newton step solves, design W design' + ridge, in the smaller dimension.
+
+    That is R gram R + ridge with R R = W for one unknown per row. Where rounding leaves no factor,
+    a larger ridge gives one: the step is shorter, and still leads downwards.
+    """
     d, n = design.shape
-    root, step = unset(n), unset(d)
     for row in range(n):
         error = abs(residual[row]) / weights[row]
         root[row] = np.sqrt(weights[row] * (error * (1.0 - error)))
-    if gram.shape[0] == 0:
-        _step_of_columns(design, root, gradient, ridge, step)
-    else:
-        _step_of_rows(design, gram, root, gradient, ridge, step)
-    return step
+    more, size = ridge, min(d, n)
+    for _ in range(MOST_RIDGES):
+        if gram.shape[0] == 0:
+            _fill_hessian(design, root, factor)
+        else:
+            for row in range(n):
+                for other in range(row + 1):
+                    factor[row, other] = gram[row, other] * root[other] * root[row]
+        for place in range(size):
+            factor[place, place] += more
+        if factorize(factor, size):
+            return
+        more *= 100.0
 
 
 @inner
-def _step_of_columns(
-    design: NDArray, root: NDArray, gradient: NDArray, ridge: float, step: NDArray
-) -> None:
+def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
+    """Fill in design W design' below the diagonal."""
     d, n = design.shape
-    scaled, hessian, matrix = unset((d, n)), unset((d, d)), unset((d, d))
+    scaled = unset((d, n))
     for place in range(d):
-        step[place] = gradient[place]
         for row in range(n):
             scaled[place, row] = design[place, row] * root[row]
-    all_products(scaled, hessian, False)
-    for place in range(d):
-        hessian[place, place] += ridge
-        for other in range(d):
-            matrix[other, place] = hessian[place, other]
-    solve(matrix, step)
+    for start in range(0, d, BLOCK):
+        lower_products(scaled, start, min(start + BLOCK, d), out)
 
 
 @inner
-def _step_of_rows(
-    design: NDArray, gram: NDArray, root: NDArray, gradient: NDArray, ridge: float, step: NDArray
-) -> None:
-    """By Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge, with R R = W."""
+def extend_factor(design: NDArray, root: NDArray, ridge: float, factor: NDArray) -> None:
+    """Let a factor that is known, for one unknown per column, belong to one more column."""
+    last, n = design.shape[0] - 1, design.shape[1]
+    if factor[0, 0] == UNKNOWN or last >= n:
+        factor[0, 0] = UNKNOWN
+        return
+    weighted, line, square = unset(n), unset(last), ridge
+    for row in range(n):
+        weighted[row] = design[last, row] * root[row] * root[row]
+        square += design[last, row] * weighted[row]
+    products(design[:last], weighted, line, False)
+    _solve_lower(factor, line)
+    for place in range(last):
+        factor[last, place] = line[place]
+        square -= line[place] * line[place]
+    if square < 0.5 * ridge:  # it is no less than the ridge, but for rounding
+        factor[0, 0] = UNKNOWN
+    else:
+        factor[last, last] = np.sqrt(square)
+
+
+@inner
+def _solve_lower(factor: NDArray, vector: NDArray) -> None:
+    """Solve factor x = vector in its place."""
+    for row in range(vector.shape[0]):
+        a, b, c, d, whole = vector[row], 0.0, 0.0, 0.0, row - row % 4
+        for place in range(0, whole, 4):  # four sums that need not wait for each other
+            a -= factor[row, place] * vector[place]
+            b -= factor[row, place + 1] * vector[place + 1]
+            c -= factor[row, place + 2] * vector[place + 2]
+            d -= factor[row, place + 3] * vector[place + 3]
+        for place in range(whole, row):
+            a -= factor[row, place] * vector[place]
+        vector[row] = ((a + b) + (c + d)) / factor[row, row]
+
+
+@inner
+def _solve_upper(factor: NDArray, vector: NDArray) -> None:
+    """Solve factor' x = vector in its place."""
+    for row in range(vector.shape[0] - 1, -1, -1):
+        vector[row] /= factor[row, row]
+        value = vector[row]
+        for place in range(row):
+            vector[place] -= factor[row, place] * value
+
+
+@inner
+def _newton_step(
+    design: NDArray, gram: NDArray, root: NDArray, factor: NDArray, gradient: NDArray, ridge: float
+) -> NDArray:
+    """Solve (design W design' + ridge) step = gradient.
+
+    With one unknown per row, by Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
+    """
     d, n = design.shape
-    inside, matrix = unset(n), unset((n, n))
+    step, inside = unset(d), unset(n)
+    if gram.shape[0] == 0:
+        for place in range(d):
+            step[place] = gradient[place]
+        _solve_lower(factor, step)
+        _solve_upper(factor, step)
+        return step
     products(design, gradient, inside, True)
     for row in range(n):
-        inside[row] = root[row] * inside[row]
-        for other in range(n):
-            matrix[other, row] = gram[row, other] * root[other] * root[row]
-        matrix[row, row] += ridge
-    solve(matrix, inside)
+        inside[row] *= root[row]
+    _solve_lower(factor, inside)
+    _solve_upper(factor, inside)
     for row in range(n):
-        inside[row] = root[row] * inside[row]
+        inside[row] *= root[row]
     products(design, inside, step, False)
     for place in range(d):
         step[place] = (gradient[place] - step[place]) / ridge
+    return step
 
 
 @compiled
