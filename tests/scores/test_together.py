@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from boreod import OutlierRepresentation
-from boreod.scores import LDF, SCORES, LoOP
+from boreod.scores import LDF, LoOP
 from boreod.scores.together import KINDS, Together
 
 
@@ -49,9 +49,3 @@ def test_a_second_score_of_a_kind_comes_alone():
     assert [s.label for s in together.scores] == ["lof", "ldf", "far"]
     expected = np.hstack([s.score(block) for s in view.scores])
     assert view.score(block).tobytes() == expected.tobytes()
-
-
-def test_all_scores_that_read_distances_alone_are_there():
-    """A score of this sort that is added later would be slow for rows that come alone."""
-    reading = {name for name, score in SCORES.items() if score.reads == "distances"}
-    assert reading == {kind.name for kind in KINDS}
