@@ -20,14 +20,8 @@ from boreod.scores.ldf import IN_A_CLUMP, LDF, log_density, log_ratio
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 from boreod.scores.loop import LoOP, error_function, excess
 
-KINDS: tuple[type[Score], ...] = (
-    KNN,
-    KNNWeight,
-    LOF,
-    SimplifiedLOF,
-    LDF,
-    LoOP,
-)  # as the kernel takes them
+# in the order of the kernel's columns
+KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
 NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
 
 
@@ -73,10 +67,8 @@ class Together:
             NO_UNITS if loop is None else loop.definition.unit(loop.summary),
         )
         summaries = [np.empty((2, 0)), *(s.summary for s in taken if s is not loop)]
-        places = slice(*cuts[4:6].tolist())
-        return cls(
-            taken, arguments, np.hstack(summaries), (ldf.definition, places) if ldf else None
-        )
+        of_ldf = None if ldf is None else (ldf.definition, slice(*cuts[4:6].tolist()))
+        return cls(taken, arguments, np.hstack(summaries), of_ldf)
 
     def score(self, block: Block) -> NDArray:
         """Return the scores of a block of new rows, in the order of ``scores``."""
