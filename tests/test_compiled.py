@@ -1,6 +1,8 @@
 """Kernels with checked indices: ``make test-checked`` runs them so, ``make test`` does both."""
 
 import os
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -94,9 +96,7 @@ def test_unknown_versions_of_numba_compile_their_own_way(monkeypatch):
     assert numba.njit(**OPTIONS)(halve_first)(np.array([3.0])) == 1.5
 
 
-def test_a_kernel_whose_parts_have_no_module_runs_uncached():
-    """As written in code that is executed and imported from nowhere."""
-    source = """
+SOURCE = """
 from boreod.compiled import compiled, inner, unset
 
 @compiled
@@ -110,6 +110,22 @@ def double(values):
 def part(value):
     return 2.0 * value
 """
-    names = {"__name__": "nowhere"}
-    exec(compile(source, __file__, "exec"), names)
+EXECUTE = """
+import sys
+import numpy as np
+source = open(sys.argv[1]).read()
+for names in ({}, {"__name__": "__main__"}, {"__name__": "nowhere"}):
+    exec(compile(source, sys.argv[1], "exec"), names)
     assert names["double"](np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+"""
+
+
+def test_kernels_in_executed_code_run_and_are_not_kept(tmp_path):
+    """No other process could import them, so that reading them again would fail."""
+    source = tmp_path / "source.py"
+    source.write_text(SOURCE)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", EXECUTE, str(source)]
+    for _ in range(2):
+        subprocess.run(command, env=environment, check=True)
+    assert not list(tmp_path.rglob("*.nb*"))

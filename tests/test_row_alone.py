@@ -1,11 +1,13 @@
 """A score depends on its row only: not on the batch, its order, copies or near-copies beside it."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
 
-from boreod import BORE, OutlierRepresentation
+from boreod import BORE, OutlierRepresentation, validation
 
 RANDOM = np.random.default_rng(3)
 VALUES = np.array([0, 1e-300, 1, 1e7, 1e9, 1e18, 1e150])
@@ -84,3 +86,19 @@ def test_log_odds(name):
     if model.fitted_.searches:
         for places, found in in_other_batches(lambda rows: model.novelty(rows).distances, ROWS):
             assert_array_equal(found, novelty.distances[places])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200, -1e151])
+def test_a_row_alone_is_refused_in_a_sentence(value):
+    """Without a warning before it, which pytest would raise."""
+    model = OutlierRepresentation(["knn"], [5]).fit(TRAINING)
+    with pytest.raises(ValueError, match="NaN|infinity|beyond"):
+        model.transform(np.array([[1.0, value, 1.0]]))
+
+
+def test_a_row_from_another_process_takes_the_short_way(monkeypatch):
+    """Its type is equal to that of other rows, but not the same object."""
+    model = OutlierRepresentation(["knn"], [5]).fit(TRAINING)
+    row = pickle.loads(pickle.dumps(ROWS[:1]))
+    monkeypatch.setattr(validation, "_validate", None)
+    assert_array_equal(model.transform(row), model.transform(ROWS[:1]))

@@ -20,7 +20,7 @@ import gc
 import hashlib
 import operator
 import os
-import pickle
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -77,6 +77,9 @@ class Kernel:
             return self._function
         folder = numba.config.CACHE_DIR
         result = numba.njit(**OPTIONS, **_as_a_whole())(self._function)
+        module = sys.modules.get(self._function.__module__)
+        if getattr(module, self._function.__qualname__, None) is not self:
+            return result  # of code that no other process can import, as in an executed string
         try:
             if folder and os.path.isdir(folder) and not os.access(folder, os.W_OK):
                 result._cache = _read_only_cache()(self._function)  # Numba would not look there
@@ -119,7 +122,8 @@ class Inner(Kernel):
         return self._function(*arguments)
 
     def _make(self) -> Any:
-        options = {"no_cpython_wrapper": True, "forceinline": True}  # or references are counted
+        # a call would count references of all its arrays
+        options = {"no_cpython_wrapper": True, "forceinline": True}
         return _load_numba().njit(**options, **OPTIONS)(self._function)
 
 
@@ -301,11 +305,10 @@ def _return_first(result: Any, *_: Any, **__: Any) -> Any:
 
 def _save(save: Callable[..., None], *compiled: Any) -> None:
     """Keep compiled code on disk, or go on without: a full disk is no reason to predict nothing."""
-    with contextlib.suppress(pickle.PicklingError):  # a part of it is found under no name
-        try:
-            save(*compiled)
-        except OSError as error:
-            _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
+    try:
+        save(*compiled)
+    except OSError as error:
+        _warn_that_nothing_is_cached(f"Compiled code could not be kept ({error.strerror})")
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
 LARGEST = 1e150  # squares of differences stay finite
 FLOAT64 = np.dtype(np.float64)
-FEW_VALUES = 64  # for which NumPy takes longer than Python
+FEW_VALUES = 64  # for which two passes take longer than one product
 SMALLEST = 1e-140  # squares of differences do not vanish
 
 
@@ -61,10 +61,9 @@ def check_values(estimator: Any, rows: NDArray) -> None:
 
 
 def _can_be_squared(rows: NDArray) -> bool:
-    if 0 < rows.size <= FEW_VALUES:  # of a row that comes alone
-        values = rows.ravel()
-        if float(values.dot(values)) <= LARGEST:  # so is every square; NaN compares with nothing
-            return True
+    # for a row that comes alone; so is every square, and NaN compares with nothing
+    if 0 < rows.size <= FEW_VALUES and float(np.vdot(rows, rows)) <= LARGEST:
+        return True
     low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
     return bool(low >= -LARGEST and high <= LARGEST)  # NaN compares with nothing
 
@@ -133,7 +132,7 @@ def read_seed(random_state: Any) -> np.random.RandomState:
 def _is_plain(estimator: Any, table: Any) -> bool:
     return (
         type(table) is np.ndarray
-        and table.dtype is FLOAT64
+        and (table.dtype is FLOAT64 or table.dtype == FLOAT64)  # it need not be the same object
         and table.ndim == 2
         and table.shape[0] > 0
         and table.shape[1] == estimator.n_features_in_

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
+from boreod.compiled import factorize
+from boreod.ensemble import logistic
 from boreod.ensemble.logistic import fit_logistic, fit_standardized
 
 
@@ -71,3 +73,26 @@ def test_standardizing_is_undone():
         plain.coefficients[0] + columns @ plain.coefficients[1:],
         rtol=1e-6,
     )
+
+
+@pytest.mark.parametrize(("n", "d"), [(50, 20), (20, 50)])
+def test_a_raised_ridge_makes_steps_shorter(n, d, monkeypatch):
+    """For unknowns of columns and of rows: rounding may leave no factor of a Hessian."""
+    random = np.random.default_rng(0)
+    design, gradient = random.normal(size=(d, n)), random.normal(size=d)
+    gram = design.T @ design if n < d else np.empty((0, 0))
+    residual, weights = random.uniform(0.1, 0.9, n), np.ones(n)
+    hessian = (design * (residual * (1.0 - residual))) @ design.T
+    for failures in range(4):
+        left = [False] * failures
+
+        def fail_first(matrix, size, left=left):
+            return left.pop() if left else factorize(matrix, size)
+
+        monkeypatch.setattr(logistic, "factorize", fail_first)
+        factor, root = np.empty((min(n, d), min(n, d))), np.empty(n)
+        ridge = logistic._make_factor(design, gram, residual, weights, 1e-3, root, factor)
+        step = logistic._newton_step(design, gram, root, factor, gradient, ridge)
+        assert_allclose(ridge, 1e-3 * 100.0**failures)
+        expected = np.linalg.solve(hessian + ridge * np.eye(d), gradient)
+        assert_allclose(step, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())

@@ -128,7 +128,20 @@ def test_a_path_goes_on_where_it_ended(budget):
     assert_array_equal(bought, whole.buy(costs, budget)[0])
     assert costs.cost_of(bought) <= budget
     if budget == np.inf:
-        assert_allclose(part.coefficients, whole.coefficients, rtol=1e-5)
+        assert_array_equal(part.coefficients, whole.coefficients)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_in_parts_is_the_same_to_the_bit(seed):
+    """With more columns than rows in the end, and bags that are told apart completely."""
+    columns, targets = bag(seed, n=30, m=60, noise=0.3)
+    costs = prices(seed, m=60)
+    whole, part = pursue(columns, targets, costs), Path()
+    for budget in np.geomspace(5.0, costs.total(), 12):
+        part = pursue(columns, targets, costs, float(budget), path=part)
+    part = pursue(columns, targets, costs, path=part)
+    assert_array_equal(part.order, whole.order)
+    assert_array_equal(part.coefficients, whole.coefficients)
 
 
 def test_what_fits_exactly_is_bought():

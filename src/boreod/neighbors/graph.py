@@ -75,7 +75,7 @@ class NeighborGraph:
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self.known_radii:
-            known, distances = next(iter(self.known_radii.items()))
+            known, distances = list(self.known_radii.items())[0]  # noqa: RUF015  (threads add)
             chosen = distances[:, [known.index(k) for k in ks]]
             self.known_radii[ks] = np.ascontiguousarray(chosen)
         return self.known_radii[ks]

@@ -128,7 +128,7 @@ class FittedColumns:
         return self._fill_rest(table, points) if scores else table, isolation
 
     def _put_together(self, points: NDArray, of_views: list[NDArray], scores: bool) -> NDArray:
-        """Return the columns of few rows, in two calls: each takes as long as many rows."""
+        """Return the columns of few rows, for which the number of calls matters, not copies."""
         if not scores:
             return unset((len(points), 0))
         detected = [detector.score(points)[:, np.newaxis] for detector in self.detectors]

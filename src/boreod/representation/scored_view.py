@@ -1,7 +1,8 @@
 """One view with its fitted scores: from rows to score columns.
 
 Training rows and new rows take the same way: a block, its descriptions, its comparison with the
-frozen descriptions of the reference rows. Nothing of a score is written twice.
+frozen descriptions of the reference rows. Only scores that read nothing but distances are computed
+for new rows by one kernel, see :mod:`boreod.scores.together`, to the same bits.
 """
 
 from collections.abc import Iterable, Sequence

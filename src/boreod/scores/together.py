@@ -1,8 +1,8 @@
 """The scores that read nothing but distances, of new rows, by one kernel.
 
 A row that comes alone pays more for a call than for the work that is in it, and small budgets buy
-just these scores. What they are stands in their own files; this kernel calls it for all of their
-columns.
+just these scores. Their formulas stand in their own files, and are called from there; what is said
+again here, in a line each, are plain quotients such as ``k / sum``. Bits are the same.
 """
 
 from collections.abc import Callable, Sequence

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, products, unset
-from boreod.ensemble.logistic import descend, extend_factor, gram_of, no_factor, standardization
+from boreod.ensemble.logistic import descend, gram_of, standardization
 from boreod.selection.costs import Costs, marginal_cost, pay
 
 CHEAPEST = 1e-30  # free columns have no price to divide by
@@ -120,7 +120,7 @@ def _follow(
     m, n = columns.shape
     squares, signs, explained, price = unset(m), unset(n), unset(m), unset(m)
     order, free = unset(m, np.int64), unset(m, np.bool_)
-    design, gram, (factor, root) = unset((m + 1, n)), unset((0, 0)), no_factor((m + 1, n))
+    design, gram = unset((m + 1, n)), unset((0, 0))
     design[0], free[:] = 1.0 if intercept else 0.0, True
     _measure(columns, targets, weights, squares, signs)
     count, spent = 0, 0.0
@@ -129,8 +129,7 @@ def _follow(
             chosen = known[count]
         else:
             start, joined = _with_zeros(beta, count + 1), design[: count + 1]
-            how = penalty, start, factor, root
-            beta, _, residual = descend(joined, gram, signs, weights, *how)
+            beta, _, residual = descend(joined, gram, signs, weights, penalty, start)
             if count == 0 and not intercept:
                 for row in range(n):
                     residual[row] = weights[row] * targets[row]  # as the paper prints
@@ -144,7 +143,6 @@ def _follow(
         count += 1
         for row in range(n):
             design[count, row] = standard[chosen, row]
-        extend_factor(design[: count + 1], root, penalty * n, factor)
         if gram.shape[0] == 0:
             gram = gram_of(design[: count + 1])
         else:
