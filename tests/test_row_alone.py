@@ -92,7 +92,7 @@ def test_log_odds(name):
 def test_a_row_alone_is_refused_in_a_sentence(value):
     """Without a warning before it, which pytest would raise."""
     model = OutlierRepresentation(["knn"], [5]).fit(TRAINING)
-    with pytest.raises(ValueError, match="NaN|infinity|beyond"):
+    with pytest.raises(ValueError, match=r"NaN|infinity|beyond"):
         model.transform(np.array([[1.0, value, 1.0]]))
 
 
