@@ -7,6 +7,7 @@ import io
 import lzma
 import sys
 import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from boreod.text import listed
 
 CHUNK = 1 << 20
 TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
+LEAVING = 0.02  # seconds that it has to leave our code after it has found the end
 GZIP = b"\x1f\x8b"
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -115,8 +117,9 @@ class TextSource(io.RawIOBase):
         finally:
             if waited:
                 self._reading.release()
-        if self._was_read:
+        if self._was_read and not self._end_was_seen.is_set():
             self._end_was_seen.wait(TIMEOUT)
+            time.sleep(LEAVING)
 
     def _next(self) -> bytes:
         """Return the next chunk as UTF-8; empty at the end or within a letter."""
