@@ -229,7 +229,7 @@ FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     # 34,890 before machine code was made of whole kernels alone, and a row skips far cells; 34,930
     # and 182 before boosted trees of our own; 35,330 and 183 before one kernel for all scores of
     # distances, one for probabilities of bags, and factors of Hessians that are used again
-    "lines": (lambda: sum(map(lines, FILES)), 35_790),
+    "lines": (lambda: sum(map(lines, FILES)), 35_795),
     "names at the package root": (names_at_root, 25),  # one of them is __main__.py, as Python asks
     "import layers, siblings independent": (layers, 11),  # the uppermost is __main__.py
     "files under 60 lines, without `__init__.py`": (small_files, 12),
