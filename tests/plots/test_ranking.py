@@ -157,11 +157,12 @@ def test_given_axes_leave_pyplot_alone(ranked):
     from matplotlib import pyplot as plt
     from matplotlib.figure import Figure
 
+    before = plt.get_fignums()  # of other tests
     ax = Figure(layout="constrained").subplots()
     drawn = RocDisplay.from_predictions(*ranked, ax=ax)
     assert drawn.ax_ is ax
     assert drawn.figure_ is ax.figure
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
     part = Figure(layout="constrained").subfigures(1, 2)[1]
     assert RocDisplay.from_predictions(*ranked, ax=part.subplots()).figure_ is part
     assert drawn.plot() is drawn  # anew, elsewhere
@@ -196,9 +197,10 @@ def test_known_curves():
 def test_errors(display, outliers, scores, options, message):
     from matplotlib import pyplot as plt
 
+    before = plt.get_fignums()  # of other tests
     with pytest.raises(ValueError, match=message):
         display.from_predictions(outliers, scores, **options)
-    assert plt.get_fignums() == []  # nothing is half drawn
+    assert plt.get_fignums() == before  # nothing is half drawn
 
 
 def test_a_low_precision_fills_its_axes_and_no_legend_takes_their_room():
