@@ -371,10 +371,10 @@ def float32_products(
     out[: first.shape[0], : stop - start] = factor[0] * (first @ second[:, start:stop])
 
 
-def factorize(matrix: NDArray, size: int) -> bool:
-    """Put Cholesky's factor in the place of the lower corner of a matrix; tell if there is one."""
+def factorize(matrix: NDArray) -> bool:
+    """Put Cholesky's factor in the place of the lower half of a matrix; tell if there is one."""
     with contextlib.suppress(np.linalg.LinAlgError):
-        matrix[:size, :size] = np.linalg.cholesky(matrix[:size, :size])
+        matrix[:] = np.linalg.cholesky(matrix)
         return True
     return False
 
@@ -414,8 +414,9 @@ def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., 
         of = stop, stop - start, n, one.ctypes, x, n, some, n, zero.ctypes, to, out.shape[1]
         gemm(kind, turned, plain, *of)
 
-    def factorize_(matrix: Any, size: Any) -> Any:
-        return potrf(kind, ord("U"), size, matrix.ctypes, matrix.shape[1]) == 0
+    def factorize_(matrix: Any) -> Any:
+        n = matrix.shape[0]
+        return potrf(kind, ord("U"), n, matrix.ctypes, n) == 0
 
     return [
         (products, products_),

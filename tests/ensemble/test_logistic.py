@@ -86,8 +86,8 @@ def test_a_raised_ridge_makes_steps_shorter(n, d, monkeypatch):
     for failures in range(4):
         left = [False] * failures
 
-        def fail_first(matrix, size, left=left):
-            return left.pop() if left else factorize(matrix, size)
+        def fail_first(matrix, left=left):
+            return left.pop() if left else factorize(matrix)
 
         monkeypatch.setattr(logistic, "factorize", fail_first)
         factor, root = np.empty((min(n, d), min(n, d))), np.empty(n)

@@ -221,11 +221,10 @@ def _make_factor(
     That is R gram R + ridge with R R = W for one unknown per row. Where rounding leaves no factor,
     a larger ridge gives one: the step is shorter, and still leads downwards. Returns that ridge.
     """
-    d, n = design.shape
+    n, more = design.shape[1], ridge
     for row in range(n):
         error = abs(residual[row]) / weights[row]
         root[row] = np.sqrt(weights[row] * (error * (1.0 - error)))
-    more, size = ridge, min(d, n)
     for _ in range(MOST_RIDGES):
         if gram.shape[0] == 0:
             _fill_hessian(design, root, factor)
@@ -233,9 +232,9 @@ def _make_factor(
             for row in range(n):
                 for other in range(row + 1):
                     factor[row, other] = gram[row, other] * root[other] * root[row]
-        for place in range(size):
+        for place in range(factor.shape[0]):
             factor[place, place] += more
-        if factorize(factor, size):
+        if factorize(factor):
             break
         more *= 100.0
     return more
