@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from timing import report
 
 from boreod import BORE
-from boreod.reproduce.budget import draw_costs
+from boreod.paper.reproduce.budget import draw_costs
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import SETS, folder, load

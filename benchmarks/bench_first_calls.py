@@ -13,7 +13,7 @@ from timing import report
 
 import boreod
 
-COMMAND = "from boreod.cli import main; main()"
+COMMAND = "from boreod.tool.cli import main; main()"
 BORE_FIT = """
 import numpy as np, boreod
 X, y = np.load("rows.npy"), np.load("labels.npy")

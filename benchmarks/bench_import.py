@@ -36,7 +36,7 @@ def code_of(what: str) -> str:
     """Return what a process of a command runs."""
     if not what.startswith("boreod "):
         return what
-    return f"import sys; sys.argv = {what.split()!r}; from boreod.cli import main; main()"
+    return f"import sys; sys.argv = {what.split()!r}; from boreod.tool.cli import main; main()"
 
 
 def main() -> None:

@@ -34,8 +34,8 @@ def make_rows(number: int, seed: int) -> object:
 
 def prepare(number: int) -> None:
     """Write a model and, in batches, a table."""
-    from boreod.table_model import fit_table
     from boreod.tables import write_batches
+    from boreod.tool import fit_table
 
     training = make_rows(3000, 99_999)
     model = fit_table(training, label="fraud", ids="id", budget="20us", random_state=0)
@@ -48,7 +48,7 @@ def prepare(number: int) -> None:
 
 def work(number: int) -> None:
     """Load the model, score the table if it has rows, and print seconds and peak memory in kB."""
-    from boreod.table_model import load, score_table
+    from boreod.tool import load, score_table
 
     model = load("model.boreod")
     started = time.perf_counter()

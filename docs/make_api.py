@@ -8,13 +8,13 @@ from typing import Any
 
 PAGES = {
     "boreod": "The detector, the representation, model files.",
-    "boreod.baselines": "Methods to compare with.",
-    "boreod.datasets": "Data sets of the paper, and some that need no download.",
-    "boreod.table_model": "Detectors of whole tables; needs `pip install boreod[data]`.",
-    "boreod.evaluation": "Comparisons on the same splits.",
+    "boreod.paper.baselines": "Methods to compare with.",
+    "boreod.paper.datasets": "Data sets of the paper, and some that need no download.",
+    "boreod.tool": "Detectors of whole tables; needs `pip install boreod[data]`.",
+    "boreod.paper.evaluation": "Comparisons on the same splits.",
     "boreod.metrics": "How well scores rank outliers above inliers.",
     "boreod.ensemble.novelty": "How unlike the training rows other rows are.",
-    "boreod.plots": "Pictures; needs `pip install boreod[report]`.",
+    "boreod.tool.drawing": "Pictures; needs `pip install boreod[report]`.",
     "boreod.tables": "Tables in and out; needs `pip install boreod[data]`.",
 }
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")

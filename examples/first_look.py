@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from boreod import Detector
-from boreod.datasets import load
 from boreod.metrics import auc
-from boreod.table_model import score_frame
+from boreod.paper.datasets import load
+from boreod.tool import score_frame
 
 FOLDER = Path("demo")
 BUDGETS = ("20us", "60us", "200us")

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from boreod import datasets
+from boreod.paper import datasets
 
 FLOORS = {  # mean AUC in percent over ten repetitions
     "wilt": 98.0,

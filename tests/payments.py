@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from boreod import OutlierRepresentation
-from boreod.table_model import fit_table
 from boreod.tables import write_batches
+from boreod.tool import fit_table
 
 FEW = OutlierRepresentation(["knn", "lof"], ks=[5, 10])
 SUFFIXES = ("csv", "parquet", "jsonl", "arrow", "csv.gz", "tsv")

@@ -21,29 +21,29 @@ __all__ = [
 
 if TYPE_CHECKING:
     from boreod import parallel
-    from boreod.detector.presets import BORE
-    from boreod.detector.scorers import auc_scorer, average_precision_scorer
+    from boreod.bore import BORE
+    from boreod.ensemble.scorers import auc_scorer, average_precision_scorer
     from boreod.files import __version__
     from boreod.persistence import ModelFileError
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
     from boreod.representation.views import View
     from boreod.selection.costs import Costs
-    from boreod.table_model import Detector, load, save
+    from boreod.tool import Detector, load, save
 
 _HOMES = {
-    "BORE": "boreod.detector.presets",
+    "BORE": "boreod.bore",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
-    "Detector": "boreod.table_model",
+    "Detector": "boreod.tool",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
     "View": "boreod.representation.views",
     "__version__": "boreod.files",
-    "auc_scorer": "boreod.detector.scorers",
-    "average_precision_scorer": "boreod.detector.scorers",
-    "load": "boreod.table_model",
-    "save": "boreod.table_model",
+    "auc_scorer": "boreod.ensemble.scorers",
+    "average_precision_scorer": "boreod.ensemble.scorers",
+    "load": "boreod.tool",
+    "save": "boreod.tool",
 }
 
 

@@ -11,7 +11,7 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # in the background it is ignored
         signal.signal(signal.SIGINT, _stop)
-    from boreod.cli import main as run
+    from boreod.tool.cli import main as run
 
     signal.signal(signal.SIGINT, before)
     run()

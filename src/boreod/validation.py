@@ -86,7 +86,7 @@ def check_fitted(estimator: Any) -> None:
     if not hasattr(estimator, "fit"):
         raise ValueError(
             f"This {type(estimator).__name__} holds no model and cannot be fitted. "
-            "boreod.table_model.load_predictor(path) reads one from a model file; boreod.Detector "
+            "boreod.tool.load_predictor(path) reads one from a model file; boreod.Detector "
             "is what learns."
         )
     from sklearn.utils.validation import check_is_fitted

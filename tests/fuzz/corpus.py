@@ -16,7 +16,7 @@ from tables.test_reader import make_table
 
 from boreod import BORE, Detector, OutlierRepresentation, save
 from boreod.ensemble.members import KINDS
-from boreod.table_model import fit_table
+from boreod.tool import fit_table
 
 SUFFIXES = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "jsonl.gz")
 ROWS, LATER = 150, 40  # of the tables to fit and to score

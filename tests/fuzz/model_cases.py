@@ -163,7 +163,7 @@ def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
 def run(folder: Path, settings: dict[str, Any]) -> str:
     """Load, describe, score."""
     from boreod.persistence import ModelFileError
-    from boreod.table_model import load, load_predictor
+    from boreod.tool import load, load_predictor
 
     path, table, output = folder / "model.boreod", folder / "table.csv", folder / "output"
     output.mkdir()

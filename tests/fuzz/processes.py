@@ -218,14 +218,14 @@ def main(model: str, *rest: str) -> None:
     """Do what is asked for and print the peak and the exit code."""
     code = 0
     if rest:
-        from boreod.cli import app
+        from boreod.tool.cli import app
 
         try:
             app(["score", model, rest[0], "-o", rest[1], "--quiet", "--jobs", "1"])
         except SystemExit as end:
             code = int(end.code or 0)
     else:
-        from boreod.table_model import load
+        from boreod.tool import load
 
         load(model)
     sys.stdout.write(f"{peak()} {code}\n")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
-from tables.broken import BROKEN
+from tables.reading.broken import BROKEN
 
 from .corpus import REPRESENTATIONS, SUFFIXES
 from .model_cases import damage_often, splice
@@ -236,7 +236,7 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
     from payments import FEW
 
     from boreod.representation.memory import NotEnoughMemoryError
-    from boreod.table_model import fit_table, load
+    from boreod.tool import fit_table, load
 
     few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1,
            "method": "bore"}  # fmt: skip

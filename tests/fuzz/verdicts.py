@@ -25,7 +25,7 @@ def run_command(*arguments: object) -> bool:
     """Run a command in this process; tell whether it was done (True) or refused in a sentence."""
     from typer.testing import CliRunner
 
-    from boreod.cli import app
+    from boreod.tool.cli import app
 
     command = str(arguments[0])
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])

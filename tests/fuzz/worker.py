@@ -49,7 +49,7 @@ def hang(folder: Path, settings: dict[str, Any]) -> str:
 
 def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
-    from boreod.table_model.predictor import TablePredictor
+    from boreod.tool.scoring.table_predictor import TablePredictor
 
     honest = TablePredictor.assess_rows
 

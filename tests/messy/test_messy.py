@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from boreod.table_model.fitting import read_only
 from boreod.tables import Preparation, TableError, read_label_column, read_table
-from boreod.tables.labels import LabelSource
+from boreod.tables.preparing.labels import LabelSource
+from boreod.tool.scoring.fitting import read_only
 from messy.tables import CASES
 
 

@@ -17,7 +17,7 @@ from boreod import BORE, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_model, save_model
 from boreod.persistence.archive import write_archive
 from boreod.persistence.manifest import OF_REPRESENTATION
-from boreod.table_model import load_predictor
+from boreod.tool import load_predictor
 
 ALLOWANCE = 100_000_000
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from boreod import BORE, Costs, OutlierRepresentation, View
-from boreod.detector import NumericDetector
+from boreod.bore import NumericDetector
 from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_model, save_model
 from boreod.persistence.manifest import encode_parameters

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boreod.tables import TableError, open_table, read_table, write_batches
-from tables.broken import BROKEN, LONG, PARQUET
+from tables.reading.broken import BROKEN, LONG, PARQUET
 
 NAMES = ["t.csv", "t.tsv", "t.txt", "t.jsonl", "t.ndjson", "t.parquet", "t.pq", "t.arrow"]
 NAMES += ["t.feather", "t.ipc", "t.csv.gz", "t.tsv.gz", "t.txt.gz", "t.jsonl.gz", "t.ndjson.gz"]

@@ -205,5 +205,5 @@ def test_missing_pyarrow():
 
 
 def test_boreod_itself_does_not_load_pyarrow():
-    code = "import sys, boreod, boreod.cli; sys.exit('boreod.tables' in sys.modules)"
+    code = "import sys, boreod, boreod.tool.cli; sys.exit('boreod.tables' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.detector.predictor import Predictor
-from boreod.detector.profile import LearnedRows
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.profile import LearnedRows
 from boreod.neighbors import KnownRows, NeighborGraph
 from boreod.persistence.archive import ModelFileError, open_archive
 from boreod.persistence.arrays import Arrays, unpack_trees
@@ -38,6 +37,7 @@ from boreod.persistence.manifest import (
     read_manifest,
 )
 from boreod.persistence.members import KNOTS, build_member, name_of
+from boreod.predictor import Predictor
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView, fit_scale, search_depths
@@ -82,7 +82,7 @@ class Stored:
 
 
 def _find_preset(name: str) -> type[Predictor]:
-    from boreod.detector.presets import PRESETS
+    from boreod.bore import PRESETS
 
     return PRESETS[name]
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from boreod.detector.facade import OutlierDetector
-from boreod.detector.presets import PRESETS
-from boreod.detector.words import name_method
+from boreod.bore import PRESETS
+from boreod.detector import OutlierDetector
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.members import UNCHANGED
 from boreod.files import __version__
@@ -50,6 +49,7 @@ from boreod.representation.scored_view import ScoredView
 from boreod.scores import IsolationTrees
 from boreod.selection.costs import Costs
 from boreod.text import shorten
+from boreod.tool.words import name_method
 from boreod.validation import check_fitted
 
 SCALINGS = {"minmax": MinMax, "rank": Rank, "both": Both}

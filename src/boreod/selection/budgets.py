@@ -208,7 +208,7 @@ class BudgetCurve:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with matplotlib, on new axes unless some are given, and return them."""
-        from boreod.plots import BudgetDisplay
+        from boreod.tool.drawing import BudgetDisplay
 
         marked, mark = self.costs[self.first_good()], f"AUC within {LOSS} of the best"
         return BudgetDisplay.from_budget_curve(self, marked, mark, ax=ax).ax_

@@ -11,12 +11,12 @@ import numpy as np
 
 from boreod.tables.arrow import Column, Names, TableError, as_arrow, as_names, kind_of, pa, rebatch
 from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
-from boreod.tables.blocks import Options, Typed
-from boreod.tables.labels import LabelSource
-from boreod.tables.locations import several, show_place
 from boreod.tables.number_formats import NumberFormat
-from boreod.tables.opening import open_source
-from boreod.tables.since import Asked, add_to_batches, as_list
+from boreod.tables.preparing.labels import LabelSource
+from boreod.tables.preparing.since import Asked, add_to_batches, as_list
+from boreod.tables.reading.blocks import Options, Typed
+from boreod.tables.reading.locations import several, show_place
+from boreod.tables.reading.opening import open_source
 
 BATCH_ROWS = 50_000
 ADVICE = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."

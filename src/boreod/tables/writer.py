@@ -14,7 +14,8 @@ from typing import Any
 
 from boreod.files import whole_file
 from boreod.tables.arrow import TableError, arrow_csv, pa, parquet, plain_batch, plain_schema
-from boreod.tables.locations import (
+from boreod.tables.reader import FilePath
+from boreod.tables.reading.locations import (
     STANDARD,
     SUFFIXES,
     TEXT_FORMATS,
@@ -25,7 +26,6 @@ from boreod.tables.locations import (
     refuse_address,
     refuse_name,
 )
-from boreod.tables.reader import FilePath
 from boreod.text import listed
 
 

@@ -1,0 +1,1 @@
+"""The paper and comparisons: other methods, data sets, evaluations and the printed tables."""

@@ -1,0 +1,287 @@
+"""SSAD's dual problem: whether it is feasible, its optimum, threshold and margin.
+
+    min  1/2 a' (K o ss') a     s.t.  0 <= a <= c,  sum s a = 1,  sum over labelled rows a >= kappa
+
+with s = -1 for labelled outliers and +1 for all other rows. With f = K (s a), the multiplier rho of
+the first constraint and gamma of the second, rows with 0 < a < c lie at f = rho (unlabelled),
+f = rho + gamma (inliers) and f = rho - gamma (outliers).
+
+Most steps move weights among few rows. So rounds alternate between a few pairwise steps on all
+rows, which find out who takes part, and many on those rows alone, whose kernel fits into the cache.
+That gives a few digits, which is all that a ranking needs. To get all digits, Newton steps move the
+weights between their limits to where they are best, and pairwise steps let other rows in.
+
+Reference: Goernitz, Kloft, Rieck, Brefeld: Toward supervised anomaly detection. JAIR 46, 2013.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from boreod.paper.baselines.pairwise import FALLING, RISING, ROUNDING, descend, find_extremes
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+KINDS = (UNLABELLED, INLIER, OUTLIER)
+EXACT, ROUGH = 1e-10, 3e-4  # tolerances: shares of the range of f
+MAX_ROUNDS = 12
+STEPS_ON_ALL, STEPS_ON_FEW = 2, 300  # pairwise steps of a round, per row
+MAX_CORRECTIONS, STEPS_OF_CORRECTION = 1000, 50
+MORE_ROWS = 60  # of every kind that may join those with weights
+RIDGE = 1e-14  # share of the diagonal that is added to it
+TIGHT = 1e-9  # what may be missing from a constraint by rounding
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What SSAD minimizes."""
+
+    kernel: NDArray  # K of all rows
+    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    caps: NDArray  # upper limit c of every weight; rows with 0 take no part
+    kappa: float  # total weight that labelled rows have at least
+
+    @property
+    def signs(self) -> NDArray:
+        """-1 for labelled outliers, +1 for all others."""
+        return np.where(self.codes == OUTLIER, -1.0, 1.0)
+
+    def outputs(self, weights: NDArray) -> NDArray:
+        """Return f of all rows."""
+        return self.kernel @ (self.signs * weights)
+
+    def surplus(self, weights: NDArray) -> float:
+        """Return what labelled rows have above kappa."""
+        return max(0.0, float(weights[self.codes != UNLABELLED].sum()) - self.kappa)
+
+    def keep(self, rows: NDArray) -> "Problem":
+        """Return the problem in which all other rows have the weight 0."""
+        kernel = self.kernel[np.ix_(rows, rows)]
+        return Problem(kernel, self.codes[rows], self.caps[rows], self.kappa)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The optimum."""
+
+    weights: NDArray  # a
+    outputs: NDArray  # f of the rows themselves
+    rho: float  # threshold: the multiplier of the first constraint
+    gamma: float  # margin: that of the second
+    primal: float  # values of both problems; equal at the optimum
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Difference of the two values, relative to their size."""
+        return abs(self.primal - self.dual) / max(abs(self.dual), np.finfo(np.float64).tiny)
+
+
+def check_feasible(codes: NDArray, caps: NDArray, kappa: float) -> None:
+    """Raise if no weights meet all constraints, and say what to change."""
+    unlabelled, inliers, outliers = _capacities(codes, caps)
+    if unlabelled + inliers < 1.0 - TIGHT:
+        counts = f"{(codes == UNLABELLED).sum()} unlabelled rows and {(codes == INLIER).sum()}"
+        raise ValueError(
+            "The weights of unlabelled rows and labelled inliers must be able to reach the sum 1; "
+            f"{counts} inliers reach {unlabelled + inliers:.6g}. Outliers alone, one class, are "
+            "not enough: raise `weight_unlabelled` or `weight_labelled`, or pass more such rows."
+        )
+    most = most_labelled(unlabelled, inliers, outliers)
+    if kappa <= most * (1.0 + TIGHT):
+        return
+    if most == 0.0:
+        raise ValueError(
+            "No row is labelled, so there is no margin to weigh: `kappa` must be 0 then; got "
+            f"{kappa:.6g}. Pass kappa=0, or labels."
+        )
+    raise ValueError(
+        f"`kappa` is the least total weight of labelled rows; got {kappa:.6g}, but "
+        f"{(codes == INLIER).sum()} inliers and {(codes == OUTLIER).sum()} outliers reach at most "
+        f"{most:.6g}. Lower `kappa` to that or less, raise `weight_labelled`, or label more rows."
+    )
+
+
+def most_labelled(unlabelled: float, inliers: float, outliers: float) -> float:
+    """Return the largest total weight of labelled rows, given the largest of each kind."""
+    return min(inliers, outliers + 1.0) + min(outliers, unlabelled + inliers - 1.0)
+
+
+def solve(problem: Problem) -> Solution:
+    """Return the optimum with its multipliers.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [-1.0]])
+    >>> problem = Problem(rows @ rows.T, np.array([0, 0, 1]), np.ones(3), 2.0)
+    >>> solution = solve(problem)
+    >>> round(solution.rho, 6), round(solution.gamma, 6)
+    (1.25, 3.75)
+    """
+    weights = minimize(problem, EXACT)
+    outputs = problem.outputs(weights)
+    rho, gamma = _find_multipliers(problem, weights, outputs)
+    signs, labelled = problem.signs, problem.codes != UNLABELLED
+    half = 0.5 * float((signs * weights) @ outputs)
+    losses = np.maximum(0.0, signs * rho + gamma * labelled - signs * outputs)
+    primal = half - rho - problem.kappa * gamma + float(problem.caps @ losses)
+    return Solution(weights, outputs, rho, gamma, primal, -half)
+
+
+def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -> NDArray:
+    """Return weights near the optimum, within all limits.
+
+    Parameters
+    ----------
+    problem
+        What is to be solved.
+    tolerance
+        No two rows are on the wrong sides by more than this share of the range of f.
+    start
+        Weights of the same rows for another kappa.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [-1.0]])
+    >>> problem = Problem(rows @ rows.T, np.array([0, 0, 1]), np.ones(3), 2.0)
+    >>> minimize(problem, ROUGH).round(3).tolist()
+    [1.0, 0.5, 0.5]
+    """
+    check_feasible(problem.codes, problem.caps, problem.kappa)
+    weights = _make_feasible(problem, start)
+    for _ in range(MAX_ROUNDS):
+        outputs = problem.outputs(weights)
+        if _descend(problem, weights, outputs, max(ROUGH, tolerance), STEPS_ON_ALL * len(weights)):
+            break
+        rows = _find_participants(problem, weights, outputs)
+        part, few = problem.keep(rows), weights[rows]
+        _descend(part, few, outputs[rows], max(ROUGH, tolerance), STEPS_ON_FEW * len(rows))
+        weights[rows] = few
+    for _ in range(MAX_CORRECTIONS if tolerance < ROUGH else 0):
+        _take_newton_steps(problem, weights)
+        if _descend(problem, weights, problem.outputs(weights), tolerance, STEPS_OF_CORRECTION):
+            break
+    return weights
+
+
+def _descend(
+    problem: Problem, weights: NDArray, outputs: NDArray, tolerance: float, limit: int
+) -> bool:
+    """Move weights and outputs, in place; return whether the optimum is reached."""
+    task = problem.kernel, problem.codes, problem.caps
+    return descend(*task, weights, outputs, problem.surplus(weights), tolerance, limit) < limit
+
+
+def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> NDArray:
+    """Return rows with weights, and of every kind those without that would rise first."""
+    slopes = np.where(problem.caps > 0.0, problem.signs * outputs, np.inf)
+    slopes[weights > 0.0] = -np.inf
+    chosen = []
+    for code in KINDS:
+        rows = np.flatnonzero(problem.codes == code)
+        count = int((weights[rows] > 0.0).sum()) + MORE_ROWS
+        chosen.append(rows[np.argsort(slopes[rows], kind="stable")[:count]])
+    return np.sort(np.concatenate(chosen))
+
+
+def _take_newton_steps(problem: Problem, weights: NDArray) -> None:
+    """Move the weights between their limits to where they are best, in place.
+
+    A step ends where the first weight meets its limit, and the next one goes on without that row.
+    """
+    free = np.flatnonzero((weights > 0.0) & (weights < problem.caps))
+    signs, labelled = problem.signs, np.where(problem.codes == UNLABELLED, 0.0, 1.0)
+    matrix = problem.kernel[np.ix_(free, free)] * np.outer(signs[free], signs[free])
+    slopes = (signs * problem.outputs(weights))[free]
+    size = 0.0
+    while size < 1.0:
+        surplus = problem.surplus(weights)
+        constraints = np.array([signs, labelled] if surplus <= TIGHT else [signs])[:, free]
+        if len(free) <= len(constraints):
+            return
+        direction = _newton_direction(matrix, slopes, constraints)
+        if slopes @ direction >= 0.0:
+            return
+        caps = problem.caps[free]
+        left = np.where(direction > 0.0, caps - weights[free], weights[free])
+        sizes = left / np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
+        spent = -float(labelled[free] @ direction)
+        size = min(1.0, sizes.min(), surplus / spent if spent > 0.0 and surplus > TIGHT else 1.0)
+        kept = sizes > size
+        weights[free] = np.clip(weights[free] + size * direction, 0.0, caps)
+        weights[free[~kept]] = np.where(direction > 0.0, caps, 0.0)[~kept]
+        slopes = (slopes + size * (matrix @ direction))[kept]
+        free, matrix = free[kept], matrix[np.ix_(kept, kept)]
+
+
+def _newton_direction(matrix: NDArray, slopes: NDArray, constraints: NDArray) -> NDArray:
+    """Return the step to the minimum that keeps the constraints."""
+    ridge = RIDGE * matrix.diagonal().max()
+    while True:
+        try:
+            factor = cho_factor(matrix + ridge * np.eye(len(matrix)), check_finite=False)
+            break
+        except LinAlgError:  # rows are so alike that rounding leaves negative eigenvalues
+            ridge *= 100.0
+    plain = cho_solve(factor, slopes, check_finite=False)
+    columns = cho_solve(factor, constraints.T, check_finite=False)
+    multipliers = np.linalg.lstsq(constraints @ columns, constraints @ plain, rcond=None)[0]
+    direction = columns @ multipliers - plain
+    return direction - np.linalg.lstsq(constraints, constraints @ direction, rcond=None)[0]
+
+
+def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> tuple[float, float]:
+    """Return threshold and margin; of several that are right, the smallest margin.
+
+    The smallest slope of rows that can rise and the largest of rows that can fall limit rho for
+    unlabelled rows, rho + gamma for inliers, and gamma - rho for outliers.
+    """
+    slopes = find_extremes(problem.codes, problem.caps, weights, outputs)[0]
+    (up, up_in, up_out), (down, down_in, down_out) = slopes[:, RISING], slopes[:, FALLING]
+    gamma = 0.0
+    if problem.surplus(weights) <= TIGHT:
+        least = max(0.0, down_in - up, down + down_out, 0.5 * (down_in + down_out))
+        most = min(up_in - down, up + up_out, 0.5 * (up_in + up_out))
+        gamma = max(0.0, least if least <= most else 0.5 * (least + most))
+    low = max(down, down_in - gamma, gamma - up_out)
+    high = min(up, up_in - gamma, gamma - down_out)
+    return float(0.5 * (low + high) if np.isfinite(high) else low), float(gamma)
+
+
+def _make_feasible(problem: Problem, start: NDArray | None) -> NDArray:
+    """Return weights that meet all constraints, of each kind as close to the given as can be."""
+    unlabelled, inliers, outliers = _capacities(problem.codes, problem.caps)
+    weights = np.zeros(len(problem.codes)) if start is None else start
+    present = float(weights[problem.codes != UNLABELLED].sum())
+    labelled = max(problem.kappa, 1.0 - unlabelled, present)
+    labelled = min(labelled, most_labelled(unlabelled, inliers, outliers))
+    # With u of unlabelled rows, inliers have (labelled + 1 - u) / 2 and outliers the rest.
+    least = max(0.0, 1.0 - labelled, labelled + 1.0 - 2.0 * inliers)
+    most = min(unlabelled, labelled + 1.0, 2.0 * outliers + 1.0 - labelled)
+    total = 0.5 * (least + most)
+    if start is not None:
+        total = max(least, min(most, float(start[problem.codes == UNLABELLED].sum())))
+    totals = (total, 0.5 * (labelled + 1.0 - total), 0.5 * (labelled - 1.0 + total))
+    result = np.empty(len(weights))
+    for code, wanted in zip(KINDS, totals, strict=True):
+        rows = problem.codes == code
+        result[rows] = _reach(wanted, weights[rows], problem.caps[rows])
+    return result
+
+
+def _reach(total: float, weights: NDArray, caps: NDArray) -> NDArray:
+    """Return weights with this sum, all of them lower or all of them nearer to their caps."""
+    present = float(weights.sum())
+    total = min(max(0.0, total), float(caps.sum()))
+    if abs(total - present) <= ROUNDING:  # tiny weights on all rows would cost a step each
+        return weights
+    if total < present:
+        return weights * (total / present)
+    room = caps - weights
+    return np.minimum(caps, weights + room * ((total - present) / room.sum()))
+
+
+def _capacities(codes: NDArray, caps: NDArray) -> list[float]:
+    """Return the largest total weight of unlabelled rows, inliers and outliers."""
+    return [float(caps[codes == code].sum()) for code in KINDS]

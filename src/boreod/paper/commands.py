@@ -1,0 +1,279 @@
+"""The commands ``boreod evaluate``, ``boreod reproduce`` and ``boreod datasets``."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boreod.text import show_seconds
+from boreod.tool.cli import options
+from boreod.tool.cli.app import (
+    plain_errors,
+    print_json,
+    print_notes,
+    print_table,
+    stop_with_journal,
+)
+from boreod.tool.cli.info import print_preparation
+from boreod.tool.cli.options import reads_table, split_names
+
+NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "quality")
+
+
+@plain_errors
+@reads_table
+def evaluate(
+    table: options.Table,
+    label: options.Label,
+    outlier_label: options.OutlierLabel = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
+    ids: options.Ids = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
+    since: options.Since = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
+    ] = Path("results"),
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Names, separated by commas; all installed ones if not given."),
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
+    ] = None,
+    batch: options.Batch = None,
+    method: Annotated[
+        str, typer.Option(help="What keeps to budgets and reference sizes: detector or bore.")
+    ] = "detector",
+    reference_sizes: Annotated[
+        str | None,
+        typer.Option(help="Rows to learn from, such as 1000,5000: what does that lose?"),
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
+    transductive: Annotated[
+        bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
+    ] = False,
+    *,
+    reading: dict[str, Any],
+    jobs: options.Processes = -1,
+    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare methods and budgets on an own table: which to take, with error bars.
+
+    Every method learns from the same 60 % of the labelled rows and is judged on the others, in
+    several splits. What columns become is learned from these 60 % too. A run that was stopped goes
+    on where it was when the same command is given again.
+
+    Example: boreod evaluate payments.csv --label fraud --id id --methods be --budgets none
+    """
+    from boreod.files import write_text
+    from boreod.paper.evaluation import Journal, TableRows, compare_methods
+    from boreod.paper.evaluation.presentation import present
+    from boreod.tables import Preparation, read_label_column, read_table
+    from boreod.tables.preparing.labels import label_options
+    from boreod.text import count_of, shorten, suggest
+    from boreod.tool.documents import to_markdown, to_page
+    from boreod.tool.scoring.fitting import name_source, read_only
+
+    sizes = _read_numbers(reference_sizes)
+    reading |= {"since": since or ()}
+    reading |= label_options(label, ids or (), labels, outlier_label, inlier_label)
+    rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
+    if label not in rows.column_names:
+        close = suggest(label, rows.column_names)
+        raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
+    codes = read_label_column(rows[label], outlier_label, name=label)
+    roles = {"label": label, "ids": ids or (), "keep": keep or None, "decimal": reading["decimal"]}
+    preparation = Preparation().fit(rows, codes, **roles)
+    if not quiet:
+        print_preparation([row._asdict() for row in preparation.summary_], err=True)
+        print_notes(preparation.notes_)
+    try:
+        found = compare_methods(
+            TableRows(rows, roles),
+            codes,
+            split_names(methods),
+            [] if budgets == "none" else split_names(budgets),
+            method=method,
+            batch_size=batch,
+            reference_sizes=sizes,
+            repetitions=repetitions,
+            protocol="transductive" if transductive else "unseen",
+            n_jobs=jobs,
+            seed=seed,
+            journal=Journal(output / "runs.jsonl"),
+            verbose=not quiet,
+        )
+    except KeyboardInterrupt:
+        stop_with_journal(output / "runs.jsonl")
+    counts = [int((codes == code).sum()) for code in (1, 0, -1)]
+    about = (
+        f"{name_source(table)}: {count_of(counts[0], 'outlier')}, {count_of(counts[1], 'inlier')}, "
+        f"{count_of(counts[2], 'unlabelled row')}; columns of numbers: {len(preparation.names_)}."
+    )
+    section = present(found, about, output)
+    write_text(output / "comparison.md", to_markdown(section, level=1))
+    write_text(output / "comparison.html", to_page("Comparison", [section]))
+    if json:
+        print_json(_all_results(found))
+        return
+    typer.echo(to_markdown(section, level=1))
+    typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")
+
+
+def _read_numbers(text: str | None) -> list[int]:
+    try:
+        numbers = [int(name) for name in split_names(text) or []]
+    except ValueError:
+        numbers = []
+    if text is not None and not numbers:
+        raise typer.BadParameter(
+            f"--reference-sizes are numbers of rows such as 1000,5000; got {text!r}."
+        )
+    return numbers
+
+
+def _all_results(found: Any) -> dict[str, Any]:
+    """Return results as JSON can hold them; one split has no error."""
+    losses = {
+        size: {"mean": loss.mean, "error_of_mean": loss.error if loss.count > 1 else None}
+        for size, loss in found.reference_losses.items()
+    }
+    return {
+        "methods": found.runs,
+        "budgets": found.budget_runs,
+        "references": found.reference_runs,
+        "reference_losses": losses,
+        "advice": found.advice(),
+    }
+
+
+@plain_errors
+def reproduce(
+    part: Annotated[
+        str, typer.Argument(help=f"{', '.join(NAMES)}, or all of the paper.", metavar="PART")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of tables, pictures and report.")
+    ] = Path("results"),
+    datasets: Annotated[
+        str | None,
+        typer.Option(
+            help="Names, separated by commas; all twelve if not given. For quality also "
+            ".npz files, and all of --data if not given."
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Names of methods that quality compares; all installed if not given."),
+    ] = None,
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of samples or splits: 10 (20 draws of costs, 5 seeds of quality), or 1 "
+            "(2) with --quick.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only what the paper prints, on coarse grids.")
+    ] = False,
+    data: options.DataFolder = None,
+    jobs: options.Processes = -1,
+    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the finished runs in the folder.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Reproduce a table or figure of the paper: CSV, PNG, SVG, Markdown; HTML for all of them.
+
+    The part quality is not in the paper: detectors with few labels, ours beside others. A run
+    that was stopped goes on where it was when the same command is given again.
+
+    Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
+    """
+    from boreod.paper.reproduce import PAPER_PARTS, PARTS, SETS, Settings
+    from boreod.paper.reproduce import reproduce as run
+    from boreod.paper.reproduce.quality import find_sets
+    from boreod.tool.documents import to_markdown
+
+    if part != "all" and part not in PARTS:
+        raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
+    if methods is not None and part != "quality":
+        raise typer.BadParameter(f"--methods is for quality only; got the part {part!r}.")
+    names = tuple(split_names(datasets) or (find_sets(data) if part == "quality" else SETS))
+    for name in names if part != "quality" else ():
+        _check_dataset(name)
+    if fresh:
+        (output / "runs.jsonl").unlink(missing_ok=True)
+    chosen = None if methods is None else tuple(split_names(methods) or ())
+    settings = Settings(output, names, repetitions, quick, data, jobs, seed, not quiet, chosen)
+    started = time.perf_counter()
+    try:
+        sections = run(list(PAPER_PARTS) if part == "all" else [part], settings)
+    except KeyboardInterrupt:
+        stop_with_journal(output / "runs.jsonl")
+    if part == "all":
+        typer.echo(f"Report: {output / 'report.html'} and {output / 'report.md'}")
+    else:
+        typer.echo(to_markdown(sections[0], level=1))
+        typer.echo(f"Files: in {output}, their names begin with {part}")
+    typer.echo(f"Time: {show_seconds(time.perf_counter() - started)}")
+
+
+@plain_errors
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A data set to write to a file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="CSV, Parquet, Arrow or JSON lines.")
+    ] = None,
+    version: Annotated[int, typer.Option(help="Which sample of the set.")] = 1,
+    data: options.DataFolder = None,
+) -> None:
+    """List the data sets, or write one to a table with the columns `id` and `outlier`.
+
+    Rows are in an order drawn at random, so the first ones are a fair sample.
+
+    Example: boreod datasets wdbc -o tumors.csv
+    """
+    from boreod.paper.datasets import catalogue, load
+
+    if name is None:
+        header = ["name", "rows", "columns", "outliers", "samples", "kind"]
+        facts = [
+            (of.name, of.n, of.d, of.outliers, len(of.versions), of.group) for of in catalogue()
+        ]
+        print_table(header, [[str(fact) for fact in line] for line in facts])
+        return
+    import numpy as np
+
+    from boreod.tables import write_batches
+    from boreod.tables.arrow import pa
+
+    if output is None:
+        raise typer.BadParameter(f"say where to write {name}: -o {name}.csv")
+    _check_dataset(name)
+    found = load(name, version, data)
+    order = np.random.default_rng(0).permutation(len(found.y))
+    columns = {
+        "id": np.arange(1, len(order) + 1),
+        **{key: found.X[order, place] for place, key in enumerate(found.feature_names)},
+        "outlier": found.y[order],
+    }
+    write_batches(output, pa.table(columns).to_batches())
+    typer.echo(f"{output}: {len(order)} rows, {int(found.y.sum())} of them outliers")
+
+
+def _check_dataset(name: str) -> None:
+    """Refuse a name that is not in the catalogue of data sets, as a wrong command."""
+    from boreod.paper.datasets.entries import find
+
+    try:
+        find(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

@@ -1,0 +1,134 @@
+"""Columns that know the label, or come from it: what is told about them.
+
+A column that ranks all outliers before the other rows may be very good, or filled in when somebody
+knew. Only users can tell, so they are asked; the results of an earlier scoring are left out.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.metrics import auc
+from boreod.tables.arrow import TableError, column_of, option, pc
+from boreod.tables.cells import as_numbers, as_text
+from boreod.tables.preparing.levels import ENOUGH_OUTLIERS
+from boreod.text import listed, shorten
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
+REASON = re.compile(r"reason_\d+")
+PERFECT = 0.999  # AUC
+ORDERED = 0.95  # AUC of what should have no order
+MOST_ROWS = 20_000  # that are not outliers; more tell nothing new
+
+
+def find_results(names: Iterable[str], label: str | None) -> list[str]:
+    """Return the columns that an earlier scoring added to a table: a few of their names are there.
+
+    Examples
+    --------
+    >>> find_results(["amount", "probability", "rank", "reason_1"], "fraud")
+    ['probability', 'rank', 'reason_1']
+    >>> find_results(["school", "rank", "amount"], None)
+    []
+    """
+    names = list(names)
+    if "probability" not in names or len(set(names) & set(RESULTS)) < 2:
+        return []
+    return [n for n in names if n != label and (n in RESULTS or REASON.fullmatch(n))]
+
+
+def tell_results(found: list[str], label: str | None) -> list[str]:
+    """Return notes about the results of an earlier scoring."""
+    notes = []
+    if found:
+        notes.append(
+            f"Columns {listed(found)} are results of an earlier scoring and left out: a model "
+            "would learn from its own opinion."
+        )
+        if label in RESULTS:
+            notes.append(
+                f"The label {shorten(label)} is called like a result of scoring. If nobody has "
+                "reviewed it, a model learns to repeat the earlier one: name the column of the "
+                "review (--label)."
+            )
+    return notes
+
+
+def find_leaks(
+    table: Any,
+    codes: NDArray,
+    assume: bool,
+    matrix: NDArray,
+    columns: list[tuple[str, str]],
+    ids: list[str],
+) -> list[str]:
+    """Return notes about columns that know the label.
+
+    Columns of the matrix have two names: that of the column of the table, and their own.
+    """
+    chosen = _choose_rows(codes, assume)
+    if chosen is None:
+        return []
+    outliers = codes[chosen] == OUTLIER
+    notes = []
+    ranks = {place: float(auc(outliers, matrix[chosen, place])) for place in range(matrix.shape[1])}
+    for name in dict.fromkeys(owner for owner, _ in columns):
+        places = [place for place, (owner, _) in enumerate(columns) if owner == name]
+        best = max(places, key=lambda place: abs(ranks[place] - 0.5))
+        found = max(ranks[best], 1.0 - ranks[best])
+        if found < PERFECT:
+            continue
+        values = np.unique(matrix[chosen, best])
+        what = f"alone tells all outliers from other rows (AUC {found:.3f})"
+        if len(values) == 2 and found == 1.0:
+            what = "is a copy of the label"
+        about = f"Column {shorten(name)}"
+        if columns[best][1] == f"{name} is missing":
+            about = f"Whether column {shorten(name)} is missing"
+        notes.append(
+            f"{about} {what}. If it is filled in when somebody knows, rows to come "
+            f"will not have it: leave it out ({option('drop', name)})."
+        )
+    return [*notes, *_find_orders(table, chosen, outliers, ids)]
+
+
+def _choose_rows(codes: NDArray, assume: bool) -> NDArray | None:
+    """Return all outliers and some other rows, None if they are too few to tell anything."""
+    outliers = np.flatnonzero(codes == OUTLIER)
+    others = np.flatnonzero((codes == INLIER) | (assume & (codes == UNLABELLED)))
+    if min(len(outliers), len(others)) < ENOUGH_OUTLIERS:
+        return None
+    return np.sort(np.concatenate([outliers, others[:: -(-len(others) // MOST_ROWS)]]))
+
+
+def _find_orders(table: Any, chosen: NDArray, outliers: NDArray, ids: list[str]) -> list[str]:
+    """Return notes about rows and ids that are ordered by label."""
+    found = [name for name in ids if _is_ordered(outliers, _order_of(table, name)[chosen])]
+    what = f"Values of {listed(found)} are" if found else "Rows are"
+    if not found and not _is_ordered(outliers, chosen):
+        return []
+    return [
+        f"{what} ordered by label, outliers and others apart. If they come from different sources, "
+        "whatever differs between these is learned: compare how both were collected."
+    ]
+
+
+def _is_ordered(outliers: NDArray, values: NDArray) -> bool:
+    found = float(auc(outliers, values))
+    return max(found, 1.0 - found) >= ORDERED
+
+
+def _order_of(table: Any, name: str) -> NDArray:
+    """Return numbers in the order of ids: by value, or as words are sorted."""
+    column = column_of(table, name)
+    try:
+        if pc.all(pc.match_substring_regex(as_text(column, name), r"^\d{1,15}$")).as_py():
+            return np.nan_to_num(as_numbers(as_text(column, name), name, "number"))
+        column = as_text(column, name)
+    except TableError:
+        pass  # dates, whose order is theirs
+    return pc.rank(column, tiebreaker="min").to_numpy()

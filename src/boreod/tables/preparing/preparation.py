@@ -1,0 +1,420 @@
+"""Columns of a table as a float64 matrix, the same way for training rows and for new ones."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.files import typed_json
+from boreod.tables.arrow import Names, TableError, as_names, check_names, column_of, kind_of
+from boreod.tables.preparing.decisions import STEPS, Question, decide
+from boreod.tables.preparing.leaks import find_leaks, find_results, tell_results
+from boreod.tables.preparing.levels import STORED_BYTES, LevelStep, make_targets
+from boreod.tables.preparing.since import Since, add_to_table, found_in, is_whole
+from boreod.tables.preparing.steps import Step, Targets
+from boreod.tables.reading.blocks import check_columns
+from boreod.text import listed, shorten, suggest
+
+VERSION = 3  # of stored preparations
+RESULT = "left out: a result of scoring"
+MAX_COLUMNS = 100_000  # more is no table that was prepared here
+
+
+class ColumnSummary(NamedTuple):
+    """A column, what it holds, what was done to it, and how many output columns it became."""
+
+    column: str
+    holds: str
+    done: str
+    outputs: int
+
+
+class Preparation:
+    """Learn from a training table how to make numbers of its columns.
+
+    Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
+    many levels become their frequency and, given labels, how often their level is an outlier.
+    Dates become hour, weekday, day of the month and age, free text its lengths. Missing numbers get
+    the median of the training rows; where some were missing in training, a column of its own says
+    so. Columns that hold one value only, and ids of rows, are left out with a note.
+
+    Parameters
+    ----------
+    max_levels
+        The most levels of a category that get columns of their own; the others are pooled.
+
+    Attributes
+    ----------
+    names_
+        Names of the output columns.
+    summary_
+        What was done to each input column.
+    notes_
+        Remarks for the user.
+    label_, ids_
+        The columns of labels and ids, None and empty if there are none.
+    since_
+        Times since the last row of an id that are used; they are made of two columns each.
+    inputs_
+        The columns that ``transform`` needs.
+    types_
+        How to read them from text: pass it to ``open_table`` as `types`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"amount": [1.5, None, 3.0, 2.0], "country": ["DE", "FR", "DE", "FR"]})
+    >>> preparation = Preparation().fit(table)
+    >>> preparation.names_
+    ['amount', 'amount is missing', 'country=DE', 'country=FR']
+    >>> preparation.transform(table.slice(1, 1))
+    array([[2., 1., 0., 1.]])
+    """
+
+    def __init__(self, max_levels: int = 20) -> None:
+        self.max_levels = max_levels
+        self._steps: list[Step] = []
+
+    def fit(self, table: Any, codes: NDArray | None = None, **options: Any) -> "Preparation":
+        """Learn from a training table; parameters are those of :meth:`fit_transform`."""
+        self.fit_transform(table, codes, **options)
+        return self
+
+    def fit_transform(
+        self,
+        table: Any,
+        codes: NDArray | None = None,
+        *,
+        label: str | None = None,
+        ids: Names = (),
+        drop: Names = (),
+        keep: Names | None = None,
+        decimal: str | None = None,
+        assume: bool = True,
+        seed: int = 0,
+    ) -> NDArray:
+        """Learn from a training table, and return its rows as if each of them were new.
+
+        They are not always those of :meth:`transform`: what ids with many levels become does not
+        count the label of the row itself, and not those of its fold.
+
+        Parameters
+        ----------
+        table
+            A pyarrow table.
+        codes
+            Labels, 1 for outliers, 0 for inliers and -1 for unlabelled rows; None for no labels.
+        label
+            The column of labels, which is not learned from.
+        ids
+            Columns that name a row, which are not learned from either. Here and in the others
+            names may have commas between them.
+        drop
+            Columns to leave out.
+        keep
+            The only columns to learn from; None for all others.
+        decimal
+            Decimal point of numbers in text, where their column does not tell.
+        assume
+            Whether unlabelled rows count as inliers.
+        seed
+            Of the folds.
+        """
+        if type(self.max_levels) is not int or self.max_levels < 1:
+            raise ValueError(
+                f"`max_levels` must be a whole number from 1 on; got {self.max_levels!r}."
+            )
+        if not table.num_rows:
+            raise TableError("The table has no rows to learn from.")
+        check_names(table.column_names, "the table")
+        ids = as_names(ids, table.column_names)
+        roles = _read_roles(table.column_names, label, ids, drop, keep)
+        results = [] if keep is not None else find_results(table.column_names, label)
+        roles |= {name: RESULT for name in results if roles[name] == "used"}
+        since = found_in(table.schema)
+        roles |= {made.name: "used" for made in since}
+        targets = None if codes is None else make_targets(codes, assume, seed)
+        wanted = set(table.column_names if keep is not None else ()) | {s.name for s in since}
+        question = Question("", self.max_levels, targets, decimal)
+        steps, summary, notes = _learn(table, roles, question, wanted)
+        notes += tell_results([name for name in results if roles[name] == RESULT], label)
+        if not steps:
+            raise TableError(
+                f"No column is left to learn from. {' '.join(notes)} Columns with values that "
+                "differ between rows, and that rows have in common, are needed: amounts, "
+                "categories, dates."
+            )
+        self._set(
+            _Learned(
+                VERSION,
+                self.max_levels,
+                label,
+                list(ids),
+                assume,
+                seed,
+                since,
+                steps,
+                summary,
+                notes,
+            )
+        )
+        matrix = self._fill_training(table, targets)
+        if codes is not None:
+            owners = [(step.name, name) for step in steps for name in step.names]
+            notes += find_leaks(table, codes, assume, matrix, owners, list(ids))
+        return matrix
+
+    def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
+        """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
+
+        A batch is a pyarrow record batch or table, its columns in any order; ``first_row`` is the
+        number of its first row, for errors.
+        """
+        if not self._steps:
+            raise TableError("This preparation is not fitted yet. Call `fit` first.")
+        known = batch.schema.names
+        check_columns(self.inputs_, known, "The table", self.inputs_)
+        needed = set(self.inputs_)
+        check_names([name for name in known if name in needed], "the table")
+        batch = self._complete(batch)
+        return self._fill(batch, lambda step, part, column: step.fill(part, column, first_row))
+
+    def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
+        """Return the rows of the training table once more as :meth:`fit_transform` did."""
+        targets = None
+        if codes is not None:
+            targets = make_targets(codes, self._learned.assume, self._learned.seed)
+        if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self._steps):
+            raise TableError(
+                "The training table had labels of at least so many outliers that ids could be "
+                "learned from; these have not. Pass the labels of the training."
+            )
+        return self._fill_training(self._complete(table), targets)
+
+    def _complete(self, batch: Any) -> Any:
+        """Return rows with the times since the last rows of their ids, if these are used."""
+        wanted = [since for since in self.since_ if since.name not in batch.schema.names]
+        if wanted and not is_whole(batch):
+            raise TableError(
+                f"This model uses the {wanted[0].name!r}, which rows do not have alone or in "
+                "parts. Score a whole file, or a frame of several rows, sorted by "
+                f"{shorten(wanted[0].time)}."
+            )
+        return add_to_table(batch, wanted) if wanted else batch
+
+    def _fill_training(self, table: Any, targets: Targets | None) -> NDArray:
+        def fill(step: Step, result: NDArray, column: Any) -> None:
+            step.fill_training(result, column, targets)
+
+        return self._fill(table, fill)
+
+    def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], None]) -> NDArray:
+        result = np.zeros((table.num_rows, len(self.names_)))
+        start = 0
+        for step in self._steps:
+            end = start + len(step.names)
+            fill(step, result[:, start:end], column_of(table, step.name))
+            start = end
+        return result
+
+    @property
+    def tells_training_rows(self) -> bool:
+        """Whether training rows had other values than the same rows would have later."""
+        return any(isinstance(step, LevelStep) for step in self._steps)
+
+    @property
+    def inputs_(self) -> list[str]:
+        """The columns that ``transform`` needs."""
+        made = {since.name: since for since in self.since_}
+        names = [step.name for step in self._steps if step.name not in made]
+        return list(dict.fromkeys([*names, *(n for s in made.values() for n in (s.id, s.time))]))
+
+    @property
+    def marks_(self) -> dict[int, int]:
+        """Places of output columns that are filled, and of those that mark where."""
+        owners = [(step.name, *of) for step in self._steps for of in step.outputs]
+        marked = {of[0]: place for place, of in enumerate(owners) if of[1] == "missing"}
+        return {
+            place: marked[of[0]]
+            for place, of in enumerate(owners)
+            if of[1] == "value" and of[0] in marked
+        }
+
+    @property
+    def steps_(self) -> list[Step]:
+        """What is done to each column that is used."""
+        return list(self._steps)
+
+    @property
+    def types_(self) -> dict[str, Any]:
+        """How to read the columns from text; ids as they are."""
+        kinds: dict[str, Any] = {since.id: "text" for since in self.since_}
+        kinds |= {since.time: since.kind for since in self.since_}
+        kinds |= {step.name: step.reading for step in self._steps}
+        return kinds | dict.fromkeys(self.ids_, "text")
+
+    def describe(self) -> str:
+        """Return ``summary_`` as lines of aligned text."""
+        lines = [ColumnSummary._fields, *((*row[:3], str(row[3])) for row in self.summary_)]
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        return "\n".join(
+            "  ".join([*(f"{line[i]:<{widths[i]}}" for i in range(3)), f"{line[3]:>{widths[3]}}"])
+            for line in lines
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was learned as numbers, words and lists, ready for JSON."""
+        kinds = {step: becomes for becomes, step in STEPS.items()}
+        steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self._steps]
+        learned = replace(self._learned, steps=[])
+        return {**asdict(learned), "steps": steps, "summary": [list(row) for row in self.summary_]}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Preparation":
+        """Return a fitted preparation from what ``to_dict`` gave; anything else is refused."""
+        try:
+            stored = typed_json(_Learned, data, "preparation")
+            learned = replace(stored, steps=list(map(_read_step, stored.steps)))
+            learned.check()
+            return cls(learned.max_levels)._set(learned)
+        except ValueError as error:
+            reason = str(error).partition(". ")[0]
+            raise TableError(
+                f"The stored preparation of columns is damaged or of another version: {reason}. "
+                "Fit again."
+            ) from None
+
+    def _set(self, learned: "_Learned") -> "Preparation":
+        names = [name for step in learned.steps for name in step.names]
+        check_names(names, "the prepared table")
+        self._learned, self._steps, self.names_ = learned, learned.steps, names
+        self.summary_ = [ColumnSummary(*row) for row in learned.summary]
+        self.notes_, self.label_, self.ids_ = learned.notes, learned.label, tuple(learned.ids)
+        self.since_ = tuple(learned.since)
+        return self
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What a preparation knows, and what is stored of it."""
+
+    version: int
+    max_levels: int
+    label: str | None
+    ids: list[str]
+    assume: bool
+    seed: int
+    since: list[Since]
+    steps: list[Any]  # of Step; which one, is read from what is stored
+    summary: list[tuple[str, str, str, int]]
+    notes: list[str]
+
+    def check(self) -> None:
+        """Refuse what ``fit`` cannot have learned."""
+        steps = self.steps
+        for is_right, what in (
+            (self.version == VERSION, f"the version {shorten(self.version)}, not {VERSION}"),
+            (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
+            (all(since.is_possible for since in self.since), "a time that no column needs"),
+            (self.seed >= 0, f"{shorten(self.seed)} as seed"),
+            (all(step.is_possible for step in steps), "a step that no column needs"),
+            (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
+            (len(set(self.ids)) == len(self.ids), "an id twice"),
+            (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
+            (all(row[3] >= 0 for row in self.summary), "a negative number of columns"),
+        ):
+            if not is_right:
+                raise ValueError(f"it has {what}")
+
+
+def _read_step(data: Any) -> Step:
+    """Return a step from what may be anything."""
+    stored = dict(data) if isinstance(data, dict) else {}
+    becomes = stored.pop("becomes", None)
+    if not isinstance(becomes, str) or becomes not in STEPS:
+        raise ValueError(f"it has a step for {shorten(becomes)}")
+    if becomes == "date":
+        stored.setdefault("zoned", None)  # older files do not tell
+    return typed_json(STEPS[becomes], stored, "step")
+
+
+def _read_roles(
+    known: list[str], label: str | None, ids: tuple[str, ...], drop: Names, keep: Names | None
+) -> dict[str, str]:
+    """Return what each column of a table is: label, id, left out, or used."""
+    asked = {
+        "label": () if label is None else (label,),
+        "ids": ids,
+        "drop": as_names(drop, known),
+        "keep": () if keep is None else as_names(keep, known),
+    }
+    role_of: dict[str, str] = {}
+    for role, names in asked.items():
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"`{role}` must be names of columns; got {name!r}.")
+            if name not in known:
+                flag = "--id" if role == "ids" else f"--{role}"
+                raise TableError(
+                    f"`{role}` ({flag}) must name columns of the table; got {shorten(name)}. "
+                    f"{suggest(name, known)}"
+                )
+            if role_of.setdefault(name, role) != role:
+                raise TableError(
+                    f"A column can have one role; {shorten(name)} is named in both "
+                    f"`{role_of[name]}` and `{role}`. Take it out of one."
+                )
+    if keep is not None and not asked["keep"]:
+        raise TableError("`keep` (--keep) must name at least one column, or be left out.")
+    others = "keep" if keep is None else "drop"
+    shown = {"label": "label", "ids": "id", "drop": "left out", "keep": "used"}
+    roles = {name: shown[role_of.get(name, others)] for name in known}
+    if "used" not in roles.values():
+        raise TableError(
+            f"No column is left to learn from; the table has {listed(known)}. Name fewer of them "
+            "as label, id or to drop."
+        )
+    return roles
+
+
+def _learn(
+    table: Any, roles: dict[str, str], question: Question, wanted: set[str]
+) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
+    """Decide for every column, and refuse all bad ones at once."""
+    steps: list[Step] = []
+    summary: list[tuple[str, str, str, int]] = []
+    notes: list[str] = []
+    refused: list[str] = []
+    for name, role in roles.items():
+        if role != "used":
+            summary.append((name, _holds(table, name), role, 0))
+            continue
+        try:
+            column = column_of(table, name)
+            decision = decide(column, replace(question, name=name, wanted=name in wanted))
+        except TableError as error:
+            refused.append(str(error))
+            continue
+        if decision.step is not None:
+            steps.append(decision.step)
+        if decision.note is not None:
+            notes.append(decision.note)
+        outputs = 0 if decision.step is None else len(decision.step.names)
+        summary.append((name, kind_of(column.type), decision.done, outputs))
+    if refused:
+        raise TableError(" ".join(refused))
+    many = sum(isinstance(step, LevelStep) for step in steps)
+    limited = [
+        step.within(STORED_BYTES // many) if isinstance(step, LevelStep) else step for step in steps
+    ]
+    return limited, summary, notes
+
+
+def _holds(table: Any, name: str) -> str:
+    """Say what an unused column holds, which may be something that cannot be used."""
+    try:
+        return kind_of(column_of(table.slice(0, 0), name).type)
+    except TableError:
+        return str(table.schema.field(name).type)

@@ -1,0 +1,213 @@
+"""The time since the last row of the same id, such as a card or a device, in a table by time.
+
+A row alone does not have it: rows are read one after the other, from the first, and what is
+remembered is the last time of every id. So the table must be sorted by time, and be read as one.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.files import typed_json
+from boreod.tables.arrow import TableError, column_of, kind_of, pa, pc
+from boreod.tables.cells import as_numbers, as_text
+from boreod.tables.preparing.dates import DateStep, read_moments
+from boreod.tables.preparing.decisions import Question, decide
+from boreod.text import listed, shorten, suggest
+
+METADATA = b"boreod.since"
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Since:
+    """What is asked for: the column of ids, and that of times with the way to read it."""
+
+    id: str
+    time: str
+    kind: str = "number"
+    form: str | None = None  # of dates, as in DateStep; None for numbers of any unit
+    zone: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the column that it makes."""
+        return f"time since last {self.id}"
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a training table can have led to it."""
+        if self.form is None:
+            return self.kind == "number" and self.zone is None
+        step = DateStep(self.time, self.kind, self.form, self.zone, marked=True)
+        return step.is_possible
+
+    @property
+    def field(self) -> Any:
+        """The field of the column in a schema, which tells what it is."""
+        told = {METADATA: json.dumps(asdict(self)).encode()}
+        return pa.field(self.name, pa.float64(), metadata=told)
+
+    def read(self, batch: Any, first_row: int) -> NDArray:
+        """Return times in hours, or in the unit of numbers; NaN where they are missing."""
+        column = column_of(batch, self.time)
+        if self.form is None:
+            return as_numbers(column, self.time, "number", first_row)
+        return read_moments(column, self.time, self.form, self.zone, first_row).instant / HOUR
+
+
+Asked = str | Iterable[str | Since]
+
+
+def is_whole(batch: Any) -> bool:
+    """Tell whether rows are a table of their own, and not a part of one or a row alone."""
+    return isinstance(batch, pa.Table) and batch.num_rows > 1
+
+
+def found_in(schema: Any) -> list[Since]:
+    """Return what the columns of a schema are, as far as they were made here."""
+    told = [(field.metadata or {}).get(METADATA) for field in schema]
+    return [typed_json(Since, json.loads(text), "since") for text in told if text is not None]
+
+
+def add_to_table(table: Any, asked: Asked) -> Any:
+    """Return a whole table with the columns that are asked for and not there yet."""
+    batches = table.combine_chunks().to_batches()
+    wanted = as_list(asked)
+    if not batches or not wanted:
+        return table
+    schema, made = add_to_batches(table.schema, iter(batches), wanted)
+    return pa.Table.from_batches(list(made), schema)
+
+
+def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[Any, Iterator[Any]]:
+    """Return schema and batches with the columns that are asked for; memory grows with ids only."""
+    wanted = as_list(asked)
+    first = next(batches, None)
+    if first is None:
+        return schema, batches
+    found = [s if isinstance(s, Since) else _resolve(s, first) for s in wanted]
+    for since in found:
+        for name in (since.id, since.time):
+            if name not in schema.names:
+                raise TableError(
+                    f"`since` (--since) needs the column {shorten(name)}, which is not there or "
+                    f"left out. {suggest(name, schema.names)}"
+                )
+        if since.name in schema.names:
+            raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
+    for since in found:
+        schema = schema.append(since.field)
+    return schema, _added(schema, first, batches, found)
+
+
+def as_list(asked: Asked) -> list[Any]:
+    """Return what is asked for one by one; commas separate texts."""
+    texts = [asked] if isinstance(asked, str) else list(asked)
+    return [
+        part.strip() if isinstance(part, str) else part
+        for text in texts
+        for part in (text.split(",") if isinstance(text, str) else [text])
+    ]
+
+
+def _added(schema: Any, first: Any, rest: Iterator[Any], found: list[Since]) -> Iterator[Any]:
+    memories = [_Memory(since) for since in found]
+    row, batch = 1, first
+    while batch is not None:
+        columns = [*batch.columns, *(pa.array(m.add(batch, row), pa.float64()) for m in memories)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        row += batch.num_rows
+        batch = next(rest, None)
+
+
+class _Memory:
+    """The last time of every id in the rows that were read, and the latest of all."""
+
+    def __init__(self, since: Since) -> None:
+        self.since = since
+        self.last: dict[str, float] = {}
+        self.latest = -np.inf
+
+    def add(self, batch: Any, first_row: int) -> Any:
+        """Return the times since the last rows of their ids, null for the first of each."""
+        times = self.since.read(batch, first_row)
+        there = np.flatnonzero(~np.isnan(times))
+        self._check_order(times, there, first_row)
+        encoded = pc.dictionary_encode(as_text(column_of(batch, self.since.id), self.since.id))
+        words = encoded.dictionary.to_pylist()
+        codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        there = there[codes[there] >= 0]
+        order = there[np.argsort(codes[there], kind="stable")]  # by id, and within by time
+        own, when = codes[order], times[order]
+        is_first = np.diff(own, prepend=-1) != 0
+        before = np.where(is_first, np.nan, np.roll(when, 1))
+        known = [self.last.get(words[code], np.nan) for code in own[is_first]]
+        before[is_first] = known
+        result = np.full(len(times), np.nan)
+        result[order] = when - before
+        is_last = np.diff(own, append=-1) != 0
+        self.last.update(zip((words[c] for c in own[is_last]), when[is_last], strict=True))
+        return pa.array(result, from_pandas=True)
+
+    def _check_order(self, times: NDArray, there: NDArray, first_row: int) -> None:
+        present = times[there]
+        earlier = np.diff(present, prepend=self.latest) < 0
+        if earlier.any():
+            row = first_row + int(there[np.argmax(earlier)])
+            raise TableError(
+                f"The time since the last row of {shorten(self.since.id)} needs a table that is "
+                f"sorted by {shorten(self.since.time)}; row {row} is earlier than a row before it. "
+                "Sort the table."
+            )
+        self.latest = present[-1] if len(present) else self.latest
+
+
+def _resolve(text: str, batch: Any) -> Since:
+    """Return what a user asks for as ``card`` or ``card:time``, seen the first rows of a table."""
+    names = batch.schema.names
+    owner, _, time = (text, "", "") if text in names else text.rpartition(":")
+    if not owner or owner not in names or (time and time not in names):
+        wrong = time if owner in names else owner or text
+        raise TableError(
+            "`since` (--since) must name a column of ids and perhaps one of times, such as card "
+            f"or card:time; got {shorten(text)}. {suggest(wrong, names)}"
+        )
+    if time:
+        return _read_time(owner, time, batch)
+    others = [name for name in names if name != owner]
+    found = [since for since in (_try_time(owner, name, batch) for name in others) if since]
+    if len(found) != 1:
+        told = "none of its columns holds dates" if not found else ""
+        told = told or f"{listed([since.time for since in found])} hold dates"
+        raise TableError(
+            f"`since` (--since) {shorten(text)} needs one column of dates, and {told}. Name it: "
+            f"{text}:COLUMN."
+        )
+    return found[0]
+
+
+def _try_time(owner: str, name: str, batch: Any) -> Since | None:
+    try:
+        found = _read_time(owner, name, batch)
+    except TableError:
+        return None
+    return None if found.form is None else found
+
+
+def _read_time(owner: str, name: str, batch: Any) -> Since:
+    column = column_of(batch, name)
+    step = decide(column, Question(name)).step
+    if isinstance(step, DateStep):
+        return Since(owner, name, step.kind, step.form, step.zone)
+    if kind_of(column.type) == "date or time":  # of one value only
+        return Since(owner, name, "text", "year-month-day", getattr(column.type, "tz", None))
+    if kind_of(column.type) == "number":
+        return Since(owner, name)
+    raise TableError(
+        f"`since` (--since) needs a column of dates, times or numbers; {shorten(name)} holds words."
+    )

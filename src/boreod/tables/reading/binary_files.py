@@ -1,0 +1,255 @@
+"""Files that know their own columns: Arrow, Parquet, and folders of Parquet files as one table.
+
+Names of folders may be values: ``day=7``. Parquet is read page by page: ``pyarrow.dataset`` unpacks
+whole row groups, whose size others have chosen (32 MB instead of 1 for one of 16 MB).
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_schema
+from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
+from boreod.tables.reading.blocks import Options, Typed, cleaned
+from boreod.tables.reading.locations import (
+    SUFFIXES,
+    TEXT_FORMATS,
+    Place,
+    find_format,
+    find_place,
+    reading,
+)
+from boreod.text import listed, shorten
+
+ARROW = "an Arrow or Feather file"
+PARQUET = "a Parquet file"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the files of a table."""
+
+    place: Place
+    name: str  # from the folder on, with slashes between; of a single file the name alone
+    values: Mapping[str, Any]  # what the names of its folders say: a pyarrow scalar a column
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What the end of a Parquet file tells."""
+
+    schema: Any  # of the columns to read, with plain types
+    groups: tuple[int, ...]  # number of rows in each of its row groups
+    added: tuple[str, ...]  # columns that only the names of its folders have
+
+
+def open_arrow(path: str, options: Options, stack: ExitStack, stream: Any = None) -> Typed:
+    """Open an Arrow file (also called Feather), of the file or of the stream kind, or a stream."""
+    with reading(path, ARROW):
+        file = stack.enter_context(pa.OSFile(path)) if stream is None else stream
+        is_stream = stream is not None or file.read(6) != b"ARROW1"
+        if stream is None:
+            file.seek(0)
+        opened = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
+        schema = _chosen_schema(opened.schema, options, path)
+
+    def batches() -> Iterator[Any]:
+        with reading(path, ARROW):
+            found = opened if is_stream else map(opened.get_batch, range(opened.num_record_batches))
+            for batch in found:
+                batch.validate(full=True)  # offsets of a damaged file lead anywhere
+                yield plain_batch(batch, schema)
+
+    return cleaned(schema, batches(), options)
+
+
+def open_parquet(path: str, options: Options, batch_rows: int) -> Typed:
+    """Open a Parquet file, or all of a folder in the order of their names as one table."""
+    members = find_members(find_place(path), options.types)
+    schema = unified_schema(members, [read_footer(options, member) for member in members])
+
+    def batches() -> Iterator[Any]:
+        for member in members:
+            yield from read_rows(member, schema, batch_rows)
+
+    return cleaned(schema, batches(), options)
+
+
+def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
+    """Return a Parquet file, or those of a folder in the order of their names.
+
+    Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
+    ``column=value``, as Spark and others write them; such values have the declared types.
+    """
+    if not place.is_folder:
+        return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
+    with reading(place.shown):
+        names = _local_names(place.path) if place.is_local else _remote_names(place)
+    found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
+    if not found:
+        raise TableError(
+            f"The folder {place.shown} holds no Parquet files (.parquet, .pq). Pass the name of a "
+            "file, or a folder that holds them; text files of a folder are read as one table, and "
+            "scored into one file (-o scores.csv)."
+        )
+    values = _read_values([_keys(name) for name in found], types)
+    path, shown = place.path.rstrip("/"), place.shown.rstrip("/")
+    return [
+        Member(Place(place.filesystem, f"{path}/{name}", f"{shown}/{name}"), str(name), own)
+        for name, own in zip(found, values, strict=True)
+    ]
+
+
+def find_text_files(folder: str, asked: str | None) -> list[str]:
+    """Return the text files of a folder in the order of their names; none if it holds Parquet."""
+    with reading(folder):
+        names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
+    hidden = [name for name in names if any(part[0] in "._" for part in name.parts)]
+    names = [name for name in names if name not in hidden]
+    if asked in (None, "parquet") and any(map(_is_wanted, names)):
+        return []
+    wanted = TEXT_FORMATS if asked is None else (asked,)
+    found = [name for name in names if find_format(str(name), None, to_read=True) in wanted]
+    return [os.path.join(folder, str(name)) for name in found]
+
+
+def read_footer(options: Options, member: Member) -> Footer:
+    """Return what a file tells of itself; refuse columns that it lacks or that are not plain."""
+    shown = member.place.shown
+    with reading(shown, PARQUET), _opened(member) as file:
+        schema, groups = file.schema_arrow, _group_rows(file.metadata)
+    added = tuple(name for name in member.values if name not in schema.names)
+    for name in added:
+        schema = schema.append(pa.field(name, member.values[name].type))
+    return Footer(_chosen_schema(schema, options, shown), groups, added)
+
+
+def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
+    """Return the schema of all files: same names, and types that hold the values of all."""
+    names = set(footers[0].schema.names)
+    for footer, member in zip(footers, members, strict=True):
+        if set(footer.schema.names) != names:
+            differing = listed(sorted(names ^ set(footer.schema.names)), 5)
+            raise TableError(
+                f"All files of a folder must have the same columns; {member.place.shown} differs "
+                f"from {members[0].place.shown} in {differing}. Move it elsewhere."
+            )
+    try:
+        schemas = [footer.schema for footer in footers]
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TableError(
+            f"Files of one folder must have columns of the same types, unlike those of "
+            f"{PurePosixPath(members[0].place.shown).parent}: {str(error).splitlines()[0]}."
+        ) from None
+
+
+def read_rows(
+    member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int = sys.maxsize
+) -> Iterator[Any]:
+    """Give the rows from ``start`` (from 0) to before ``stop`` in batches of at most so many."""
+    with reading(member.place.shown, PARQUET), _opened(member) as file:
+        ends = [0, *accumulate(_group_rows(file.metadata))]
+        groups = [i for i, (a, b) in enumerate(pairwise(ends)) if b > start and a < stop]
+        seen = ends[groups[0]] if groups else 0
+        known = [name for name in schema.names if name in file.schema_arrow.names]
+        # the Parquet reader takes a dot for a way into nested columns
+        columns = None if any("." in name for name in known) else known
+        for batch in file.iter_batches(batch_rows, row_groups=groups, columns=columns):
+            first, seen = seen, seen + batch.num_rows
+            low = max(start - first, 0)
+            high = min(stop - first, batch.num_rows)
+            if low < high:
+                part = batch.slice(low, high - low)
+                for name in schema.names:
+                    if name not in part.schema.names:
+                        value = member.values[name]
+                        part = part.append_column(name, pa.repeat(value, part.num_rows))
+                yield plain_batch(part, schema)
+            if seen >= stop:
+                return  # the rest of a row group need not be unpacked
+
+
+def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
+    """Return the plain schema of the columns to read; the others may be of any type."""
+    if not schema.names:
+        raise TableError(f"{shown} has no columns. A table needs columns and rows.")
+    places = options.chosen(schema.names, shown)
+    return plain_schema(pa.schema([schema.field(place) for place in places]), shown)
+
+
+def _opened(member: Member) -> Any:
+    # on a disk pages are read as they are needed, not whole columns of a row group; over a network
+    # every single read is expensive
+    frugal = {"pre_buffer": False, "buffer_size": 1 << 16} if member.place.is_local else {}
+    return parquet.ParquetFile(member.place.path, filesystem=member.place.filesystem, **frugal)
+
+
+def _group_rows(data: Any) -> tuple[int, ...]:
+    return tuple(data.row_group(place).num_rows for place in range(data.num_row_groups))
+
+
+def _local_names(folder: str) -> list[str]:
+    """Return the names of all files; a folder that links lead to again is read once."""
+    names, seen = [], {os.path.realpath(folder)}
+    for parent, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
+        found, folders[:] = sorted(folders), []
+        for name in found:
+            real = os.path.realpath(os.path.join(parent, name))
+            if real not in seen and name[0] not in "._":  # who writes there may be gone at once
+                folders.append(name)
+                seen.add(real)
+        names += [os.path.relpath(os.path.join(parent, name), folder) for name in files]
+    return [name.replace(os.sep, "/") for name in names]
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def _remote_names(place: Place) -> list[str]:
+    found = place.filesystem.get_file_info(fs.FileSelector(place.path, recursive=True))
+    base = len(place.path.rstrip("/")) + 1
+    return [info.path[base:] for info in found if info.type == fs.FileType.File]
+
+
+def _is_wanted(name: PurePosixPath) -> bool:
+    is_parquet = SUFFIXES.get(name.suffix.lower()) == "parquet"
+    return is_parquet and not any(part[0] in "._" for part in name.parts)
+
+
+def _keys(name: PurePosixPath) -> dict[str, str | None]:
+    pairs = (part.partition("=") for part in name.parts[:-1])
+    return {
+        unquote(key): None if value == NO_VALUE else unquote(value)
+        for key, between, value in pairs
+        if key and between
+    }
+
+
+def _read_values(
+    keys: list[dict[str, str | None]], types: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the values of folders as numbers, booleans or text, as they look or are declared."""
+    result: list[dict[str, Any]] = [{} for _ in keys]
+    for name in dict.fromkeys(name for own in keys for name in own):
+        places = [place for place, own in enumerate(keys) if name in own]
+        cells = pa.array([keys[place][name] for place in places], pa.string())
+        kind = declared_kind(types[name]) if name in types else find_kind(cells)
+        typed, bad = to_kind(cells, kind)
+        if bad is not None and bad.any():
+            wrong = f"{name}={cells[int(bad.argmax())].as_py()}"
+            raise TableError(
+                f"Column {shorten(name)} must hold {kind.type}s; a folder is called "
+                f"{shorten(wrong)}. Rename it, or move it elsewhere."
+            )
+        for place, value in zip(places, typed.cast(TYPES[kind.type]), strict=True):
+            result[place][name] = value
+    return result

@@ -1,0 +1,218 @@
+"""Tables within other files: SQLite and DuckDB, by a query, and sheets of Excel workbooks.
+
+Databases are read row by row, and never written. Where there is only one table or sheet, it need
+not be named.
+"""
+
+import logging
+import os
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import quote
+
+from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_schema
+from boreod.tables.cells import Kind, find_kind, to_kind
+from boreod.tables.reading.blocks import Block, Options, Typed, cleaned, kind_of_values, typed
+from boreod.tables.reading.header import LINES, NoRows, find_header, tell_others
+from boreod.tables.reading.locations import reading
+from boreod.text import listed, shorten
+
+BLOCK_ROWS = 10_000
+DUCKDB_MEMORY = "256MB"
+NUMBERS = (int, float)
+
+
+def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
+    """Open a table or query of an SQLite database."""
+    with reading(path, "an SQLite database"):
+        os.stat(path)
+    with _asking(path, "an SQLite database", sqlite3.Error):
+        address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        stack.callback(connection.close)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # attaching creates files
+        names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+        tables = [name for (name,) in connection.execute(names) if not name.startswith("sqlite_")]
+        cursor = connection.execute(_sql(path, options.query, tables))
+    if cursor.description is None:
+        raise _no_rows(path)
+    known = [column[0] for column in cursor.description]
+    places = options.chosen(known, path)
+
+    def blocks() -> Iterator[tuple[Block, list[set[type]]]]:
+        start = 0
+        while True:
+            with _asking(path, "an SQLite database", sqlite3.Error):
+                rows = cursor.fetchmany(BLOCK_ROWS)
+            yield _text_block(rows, known, places, start)
+            start += len(rows)
+            if not rows:
+                return
+
+    found = blocks()
+    first, types = next(found)
+    kinds = {
+        known[place]: kind_of_values(
+            first.table.column(known[place]),
+            known[place],
+            options,
+            numbers=bool(own & set(NUMBERS)),
+            words=str in own,
+        )
+        for place, own in zip(places, types, strict=True)
+    }
+    return typed(first, (block for block, _ in found), kinds, options)
+
+
+def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) -> Typed:
+    """Open a table or query of a DuckDB database."""
+    try:
+        import duckdb
+    except ImportError:
+        raise TableError(
+            f"{path} needs DuckDB, which is not installed: pip install boreod[duckdb]"
+        ) from None
+    with reading(path, "a DuckDB database"):
+        os.stat(path)
+    with _asking(path, "a DuckDB database", duckdb.Error):
+        # pages that were read stay in memory up to the limit
+        safe = {"enable_external_access": "false", "memory_limit": DUCKDB_MEMORY}
+        connection = duckdb.connect(path, read_only=True, config=safe)
+        stack.callback(connection.close)
+        names = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+        tables = [name for (name,) in connection.execute(names).fetchall()]
+        relation = connection.sql(_sql(path, options.query, tables))
+        if relation is None:
+            raise _no_rows(path)
+        known = relation.columns
+        quoted = (known[place].replace('"', '""') for place in options.chosen(known, path))
+        relation = relation.project(", ".join(f'"{name}"' for name in quoted))
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+        batches = read(batch_rows)
+    schema = plain_schema(batches.schema, path)
+
+    def converted() -> Iterator[Any]:
+        with _asking(path, "a DuckDB database", duckdb.Error):
+            for batch in batches:
+                yield plain_batch(batch, schema)
+
+    return cleaned(schema, converted(), options)
+
+
+def open_workbook(path: str, options: Options) -> Typed:
+    """Open a sheet of an Excel workbook; its first row has the column names."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise TableError(
+            f"{path} needs fastexcel, which is not installed: pip install boreod[excel]"
+        ) from None
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it tells of empty columns
+    with reading(path, "an Excel workbook"):
+        os.stat(path)
+    with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
+        book = fastexcel.read_excel(path)
+        filled = [
+            name
+            for name in book.sheet_names
+            if book.load_sheet(name, header_row=None, n_rows=1).height
+        ]
+        sheet = _find_table(path, options.query, filled, "sheet")
+        first = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=LINES, dtypes="string")
+        head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
+        place = -1
+        if options.header is not False:
+            place = find_header(head, range(1, len(head) + 1), options.header, path)
+        names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
+        known = [name or f"c{i}" for i, name in enumerate(names)]
+        places = options.chosen(known, path)
+        whole = book.load_sheet(
+            sheet,
+            header_row=None,
+            skip_rows=place + 1,
+            schema_sample_rows=None,  # else what a later row holds may be lost
+        ).to_arrow()
+    for note in tell_others(head[:place], "above the column names"):
+        warnings.warn(note, stacklevel=2)
+    batch = _real_rows(whole, names, place).select(places)
+    batch = batch.rename_columns([known[place] for place in places])
+    schema = plain_schema(batch.schema, path)
+    return cleaned(schema, iter([plain_batch(batch, schema)]), options)
+
+
+def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
+    """Return a sheet without rows that are empty or repeat the names, which make text of all."""
+    empty = NoRows(names)
+    rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
+    if rows is None:
+        return sheet
+    sheet = sheet.take(pa.array(rows))
+    for note in empty.notes():
+        warnings.warn(note, stacklevel=3)
+    if not empty.repeated:
+        return sheet
+    columns = []
+    for column in sheet.columns:
+        kind = find_kind(column) if pa.types.is_string(column.type) else Kind("text")
+        columns.append(column if kind.type == "text" else to_kind(column, kind)[0])
+    return pa.RecordBatch.from_arrays(columns, sheet.schema.names)
+
+
+def _text_block(
+    rows: list[tuple[Any, ...]], known: list[str], places: list[int], start: int
+) -> tuple[Block, list[set[type]]]:
+    """Return cells as text, and the types that were there a column."""
+    columns, types = [], []
+    for place in places:
+        values = [row[place] for row in rows]
+        own = set(map(type, values)) - {type(None)}
+        if bytes in own:
+            raise TableError(
+                f"Cells must hold one number or word each; column {shorten(known[place])} holds "
+                f"bytes. Leave it out ({leave_out(known[place])})."
+            )
+        columns.append(
+            pa.array([None if v is None else v if type(v) is str else repr(v) for v in values],
+                     pa.string())
+        )  # fmt: skip
+        types.append(own)
+    names = [known[place] for place in places]
+    table = pa.RecordBatch.from_arrays(columns, names)
+    return Block(table, lambda row: f"Row {start + row + 1}"), types
+
+
+def _sql(path: str, query: str | None, tables: list[str]) -> str:
+    """Return a query: one that was asked for, or all of a table."""
+    if query is not None and query not in tables and len(query.split()) > 1:
+        return query
+    name = _find_table(path, query, tables, "table").replace('"', '""')
+    return f'SELECT * FROM "{name}"'
+
+
+def _no_rows(path: str) -> TableError:
+    return TableError(f"The query for {path} gives no rows. Pass a SELECT (--query).")
+
+
+def _find_table(path: str, query: str | None, tables: list[str], what: str) -> str:
+    if query is None and len(tables) == 1:
+        return tables[0]
+    if query is not None and query in tables:
+        return query
+    if not tables:
+        raise TableError(f"{path} holds no {what}s. A table needs columns and rows.")
+    asked = f"no {what} {shorten(query)}" if query is not None else f"several {what}s"
+    raise TableError(f"{path} has {asked}: name one of {listed(tables)} (`query`, --query).")
+
+
+@contextmanager
+def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except kinds as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")[:200]
+        raise TableError(
+            f"{path} cannot be read as {what} ({reason}). Check the file and the query (--query)."
+        ) from None

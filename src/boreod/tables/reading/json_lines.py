@@ -1,0 +1,181 @@
+"""JSON: one object a line, or an array of objects; their keys are the columns."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from boreod.tables.arrow import TableError, leave_out, pa
+from boreod.tables.cells import Kind
+from boreod.tables.reading.blocks import Block, Options, Typed, kind_of_values, typed
+from boreod.tables.reading.sources import TextSource
+from boreod.text import shorten
+
+BLOCK_ROWS = 10_000
+BLOCK_CHARACTERS = 1 << 18
+MAX_OBJECT = 4 << 20  # letters
+Record = tuple[str, dict[str, Any]]  # where it is, and what it holds
+
+
+class Number(str):
+    """A number as it is written, which a word of the same letters is not."""
+
+    __slots__ = ()
+
+
+def open_json_lines(source: TextSource, options: Options) -> Typed:
+    """Open JSON lines, or an array of objects.
+
+    Keys that a line does not have are missing values. Keys that come up only after the first block
+    are refused, unless the columns to read are given.
+    """
+    dropped = frozenset(name.strip() for names in options.drop for name in names.split(","))
+    distinct = partial(_distinct, dropped=dropped | frozenset(options.drop))
+    decoder = json.JSONDecoder(
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=Number,
+        object_pairs_hook=distinct,
+    )
+    is_array = source.head().lstrip().startswith(b"[")
+    records = (_elements if is_array else _records)(source, decoder)
+    first = list(islice(records, BLOCK_ROWS))
+    if not first:
+        raise TableError(f"{source.shown} is empty. A table needs rows: one JSON object a line.")
+    known = list(dict.fromkeys(key for _, record in first for key in record))
+    if not known:
+        raise TableError(f"The objects of {source.shown} have no keys. A table needs columns.")
+    names = [known[place] for place in options.chosen(known, source.shown)]
+    block = _block(first, names)
+    kinds = {name: _find_kind(first, name, block.table.column(name), options) for name in names}
+
+    def rest() -> Iterator[Block]:
+        while some := list(islice(records, BLOCK_ROWS)):
+            for place, record in some if options.columns is None else ():
+                if not record.keys() <= kinds.keys() | dropped:
+                    new = min(record.keys() - kinds.keys() - dropped)
+                    raise TableError(
+                        f"{place} has the key {shorten(new)}, "
+                        f"which the first {BLOCK_ROWS} rows do not have. Add it there with null, "
+                        "or read only the columns you need."
+                    )
+            yield _block(some, names)
+
+    return typed(block, rest(), kinds, options)
+
+
+def _find_kind(records: list[Record], name: str, column: Any, options: Options) -> Kind:
+    """Return the type of a column: words are text even if they look like numbers."""
+    found = {type(record[name]) for _, record in records if record.get(name) is not None}
+    if found == {bool} and name not in options.types:
+        return Kind("boolean")
+    return kind_of_values(column, name, options, numbers=Number in found, words=str in found)
+
+
+def _records(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
+    for number, line in enumerate(_open(source), start=1):
+        if line.strip():
+            with _reading(f"Line {number}", source.shown, line):
+                record = decoder.decode(line)
+                _check(record, line, f"Line {number} of {source.shown}")
+            yield f"Line {number}", record
+
+
+def _elements(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
+    """Give the objects of an array, one after the other."""
+    lines = _open(source)
+    text, number = lines.read(BLOCK_CHARACTERS).lstrip()[1:], 0
+    while True:
+        text = text.lstrip()
+        if text.startswith("]") and not (text[1:].strip() or lines.read(1).strip()):
+            return
+        try:
+            if number and text[:1] not in ("", ","):
+                raise ValueError("no comma between objects")
+            start = len(text) - len(text[number > 0 :].lstrip())
+            record, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            more = "" if len(text) > MAX_OBJECT else lines.read(BLOCK_CHARACTERS)
+            if more and not isinstance(error, TableError | RecursionError):
+                text += more
+                continue
+            with _reading(f"Object {number + 1}", source.shown, text):
+                raise
+        number += 1
+        with _reading(f"Object {number}", source.shown, text):
+            _check(record, text[start:end], f"Object {number} of {source.shown}")
+        text = text[end:]
+        yield f"Object {number}", record
+
+
+def _open(source: TextSource) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedReader(source, 1 << 18), "utf-8", newline="\n")
+
+
+@contextmanager
+def _reading(place: str, shown: str, text: str) -> Iterator[None]:
+    """Put what is wrong with an object into one sentence."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise TableError(
+            f"{place} of {shown} has half of a letter, such as \\ud800. Write it in UTF-8, or "
+            "both halves."
+        ) from None
+    except TableError as error:
+        told = str(error)
+        raise TableError(told if told.startswith(place) else f"{place} of {shown} {told}") from None
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", "nested too deeply")
+        raise TableError(
+            f"{place} of {shown} is not JSON ({reason}): {shorten(text.strip()[:60])}."
+        ) from None
+
+
+def _check(record: Any, text: str, place: str) -> None:
+    """Refuse what is no object, and halves of letters."""
+    if not isinstance(record, dict):
+        raise TableError(
+            f'{place} must be an object such as {{"amount": 3.5}}; got '
+            f"{shorten(text.strip()[:60])}. Write one object a line, or an array of objects."
+        )
+    if "\\u" in text:
+        "".join(map(str, [*record, *record.values()])).encode()
+
+
+def _distinct(pairs: list[tuple[str, Any]], dropped: frozenset[str]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen and key not in dropped:
+                raise TableError(f"has a key twice: {shorten(key)}.")
+            seen.add(key)
+    return record
+
+
+def _block(records: list[Record], names: list[str]) -> Block:
+    def cells(name: str) -> Any:
+        values = [record.get(name) for _, record in records]
+        kinds = set(map(type, values))
+        if dict in kinds or list in kinds:
+            place = next(i for i, value in enumerate(values) if isinstance(value, dict | list))
+            if len(records) == 1 and isinstance(values[0], list):
+                raise TableError(
+                    f"This is one object, whose {shorten(name)} may be the table. Write that array "
+                    f"alone into a file: jq .{name} OLD.json > NEW.json"
+                )
+            raise TableError(
+                f"{records[place][0]} holds nested values for {shorten(name)}. Cells must "
+                "hold one number or word each: spread it over keys of its own, or leave it out "
+                f"({leave_out(name)})."
+            )
+        if bool in kinds:
+            values = [str(value).lower() if isinstance(value, bool) else value for value in values]
+        return pa.array(values, pa.string())
+
+    table = pa.RecordBatch.from_arrays([cells(name) for name in names], names=names)
+    return Block(table, lambda row: records[row][0])

@@ -1,0 +1,316 @@
+"""Reasons for people: values beside those of normal rows, neighborhoods, and known cases.
+
+An explanation says what each column added to a row's log-odds. Here all that a column of the table
+became is taken together, and so are all scores of neighborhoods; each of these *topics* gets a
+sentence about the row that is true whatever the model learned, such as "amount 4,900 is higher than
+99.7 % of normal rows (typical: 12 to 310)". They tell what speaks for an outlier; where nothing
+does, what speaks against it, marked so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.fitted import Assessment, Fitted
+from boreod.ensemble.profile import TrainingProfile, in_ranges
+from boreod.scores import DETECTORS, SCORES
+from boreod.text import show_number, show_percent
+
+NEGLIGIBLE = 0.05  # of a row's largest change
+EXTREME = 0.9  # share of normal rows that a value is beyond, from which on it is high or low
+NAMED = 3  # scores that a reason names
+LONGEST = 40  # letters of a cell
+NEIGHBORS = "neighbors"
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+Cells = Mapping[str, Sequence[str | None]]
+
+
+class Output(NamedTuple):
+    """What a raw column of a detector is: a ``kind`` of output of a column of the table.
+
+    ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
+    are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
+    is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
+    one of how much more often these are outliers. The ``level`` of a value may be a part of a date.
+    """
+
+    column: str
+    kind: str = "value"
+    level: str = ""
+
+
+class Reason(NamedTuple):
+    """A sentence, what it is about, and what that added to the log-odds; None if it is a fact."""
+
+    text: str
+    about: str
+    contribution: float | None
+
+    @property
+    def shown(self) -> str:
+        """The sentence, marked if it speaks against an outlier."""
+        return f"against it: {self.text}" if (self.contribution or 0.0) < 0.0 else self.text
+
+
+class _Topic(NamedTuple):
+    """What a sentence is about: its places in an explanation and among raw columns."""
+
+    name: str
+    places: list[int]
+    members: list[int]
+
+
+@dataclass(frozen=True)
+class ReasonWriter:
+    """Writes reasons of rows for a fitted detector.
+
+    Attributes
+    ----------
+    fitted
+        The detector.
+    outputs
+        What each of its raw columns is.
+    profile
+        Of its training rows; None if unknown, for shorter sentences.
+    """
+
+    fitted: Fitted
+    outputs: Sequence[Output]
+    profile: TrainingProfile | None = None
+
+    def write(
+        self, rows: NDArray, found: Assessment, number: int, cells: Cells | None = None
+    ) -> list[list[Reason]]:
+        """Return up to ``number`` reasons of every row.
+
+        The first reason of a novel row is that it is novel, the last of one near a known outlier
+        names that. ``cells`` are words of the table, one a row, by column; None is missing.
+        """
+        assert found.explanation is not None
+        topics = self._topics(found.explanation.columns)
+        parts = found.explanation.contributions
+        sums = np.column_stack([parts[:, topic.places].sum(axis=1) for topic in topics])
+        novel = [None] * len(rows) if found.novelty is None else found.novelty.words()
+        near = self._near(rows)
+        result = []
+        for row in range(len(rows)):
+            first = [] if novel[row] is None else [Reason(str(novel[row]), "novelty", None)]
+            last = [] if near[row] is None else [Reason(str(near[row]), "known case", None)]
+            reasons: list[Reason] = []
+            for place in _rank(sums[row])[: max(0, number - len(first) - len(last))]:
+                change = float(sums[row, place])
+                text = self._tell(topics[place], row, rows[row], found, cells, change)
+                told = next((at for at, of in enumerate(reasons) if of.text == text), None)
+                if told is None:
+                    reasons.append(Reason(text, topics[place].name, change))
+                else:  # parts of a date that is missing
+                    both = float(reasons[told].contribution or 0.0) + change
+                    reasons[told] = reasons[told]._replace(contribution=both)
+            result.append([*first, *reasons, *last][:number])
+        return result
+
+    def _topics(self, columns: list[str]) -> list[_Topic]:
+        """Return what sentences may be about."""
+        raw = {name: place for place, name in enumerate(self.fitted.seen.columns)}
+        values = [output.column for output in self.outputs if output.kind == "value"]
+        topics: dict[str, _Topic] = {}
+        for place, name in enumerate(columns):
+            member, about = raw.get(name), name
+            if member is not None:
+                output = self.outputs[member]
+                alone = output.kind != "value" or values.count(output.column) == 1
+                about = output.column if alone else name
+            elif _score_of(name) in SCORES:
+                about = NEIGHBORS
+            key = about if member is None else f"column {about}"
+            topic = topics.setdefault(key, _Topic(about, [], []))
+            topic.places.append(place)
+            topic.members.extend([] if member is None else [member])
+        return list(topics.values())
+
+    def _tell(
+        self,
+        topic: _Topic,
+        row: int,
+        values: NDArray,
+        found: Assessment,
+        cells: Cells | None,
+        change: float,
+    ) -> str:
+        if not topic.members:
+            return _tell_scores(topic, row, found, change)
+        by_kind = {self.outputs[place].kind: place for place in topic.members}
+        missing = self._tell_missing(self.outputs[topic.members[0]].column, row, values, cells)
+        if missing is not None:
+            return missing
+        if "value" in by_kind:
+            return self._tell_number(topic.name, by_kind["value"], float(values[by_kind["value"]]))
+        for kind, yes, no in (("flag", "yes", "no"), ("missing", "missing", "there")):
+            if kind in by_kind and (kind == "flag" or len(by_kind) == 1):
+                is_one = bool(values[by_kind[kind]])
+                share = self._share(by_kind[kind], is_one)
+                return f"{topic.name} is {yes if is_one else no}, {share}"
+        word = None if cells is None or topic.name not in cells else cells[topic.name][row]
+        if "frequency" in by_kind or "odds" in by_kind:
+            return self._tell_id(topic, by_kind, values, word)
+        return self._tell_level(topic, values, word)
+
+    def _tell_missing(
+        self, column: str, row: int, values: NDArray, cells: Cells | None
+    ) -> str | None:
+        """Say that a row lacks a column of the table; None if it does not."""
+        marks = [place for place, of in enumerate(self.outputs) if of[:2] == (column, "missing")]
+        for place in marks:
+            if values[place]:
+                return f"{column} is missing, {self._share(place, True)}"
+        if not marks and cells is not None and column in cells and cells[column][row] is None:
+            return f"{column} is missing, as in no training row"
+        return None
+
+    def _tell_id(
+        self, topic: _Topic, by_kind: dict[str, int], values: NDArray, word: str | None
+    ) -> str:
+        """Return how frequent one of many words is, and how often it came with outliers."""
+        told = [topic.name if word is None else f"{topic.name} {_cut(word)}"]
+        if "frequency" in by_kind:
+            share = 10.0 ** min(float(values[by_kind["frequency"]]), 0.0)
+            told.append(f"is in at most 1 of {1.0 / max(share, 1e-15):,.0f} training rows")
+        odds = float(values[by_kind["odds"]]) if "odds" in by_kind else 0.0
+        if odds != 0.0 or len(told) == 1:
+            times = float(np.exp(np.clip(odds, -30.0, 30.0)))
+            told += ["and"] * (len(told) > 1)
+            told.append(f"has {show_number(times)} times the usual odds of outliers")
+        return " ".join(told)
+
+    def _tell_number(self, name: str, place: int, value: float) -> str:
+        """Return a value beside those of normal rows."""
+        part, column = self.outputs[place].level, self.outputs[place].column
+        if part == "age in days" and value <= 0.0:
+            return f"{column} is not before the newest training row"
+        shown = f"{name} {_show_value(value, part)}"
+        typical = None if self.profile is None else self.profile.typical(place)
+        if self.profile is None or typical is None:
+            return shown
+        low, high = (_show_value(end, part) for end in typical)
+        below, above = self.profile.compare(place, value)
+        usual = f"(typical: {low} to {high})" if low != high else f"(typical: {low})"
+        for share, word in ((below, "higher"), (above, "lower")):
+            if share >= 1.0:
+                return f"{shown} is {word} than all normal rows {usual}"
+            if share >= EXTREME:
+                return f"{shown} is {word} than {_most(share)} normal rows {usual}"
+        if typical[0] <= value <= typical[1]:
+            return f"{shown} is usual by itself {usual}"
+        return f"{shown} {usual}"
+
+    def _tell_level(self, topic: _Topic, values: NDArray, word: str | None) -> str:
+        """Return a level and how many normal rows have it."""
+        for place in topic.members:
+            output = self.outputs[place]
+            if output.kind == "level" and values[place]:
+                return f"{topic.name} is {_cut(output.level)}, {self._share(place, True)}"
+        other = next((p for p in topic.members if self.outputs[p].kind == "other"), None)
+        shown = "another value" if word is None else _cut(word)
+        if other is None:
+            return f"{topic.name} is {shown}, which no training row has"
+        return f"{topic.name} is {shown}, which is rare or new: {self._share(other, True)}"
+
+    def _share(self, place: int, is_one: bool) -> str:
+        """Say how many normal rows are so in a column of ones and zeros."""
+        if self.profile is None:
+            return "unlike other rows"
+        mean = self.profile.means[place]
+        share = mean if is_one else 1.0 - mean
+        if share <= 0.0:
+            return "as in no normal row"
+        shown = show_percent(share)
+        return f"as in {'few' if shown == '0 %' else shown + ' of the'} normal rows"
+
+    def _near(self, rows: NDArray) -> list[str | None]:
+        """Name the known outlier that a row is near; None if none is."""
+        cases = None if self.profile is None else self.profile.cases
+        if cases is None:
+            return [None] * len(rows)
+        seen = self.fitted.seen
+        nearest, distances = cases.find(in_ranges(rows, seen.low, seen.high))
+        equal = distances <= 1e-6 * (1.0 + cases.near)  # known ones are kept with seven digits
+        words = np.where(equal, "equal to", "near").tolist()
+        return [
+            f"{word} known case {_cut(cases.names[place])}" if is_near else None
+            for word, place, is_near in zip(words, nearest, distances <= cases.near, strict=True)
+        ]
+
+
+def _rank(changes: NDArray) -> list[int]:
+    """Return places of what adds to the log-odds, or of what takes away if nothing adds.
+
+    Examples
+    --------
+    >>> _rank(np.array([-2.0, 0.5, 1.0, 0.01])), _rank(np.array([-2.0, 0.0, -3.0]))
+    ([2, 1], [2, 0])
+    """
+    signed = changes if (changes > 0.0).any() else -changes
+    counts = np.flatnonzero(signed > NEGLIGIBLE * signed.max(initial=0.0))
+    return counts[np.argsort(-signed[counts], kind="stable")].tolist()
+
+
+def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> str:
+    """Say what scores see: all of neighborhoods together, any other alone."""
+    assert found.explanation is not None
+    if topic.name != NEIGHBORS:
+        score = DETECTORS.get(_score_of(topic.name))
+        title = topic.name if score is None else score.title.lower()
+        return f"{'set apart' if change > 0.0 else 'not set apart'} by {title}"
+    parts = found.explanation.contributions[row, topic.places]
+    order = np.argsort(-parts if change > 0.0 else parts, kind="stable")[:NAMED]
+    named = [
+        SCORES[_score_of(found.explanation.columns[topic.places[place]])].title
+        for place in order
+        if parts[place] * change > 0.0
+    ]
+    by = f" ({', '.join(named)})" if named else ""
+    novelty = found.novelty
+    share = 0.0 if novelty is None or novelty.p_values is None else 1.0 - novelty.p_values[row]
+    if share >= EXTREME:
+        return f"farther from its nearest rows than {_most(share)} normal rows{by}"
+    return f"its nearest rows are {'unlike' if change > 0.0 else 'like'} those of normal rows{by}"
+
+
+def _score_of(family: str) -> str:
+    """Return the score of a family; one that is called like a raw column has a longer name."""
+    return family.removesuffix(" scores")
+
+
+def _show_value(value: float, part: str) -> str:
+    """Return a number, an hour of a clock, or a day of the week.
+
+    Examples
+    --------
+    >>> _show_value(3.25, "hour"), _show_value(7.0, "weekday"), _show_value(3.25, "")
+    ('3:15', 'Sunday', '3.25')
+    """
+    if part == "hour" and 0.0 <= value < 24.0:
+        minutes = int(60.0 * value)
+        return f"{minutes // 60}:{minutes % 60:02d}"
+    if part == "weekday" and value in range(1, 8):
+        return WEEKDAYS[int(value) - 1]
+    return show_number(value)
+
+
+def _most(share: float) -> str:
+    """Return a share below 1 before a noun.
+
+    Examples
+    --------
+    >>> _most(0.9966), _most(0.9999)
+    ('99.7 % of', 'nearly all')
+    """
+    shown = show_percent(share)
+    return "nearly all" if shown == "100 %" else f"{shown} of"
+
+
+def _cut(word: str) -> str:
+    return word if len(word) <= LONGEST else f"{word[: LONGEST - 3]}..."

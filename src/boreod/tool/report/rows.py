@@ -1,0 +1,179 @@
+"""The most suspicious rows, those unlike all training rows, and a map of rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from boreod.text import count_of, show_number, show_percent, show_probability
+from boreod.tool.documents import Bars, Figure, Paragraph, Row, Section, Table
+from boreod.tool.drawing import EmbeddingDisplay, new_panels, save_picture
+from boreod.tool.reasons import Reason
+from boreod.tool.report.evidence import Evidence
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+MAX_ROWS = 15
+MAX_REASONS = 4
+CERTAIN = 0.9999
+LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
+MAX_POINTS = 200  # of a map, of each class
+MIN_INLIERS = 100  # where outliers are fewer: a map needs a background
+MIN_POINTS = 5
+NEIGHBORS = 5
+
+
+def name_suspects(evidence: Evidence) -> Section:
+    """Return the rows with the highest probabilities and their reasons."""
+    there = np.flatnonzero(np.isfinite(evidence.probabilities))
+    order = np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]
+    places = there[order]
+    header, rows = _begin_table(evidence, places)
+    found = evidence.reason(places, MAX_REASONS) if len(places) else None
+    text = "A row up here that is not labelled an outlier is worth a second look."
+    if found is None:
+        text += " The model's classifier gives no reasons."
+    else:
+        header.append("reasons")
+        changes = [reason.contribution or 0.0 for row in found for reason in row]
+        longest = float(np.abs(changes).max(initial=1e-300))
+        for number, place in enumerate(places):
+            rows[number].append(_reasons(evidence, found[number], int(place), longest))
+        text += f" {_tell_reasons(evidence)}"
+    caption = f"The {len(rows)} rows with the highest {evidence.kind} probabilities"
+    table = Table(header, rows, caption=caption, texts=frozenset({1, 3}))
+    return Section("The most suspicious rows", [Paragraph(text), table])
+
+
+def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[list[Any]]]:
+    """Return header and cells that tell which rows these are."""
+    rows = [
+        [
+            evidence.name_row(place),
+            LABELS[int(evidence.codes[place])],
+            _show(float(evidence.probabilities[place])),
+        ]
+        for place in places
+    ]
+    return ["row" if evidence.ids is None else "id", "label", "probability"], rows
+
+
+def _show(probability: float) -> str:
+    """Return a probability; nobody tells nearly certain ones apart, and some rows have none."""
+    if np.isnan(probability):
+        return "in every bag"
+    return f"> {CERTAIN}" if probability > CERTAIN else show_probability(probability)
+
+
+def _tell_reasons(evidence: Evidence) -> str:
+    """Say what reasons are, and what not."""
+    who = "training rows" if evidence.ranks_only else "training rows that are not labelled outlier"
+    meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
+    text = (
+        f"A reason is a value beside those of normal rows, which are {who}, or what outlier scores "
+        "see in a row's neighborhood (they are explained under \N{LEFT DOUBLE QUOTATION MARK}The "
+        "columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number behind it is what it adds to "
+        f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
+        "them ten times as high. Reasons tell what the model saw, not what caused it."
+    )
+    if evidence.is_own and not evidence.ranks_only:
+        text += " They are those of the whole model, which has seen the labels of these rows."
+    return text
+
+
+def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
+    """Return sentences with what they add; a known outlier is not told that it is one."""
+    is_known = evidence.codes[place] == OUTLIER
+    items = []
+    for reason in reasons:
+        if reason.about == "known case" and is_known:
+            continue
+        change = reason.contribution
+        amount = "" if change is None else f"{change:+.1f}".replace("-", "\N{MINUS SIGN}")
+        items.append((reason.shown, amount, (change or 0.0) / longest))
+    return Bars(items)
+
+
+def name_novel(evidence: Evidence) -> Section:
+    """Return the rows that are unlike all training rows, the farthest first."""
+    title, found = "Rows unlike the training rows", evidence.novelty
+    if found.distances is None:
+        text = (
+            "The model searches no neighbors, so it cannot tell how far "
+            "a row is from all training rows. Scored tables name the columns that are outside "
+            "their range (outside)."
+        )
+        return Section(title, [Paragraph(text)])
+    novel = np.flatnonzero(found.novel)
+    text = (
+        "Labels teach a model only what they show. So every row is also compared with the "
+        "training rows themselves, by its distance to the 10th nearest of them, in ranges of the "
+        f"columns. For 99 % of the training rows it is at most {show_number(found.usual)}; a row "
+        f"beyond {show_number(evidence.model.fitted_.seen.limit)} is novel: an alert whatever its "
+        "probability, to be looked at before all others. "
+        f"{count_of(len(novel), 'row')} of {len(found.novel):,} here "
+        f"{'is' if len(novel) == 1 else 'are'} novel."
+    )
+    if not len(novel):
+        return Section(title, [Paragraph(text)])
+    places = novel[np.argsort(-found.distances[novel], kind="stable")][:MAX_ROWS]
+    times, outside = found.times_usual, found.outside()
+    header, rows = _begin_table(evidence, places)
+    header += ["times the usual distance", "columns outside their range"]
+    for row, place in zip(rows, places, strict=True):
+        row += [show_number(float(times[place])), outside[place] or "none alone"]
+    caption = f"The {count_of(len(rows), 'novel row')} that {'is' if len(rows) == 1 else 'are'} "
+    table = Table(header, rows, caption=caption + "farthest away", texts=frozenset({1, 4}))
+    return Section(title, [Paragraph(text), table])
+
+
+def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
+    """Return maps of the same rows: raw columns against the representation."""
+    title = "A map of the rows"
+    places = evidence.draw(MAX_POINTS, MIN_INLIERS, seed)
+    outliers = evidence.counted[places] == OUTLIER
+    if len(places) < MIN_POINTS or not outliers.any():
+        text = f"A map needs an outlier and {MIN_POINTS} labelled rows."
+        return Section(title, [Paragraph(text)])
+    rows, fitted = evidence.rows[places], evidence.model.fitted_
+    tables = {
+        "raw columns": fitted.scale_input(rows),
+        "representation": fitted.represent(rows, evidence.engine),
+    }
+    figures, told = [], []
+    if evidence.model.columns_ == list(evidence.names):
+        del tables["representation"]
+        told.append("The model sees the raw columns and nothing else, so one map is enough.")
+    for name, table in tables.items():
+        if table.shape[1] < 2 or not np.ptp(table, axis=0).any():
+            told.append(f"There is no map of the {name}, which is one column only.")
+            continue
+        figure, panels = new_panels(1, 1, (4.3, 4.0))
+        with threadpool_limits(1):  # threads would wait for each other in a table this small
+            EmbeddingDisplay.from_table(table, outliers, name, random_state=seed, ax=panels[0])
+        path = save_picture(figure, folder / f"map_{name.split()[0]}")
+        count = len(evidence.model.columns_ if name == "representation" else evidence.names)
+        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(count, 'column')})."))
+        near = show_percent(_outliers_near_outliers(table, outliers))
+        told.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
+                    "outliers too.")  # fmt: skip
+    text = (
+        f"{count_of(int(outliers.sum()), 'outlier')} and "
+        f"{count_of(int((~outliers).sum()), 'inlier')}, drawn at random; rows that are alike are "
+        "close. The representation is what the model sees. Distances between groups and the size "
+        f"of groups mean nothing in such a map, so here is a count. {' '.join(told)} "
+        f"By chance it would be {show_percent(float(outliers.mean()))}."
+    )
+    return Section(title, [Paragraph(text), Row(figures)])
+
+
+def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
+    """Return the share of outliers among the nearest other rows of outliers."""
+    from sklearn.neighbors import NearestNeighbors
+    from sklearn.preprocessing import StandardScaler
+
+    number = min(NEIGHBORS, len(table) - 1)
+    search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
+    nearest = search.kneighbors(return_distance=False)  # without the row itself
+    return float(outliers[nearest[outliers]].mean())

@@ -1,0 +1,1 @@
+"""One pipeline from a table and a model to scores, reasons, checks and comparisons."""

@@ -1,0 +1,96 @@
+"""The comparison on an own table."""
+
+import numpy as np
+import pytest
+
+from boreod.paper.datasets import load
+from boreod.paper.evaluation import Comparison, Journal, Summary, compare_methods, error_of_mean
+
+WINE = load("wine")
+
+
+def test_methods_and_budgets_share_their_splits(tmp_path):
+    journal = Journal(tmp_path / "runs.jsonl")
+    found = compare_methods(
+        WINE.X,
+        WINE.y,
+        ["be", "bore"],
+        ["1ms"],
+        method="bore",
+        repetitions=2,
+        n_jobs=1,
+        journal=journal,
+    )
+    everything = [run["auc"] for run in found.budget_runs if run["method"] == "all columns"]
+    bore = [run["auc"] for run in found.runs if run["method"] == "bore"]
+    assert everything == bore
+    assert found.budgets.methods == ["all columns", "1ms"]
+    assert len(found.advice()) == 2
+    again = compare_methods(
+        WINE.X, WINE.y, ["be", "bore"], ["1ms"], method="bore", repetitions=2, n_jobs=1,
+        journal=Journal(tmp_path / "runs.jsonl"),
+    )  # fmt: skip
+    assert again == found  # nothing was run twice: even the times are the same
+
+
+def test_a_detector_within_budgets():
+    options = {"repetitions": 1, "n_jobs": 1, "reference_sizes": [60]}
+    found = compare_methods(WINE.X, WINE.y, ["detector"], ["20us"], **options)
+    whole, fast = found.budget_runs
+    assert whole["auc"] == found.runs[0]["auc"] == found.reference_runs[0]["auc"]
+    assert fast["cost"] <= 20e-6 < whole["cost"]
+    assert found.reference_runs[1]["method"] == "60"
+    assert all("Detector" in sentence for sentence in found.advice())
+
+
+def test_labels_that_are_words_and_unlabelled_rows():
+    words = np.array(["ok", "bad"], dtype=object)[WINE.y]
+    words[:20] = None
+    found = compare_methods(WINE.X, words, ["be"], [], repetitions=1, outlier_label="bad", n_jobs=1)
+    assert found.runs[0]["auc"] > 0.5
+    assert found.budget_runs == []
+
+
+def test_advice_names_what_cannot_be_told_apart():
+    runs = [
+        {"dataset": "table", "protocol": "transductive", "method": method,
+         "repetition": number, "average_precision": value}
+        for method, values in {
+            "best": [1.0, 1.0, 1.0], "be": [0.5, 0.6, 0.7], "bore": [0.6, 0.55, 0.75],
+            "mean": [0.1, 0.2, 0.1],
+        }.items()
+        for number, value in enumerate(values)
+    ]  # fmt: skip
+    advice = Comparison(runs, [], []).advice()
+    assert advice == ["Best by mean average precision: BORE; not surely worse: BE."]
+
+
+def test_error_of_mean():
+    values = np.array([0.1, 0.3, 0.2, 0.4])
+    expected = np.sqrt((1 / 4 + 0.4 / 0.6) * values.var(ddof=1))
+    assert error_of_mean(values) == pytest.approx(expected, rel=1e-12)
+    assert error_of_mean(values[:1]) == np.inf  # one split tells nothing
+
+
+def test_bad_wishes_are_refused_before_work():
+    with pytest.raises(ValueError, match="time per row"):
+        compare_methods(WINE.X, WINE.y, ["be"], [300])
+    with pytest.raises(ValueError, match="Methods are"):
+        compare_methods(WINE.X, WINE.y, ["nothing"])
+    with pytest.raises(ValueError, match="at least 4 labelled rows"):
+        compare_methods(WINE.X, np.where(np.arange(140) > 137, 1, 0), ["be"])
+
+
+def test_summary_counts_ties_and_leaves_failures_out():
+    runs = [
+        {"dataset": "a", "method": "be", "auc": 0.90001},
+        {"dataset": "a", "method": "bore", "auc": 0.90002},
+        {"dataset": "b", "method": "be", "auc": 0.8},
+        {"dataset": "b", "method": "bore", "error": "no"},
+    ]
+    summary = Summary(runs)
+    assert summary.best("a", "auc") == {"be", "bore"}
+    assert summary.wins("be", "auc") == 2
+    assert summary.overall("bore", "auc") is None
+    assert summary.ranking("auc") == ["be"]
+    assert summary.cell("b", "bore", "auc") is None

@@ -1,0 +1,90 @@
+"""What `boreod compile` has made is not compiled again by other processes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boreod import BORE, OutlierRepresentation, save
+
+AFTERWARDS = """
+import json, sys, warnings
+import numpy as np
+from boreod.tool.cli import app
+from boreod.compiled import KERNELS, count_kernels
+app(sys.argv[1:], standalone_mode=False)
+if sys.argv[1] == "compile":
+    from boreod import BORE
+    warnings.simplefilter("ignore")
+    random = np.random.default_rng(1)
+    rows, labels = random.normal(size=(90, 4)), np.arange(90) % 9 == 0
+    model = BORE(n_estimators=2, random_state=0).fit(rows, labels)
+    model.within(30, costs="complexity:additive").predict_proba(rows[:1] + 0.1)
+    for kernel in KERNELS:
+        signatures = kernel.dispatcher.signatures
+        assert len(signatures) == 1, (kernel.__name__, signatures)
+print(json.dumps(count_kernels()))
+"""
+
+
+def run(arguments, cache=None):
+    environment = dict(os.environ) if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    command = [sys.executable, "-c", AFTERWARDS, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compile")
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(40, 2))
+    columns = OutlierRepresentation(["knn"], [3])
+    model = BORE(columns, n_estimators=2, random_state=0).fit(rows, np.arange(40) % 5 == 0)
+    save(model.within(3, costs="complexity:additive"), path / "small.boreod")
+    np.savetxt(path / "new.csv", rows, delimiter=",", header="x0,x1", comments="")
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scoring_compiles_nothing_afterwards(folder):
+    cache = str(folder / "cache")
+    score = ["score", folder / "small.boreod", folder / "new.csv", "-o", folder / "out.csv"]
+    program = [sys.executable, "-c", "from boreod.tool.cli import main; main()"]
+    result = subprocess.run(
+        [*program, "compile", str(folder / "small.boreod"), "--json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        check=True,
+    )
+    facts = json.loads(result.stdout)
+    assert facts["compiled"] > 0
+    assert all(place.startswith(cache) for place in facts["folders"])
+    made, read, _ = run(score, cache)
+    assert (made, read > 0) == (0, True)
+    if os.name == "posix" and os.geteuid() != 0:  # nothing stops an administrator
+        os.chmod(cache, 0o500)
+        assert run(score, cache)[0] == 0
+        os.chmod(cache, 0o700)
+
+
+def test_every_kernel_is_reached_with_one_signature():
+    """Fitting, choosing columns and scoring another table add none."""
+    made, read, _ = run(["compile"])
+    told = Path(__file__).parents[2] / "docs" / "images.md"
+    assert f'{{"compiled": {made + read}, "read": 0, ...}}' in told.read_text()
+
+
+def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    code = "from boreod.compiled import count_kernels; print(count_kernels())"
+    first = "from boreod.neighbors.known_rows import hash_rows; hash_rows([[1.0]]); "
+    command = [sys.executable, "-W", "ignore", "-c", first + code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["(0,", "0,", "[])"]
