@@ -9,7 +9,11 @@ CHECKED := tests/test_compiled.py tests/neighbors tests/scores tests/selection/t
 	tests/ensemble/test_logistic.py tests/ensemble/test_boosting.py tests/test_row_alone.py \
 	tests/representation/test_scaling.py
 
-.PHONY: demo test test-checked bench fuzz clean
+# Tests of the method alone: no Dask, no browser, no pyarrow, no other process.
+CORE := tests/neighbors tests/scores tests/representation tests/ensemble tests/selection \
+	tests/test_detector.py tests/test_metrics.py tests/test_validation.py tests/test_text.py
+
+.PHONY: demo test test-core test-checked bench fuzz clean
 
 demo: .venv/ready
 	$(BIN)/python examples/first_look.py
@@ -21,6 +25,9 @@ test: .venv/ready
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(MAKE) test-checked
+
+test-core: .venv/ready
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not other_parts" $(CORE)
 
 # Numba's cache does not know whether bounds were checked, so this run has one of its own.
 test-checked: .venv/ready

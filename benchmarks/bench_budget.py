@@ -1,9 +1,9 @@
-"""After the paper's budget experiment: three ways to choose columns, 20 random costs, twelve sets.
+"""The paper's budget experiment: three ways to choose columns, 20 random costs, twelve sets.
 
-Needs the environment variable BOREOD_DATA. Scores cost one of {10, ..., 2000} at random and raw
-columns 1. Every draw of costs has a split of its own (and a sample of its own where the data set
-has some). Test rows take part in the scores, unlabelled, as in the paper. Arguments: names of data
-sets and of rules (prefix, fill).
+It needs the environment variable BOREOD_DATA. Scores cost one of {10, ..., 2000} at random and raw
+columns cost 1. Every draw of costs has its own split, and its own sample if the data set has
+several. Test rows are unlabelled rows of the fit, as in the paper. Arguments are names of data sets
+and of rules (prefix, fill).
 """
 
 import sys
@@ -15,8 +15,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from timing import report
 
-from boreod import BORE
-from boreod.paper.reproduce.budget import draw_costs
+from boreod import BORE, ColumnSelection
+from boreod.paper.reproduce.figures import draw_costs
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import SETS, folder, load
@@ -32,11 +32,13 @@ def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float
     test = train_test_split(np.arange(len(y)), test_size=0.4, stratify=y, random_state=draw)[1]
     labels = y.copy()
     labels[test] = -1
-    model = BORE(random_state=draw, costs="complexity:additive").fit(X, labels)
+    model = BORE(random_state=draw, selection=ColumnSelection(costs="complexity:additive")).fit(
+        X, labels
+    )
     costs, total = draw_costs(model, draw)
 
     def auc(budget: float, method: str) -> float:
-        fast = model.within(budget, costs=costs, selection=method, fill=fill)
+        fast = model.within(budget, costs=costs, method=method, skip_unaffordable=fill)
         return roc_auc_score(y[test], fast.oob_proba_[test])  # unlabelled: all bags count
 
     budgets = np.geomspace(10, total, BUDGETS)
@@ -51,7 +53,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     rules = [rule for rule in ("prefix", "fill") if rule in sys.argv] or ["prefix", "fill"]
-    names = [name for name in SETS if name in sys.argv] or SETS
+    names = [name for name in SETS if name in sys.argv] or list(SETS)
     for fill in (rule == "fill" for rule in rules):
         print(f"rule: {'fill' if fill else 'prefix, as in the paper'}")
         kept, better = 0, 0
@@ -65,7 +67,7 @@ def main() -> None:
             print(f"{name:13} full {100 * full:.1f}, at 1 % {100 * cheap:.1f} "
                   f"({cheap / full:.1%}); mean over budgets: {shown}", flush=True)  # fmt: skip
         if len(names) < len(SETS):
-            continue  # the bars are for all of them
+            continue  # the bars hold for all sets together
         bar = f"9 of {len(SETS)}"
         report("sets that keep 98 % of the AUC at 1 % of the cost", kept, bar, kept >= 9)
         report("sets on which cost-aware selection is best", better, bar, better >= 9)

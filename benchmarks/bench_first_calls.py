@@ -1,4 +1,4 @@
-"""First calls with no kernel compiled yet, and compiled beforehand: CPU seconds of processes."""
+"""CPU seconds of first calls, before any kernel is compiled and after `boreod compile`."""
 
 import os
 import resource

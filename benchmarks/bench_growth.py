@@ -1,4 +1,4 @@
-"""How time and memory of a fit grow with the table: d = 20, all columns, one process a size."""
+"""Growth of time and memory of a fit with the table: d = 20, all columns, one process per size."""
 
 import subprocess
 import sys

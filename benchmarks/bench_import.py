@@ -1,4 +1,4 @@
-"""Start-up: CPU seconds of fresh processes with warm caches, beside one that imports Numba only."""
+"""CPU seconds of new processes with warm caches, beside one that only imports Numba."""
 
 import os
 import resource
@@ -33,14 +33,14 @@ def cpu_seconds(code: str, folder: str) -> float:
 
 
 def code_of(what: str) -> str:
-    """Return what a process of a command runs."""
+    """Return the code that a process runs for a command."""
     if not what.startswith("boreod "):
         return what
     return f"import sys; sys.argv = {what.split()!r}; from boreod.tool.cli import main; main()"
 
 
 def main() -> None:
-    """Take the best of seven rounds, in each of which everything runs once."""
+    """Take the best of seven rounds. Everything runs once in each round."""
     random = np.random.default_rng(0)
     y = np.repeat([1, 0], [50, 4950])
     X = random.normal(size=(5000, 8)) + 3.0 * y[:, np.newaxis]

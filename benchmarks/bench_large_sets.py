@@ -1,7 +1,7 @@
 """Forest cover (286048 rows) and KDD'99 http (567498 rows, most of them copies), end to end.
 
-BOREOD_EXTRA names the folder of cover.npz and http.npz. 60 % of the rows are labelled, the others
-take part as neighbors and are judged.
+The environment variable BOREOD_EXTRA names the folder of cover.npz and http.npz. 60 % of the rows
+are labelled. The others take part as neighbors and are judged.
 """
 
 import os
@@ -26,7 +26,7 @@ def load(name: str) -> tuple[NDArray, NDArray]:
 
 
 def measure(name: str) -> None:
-    """Fit, score all rows, and print what it took."""
+    """Fit, score all rows, and print times, quality and memory."""
     from boreod import BORE
     from boreod.metrics import auc
     from boreod.neighbors import distinct_rows
@@ -70,7 +70,7 @@ def compare_searches() -> None:
 
 
 def main() -> None:
-    """Use a process for every set."""
+    """Measure every set in a new process."""
     if "BOREOD_EXTRA" not in os.environ:
         print("BOREOD_EXTRA does not name a folder of cover.npz and http.npz")
         return

@@ -1,7 +1,7 @@
-"""Budgets in time: is the promised time per row kept, and does sharing buy more?
+"""Budgets in time: is the promised time per row kept, and do shared prices buy more?
 
-Needs the environment variable BOREOD_DATA, the folder of the paper's data; the sets of `../extra`
-beside it are used if they are there.
+It needs the environment variable BOREOD_DATA, the folder of the paper's data. It also uses the sets
+in the folder `../extra` beside it, if there are any.
 """
 
 import os
@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from timing import report, seconds
 
 from boreod import BORE, Detector, save
-from boreod import load as load_model
+from boreod import load as load_predictor
 from boreod.selection.budgets import read_budget
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -44,7 +44,8 @@ def keep_time(name: str) -> None:
     random = np.random.default_rng(0)
     new = X_test[random.integers(len(X_test), size=2000)]
     new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
-    model = BORE(random_state=0, costs="fresh").fit(X, y)
+    model = BORE(random_state=0).fit(X, y)
+    model.measure_costs()
     for budget in ("50us", "200us", "1ms", "5ms"):
         amount, _ = read_budget(budget)
         fast = model.within(budget)
@@ -64,9 +65,9 @@ def keep_time(name: str) -> None:
 
 
 def keep_time_of_calls(name: str) -> None:
-    """Predict rows that come alone, few or many at once, in a process of its own.
+    """Predict rows that come alone, few or many at once, in a new process.
 
-    Prices are measured for every table, whatever the cache remembers.
+    Prices are measured for every table; cached prices are not used.
     """
     X, X_test, y, _ = split(name, 0) if name != "cloud" else make_cloud()
     random = np.random.default_rng(0)
@@ -97,8 +98,8 @@ def make_cloud() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def time_calls(rows: str, model: str, size: int) -> None:
-    """Print seconds per row of calls with so many rows: the median, the lowest of some rounds."""
-    new, fast = np.load(rows), load_model(model)
+    """Print the seconds per row of calls with ``size`` rows: the lowest median of five rounds."""
+    new, fast = np.load(rows), load_predictor(model)
     fast.n_jobs = 1
     calls = [new[start : start + size] for start in range(0, len(new), size)][:300]
     fast.predict_proba(calls[0])
@@ -114,14 +115,15 @@ def time_calls(rows: str, model: str, size: int) -> None:
 
 
 def equal_time(model: BORE, budget: str) -> BORE:
-    """Return the choice by additive costs that takes about as long as a budget allows."""
+    """Return the selection by additive costs that takes about as long as a budget allows."""
     amount, _ = read_budget(budget)
     shared = model.costs_
-    low, high = amount, shared.additive().total()
-    best = model.within(budget, costs="measured:additive")
+    additive = shared.additive()
+    low, high = amount, additive.total()
+    best = model.within(budget, costs=additive)
     for _ in range(12):
         middle = float(np.sqrt(low * high))
-        candidate = model.within(f"{middle!r}s", costs="measured:additive")
+        candidate = model.within(f"{middle!r}s", costs=additive)
         if shared.total(candidate.columns_) <= amount:
             low, best = middle, candidate
         else:
@@ -133,15 +135,15 @@ def compare_sharing() -> None:
     """Compare the AUC on unseen rows of shared and of additive prices at equal time."""
     results = []
     for name in SETS:
-        of_set = []
+        found = []
         for seed in range(3):
             X, X_test, y, y_test = split(name, seed)
             model = BORE(random_state=seed).fit(X, y)
             for budget in ("10us", "20us", "50us", "100us"):
                 three = (model.within(budget), equal_time(model, budget),
-                        model.within(budget, costs="measured:additive"))  # fmt: skip
-                of_set.append([roc_auc_score(y_test, m.predict_proba(X_test)[:, 1]) for m in three])
-        results.append(np.mean(of_set, axis=0))
+                        model.within(budget, costs=model.costs_.additive()))  # fmt: skip
+                found.append([roc_auc_score(y_test, m.predict_proba(X_test)[:, 1]) for m in three])
+        results.append(np.mean(found, axis=0))
         shared, equal, nominal = 100 * results[-1]
         print(f"{name:13} shared {shared:.2f}, additive {equal:.2f} (unequal time {nominal:.2f})")
     shared, equal, nominal = 100 * np.mean(results, axis=0)

@@ -1,8 +1,8 @@
 """All 50 bags of cardio at once against a loop over scikit-learn, run to the same objective.
 
-Needs the environment variable BOREOD_DATA. Both minimize the mean log-loss on standardized columns
-with a penalty of 1e-6 per row; scikit-learn's tolerance is tightened until its objective is within
-1e-6 (relative) of ours on every bag.
+It needs the environment variable BOREOD_DATA. Both minimize the mean log-loss on standardized
+columns with a penalty of 1e-6 per row. The tolerance of scikit-learn is tightened until its
+objective is within 1e-6 (relative) of ours on every bag.
 """
 
 import sys

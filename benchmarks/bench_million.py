@@ -1,4 +1,4 @@
-"""A million rows: fit on a reference sample of 200000, score with all columns and within 20us."""
+"""A million rows: fit with a reference sample of 200000, score with all columns and within 20us."""
 
 import subprocess
 import sys
@@ -6,6 +6,8 @@ import time
 
 from mixtures import compile_everything, make_mixture, peak_memory
 from timing import report
+
+from boreod import Reference
 
 ROWS, REFERENCE, NEW = 1_000_000, 200_000, 20_000
 
@@ -17,30 +19,34 @@ def main() -> None:
 
     compile_everything()
     rows, labels = make_mixture(ROWS)
-    new, of_new = make_mixture(ROWS, draw=1)
+    new, new_labels = make_mixture(ROWS, draw=1)
     started = time.perf_counter()
-    model = BORE(reference_size=REFERENCE, random_state=0).fit(rows, labels)
+    model = BORE(reference=Reference(size=REFERENCE), random_state=0).fit(rows, labels)
     minutes = (time.perf_counter() - started) / 60
     print(f"peak memory {peak_memory():.2f} GB, both tables included")
     report("fit, minutes", minutes, "below 15", minutes < 15)
     started = time.perf_counter()
     scores = model.decision_function(new[:NEW])
     rate = NEW / (time.perf_counter() - started)
-    print(f"AUC of all {len(model.columns_)} columns: {100 * auc(of_new[:NEW] == 1, scores):.2f}")
+    print(
+        f"AUC of all {len(model.columns_)} columns: {100 * auc(new_labels[:NEW] == 1, scores):.2f}"
+    )
     report("new rows a second, all columns", rate, "at least 2000", rate >= 2000)
     started = time.perf_counter()
-    fast = BORE(reference_size=REFERENCE, budget="20us", random_state=0).fit(rows, labels)
+    fast = BORE(reference=Reference(size=REFERENCE), budget="20us", random_state=0).fit(
+        rows, labels
+    )
     minutes = (time.perf_counter() - started) / 60
     print(f"fit with a budget of 20us: {minutes:.1f} min; it bought {', '.join(fast.columns_)}")
     started = time.perf_counter()
     scores = fast.decision_function(new)
     rate = ROWS / (time.perf_counter() - started)
-    print(f"AUC within 20us: {100 * auc(of_new == 1, scores):.2f}")
+    print(f"AUC within 20us: {100 * auc(new_labels == 1, scores):.2f}")
     report("new rows a second within 20us", rate, "at least 50000", rate >= 50_000)
 
 
 def child() -> None:
-    """Run in a process of its own, because the peak memory of this one is to be told."""
+    """Run in a new process, so that its peak memory can be measured."""
     subprocess.run([sys.executable, __file__, "--child"], check=True)
 
 

@@ -1,7 +1,7 @@
-"""Novelty: are its p-values valid, does it catch moved rows, and what do its alerts cost?
+"""Novelty: are its p-values valid, does it catch moved rows, and how precise are its alerts?
 
-Needs the environment variable BOREOD_DATA, the folder of the paper's data; the sets of `../extra`
-beside it are used for the precision of alerts if they are there.
+It needs the environment variable BOREOD_DATA, the folder of the paper's data. The precision of
+alerts also uses the sets in the folder `../extra` beside it, if there are any.
 """
 
 import sys
@@ -13,25 +13,26 @@ from sklearn.model_selection import train_test_split
 from timing import report
 
 from boreod import BORE, OutlierRepresentation
+from boreod.paper.evaluation.splits import draw_few_labels
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import SETS, folder, load
 
 SPLITS = 60
 MOVED = 200
-SHARES = (0.05, 0.25, 1.0)  # of the training outliers that are labelled
+SHARES = (0.05, 0.25, 1.0)  # shares of labelled training outliers
 MOST_ROWS = 5000
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int) -> list[np.ndarray]:
-    """Return training rows, test rows and their labels, of at most some rows."""
+    """Return training rows, test rows and their labels, from at most 5000 rows."""
     if len(X) > MOST_ROWS:
         X, _, y, _ = train_test_split(X, y, train_size=MOST_ROWS, stratify=y, random_state=seed)
     return train_test_split(X, y, test_size=0.4, stratify=y, random_state=seed)
 
 
 def check_p_values() -> None:
-    """Share of held-out inliers with p <= 0.05, and moved rows that are novel, set by set."""
+    """Report held-out inliers with p <= 0.05, and moved rows that are novel, for every set."""
     neighbors = OutlierRepresentation(["knn"], [10])
     for name in SETS:
         shares, caught = [], []
@@ -54,7 +55,7 @@ def check_p_values() -> None:
 
 
 def compare_alerts() -> None:
-    """Precision of alerts with and without novel rows, over all sets together."""
+    """Report the precision of alerts with and without novel rows, over all sets together."""
     tables = {name: load(name, 0) for name in SETS}
     for path in sorted((folder().parent / "extra").glob("*.npz")):
         data = np.load(path)
@@ -63,7 +64,7 @@ def compare_alerts() -> None:
         counts = np.zeros(4)
         for X, y in tables.values():
             for seed in range(2):
-                counts += count(*split(X, y, seed), share, seed)
+                counts += count(X, y, share, seed)
         hits, alerts, novel_hits, novel_alerts = counts
         before, after = hits / alerts, (hits + novel_hits) / (alerts + novel_alerts)
         print(f"{share:.0%} labelled: {hits:.0f} of {alerts:.0f} alerts are right; novel rows add "
@@ -72,25 +73,15 @@ def compare_alerts() -> None:
         report(what, after - before, "> -0.01", after - before > -0.01)
 
 
-def count(
-    X: np.ndarray,
-    X_test: np.ndarray,
-    y: np.ndarray,
-    y_test: np.ndarray,
-    share: float,
-    seed: int,
-) -> np.ndarray:
+def count(X: np.ndarray, y: np.ndarray, share: float, seed: int) -> np.ndarray:
     """Return right and all alerts above 0.5, and those that novelty adds."""
-    random = np.random.default_rng(1000 * seed + int(1000 * share))
-    outliers = random.permutation(np.flatnonzero(y == 1))
-    known = np.zeros(len(y), int)
-    known[outliers[: max(2, round(share * len(outliers)))]] = 1
-    model = BORE(random_state=seed).fit(X, known)
-    found = model.assess(X_test)
+    task = draw_few_labels(X, y, share, seed)
+    model = BORE(random_state=seed).fit(task.rows, task.labels)
+    found = model.assess(task.new_rows)
     risky = found.log_odds > 0
     added = found.novelty.novel & ~risky
-    outlying = y_test == 1
-    return np.array([(risky & outlying).sum(), risky.sum(), (added & outlying).sum(), added.sum()])
+    right = (risky & task.outliers).sum()
+    return np.array([right, risky.sum(), (added & task.outliers).sum(), added.sum()])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Matching pursuit through all columns of cardio, and a budget on a fitted model.
 
-Needs the environment variable BOREOD_DATA. The peer follows the same paths and solves every step
+It needs the environment variable BOREOD_DATA. The peer follows the same paths and solves every step
 from zero with scikit-learn, on standardized columns with a penalty of 1e-6 per row; two bags of it
 are timed.
 """
@@ -19,7 +19,7 @@ from boreod import BORE, Detector
 from boreod.ensemble.logistic import standardization
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
-from boreod.selection.stability import Paths
+from boreod.selection.pursuit import Paths, Rules
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from paper_data import folder, load
@@ -46,7 +46,7 @@ def paths() -> None:
     costs = Costs(dict(zip(model.columns_, prices.tolist(), strict=True)))
 
     def follow() -> Paths:
-        paths = Paths(table, list(range(len(prices))), bags, costs, PENALTY, True)
+        paths = Paths(table, list(range(len(prices))), bags, costs, Rules(PENALTY))
         paths.rank(np.inf, Threads(-1))
         return paths
 

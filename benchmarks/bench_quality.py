@@ -1,6 +1,6 @@
 """Mean AUC on the paper's data over ten repetitions, with test rows in the graph and without.
 
-Needs the environment variable BOREOD_DATA, the folder of the data sets.
+It needs the environment variable BOREOD_DATA, the folder of the data sets.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Every score beside its limits: CPU seconds of a fit of 20000 x 20 at eleven ks, on one thread.
+"""CPU seconds of every score beside its limits: a fit of 20000 x 20 at eleven ks, on one thread.
 
-Limits are measured in the same run: what a pass over the memory that a score must at least read
-takes, and what its arithmetic takes in kernels that do nothing else, with all data in the cache.
+The limits are measured in the same run: the time to read the memory that a score needs once, and
+the time of its arithmetic in kernels that do nothing else, with all data in the cache.
 """
 
 import time
@@ -22,7 +22,7 @@ K, SUM, SQUARES = PAPER_KS[-1], sum(PAPER_KS), sum(k * k for k in PAPER_KS)
 PAIRS = K * (K - 1) // 2
 AMONG = "distances among neighbors"
 LISTS, COLUMNS = 12 * K, 8 * len(PAPER_KS)  # bytes a row: lists, and a column per k
-# what a row takes at least: bytes, and operations by kind
+# The least that a row takes: bytes, and operations by kind.
 LIMITS = {
     AMONG: (4 * K + 8 * D, {"multiply-add": PAIRS * D, "root": PAIRS}),
     "cof": (LISTS + 2 * COLUMNS, {"minimum": SQUARES // 2, "look-up": SUM}),

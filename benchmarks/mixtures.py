@@ -9,7 +9,7 @@ CLUSTERS = 20
 
 
 def make_mixture(n: int, d: int = 20, seed: int = 0, draw: int = 0) -> tuple[NDArray, NDArray]:
-    """Return rows and labels; ``seed`` draws the clusters, and ``draw`` rows of the same ones."""
+    """Return rows and labels: ``seed`` draws the clusters, ``draw`` the rows from them."""
     random = np.random.default_rng(seed)
     centers = random.normal(0, 3, (CLUSTERS, d))
     spreads = random.uniform(0.3, 1.5, (CLUSTERS, d))
@@ -30,7 +30,7 @@ def peak_memory() -> float:
 
 
 def compile_everything() -> None:
-    """Fit a small table, so that later times are those of the work."""
+    """Fit a small table, so that later times do not include compilation."""
     from boreod import BORE
 
     rows, labels = make_mixture(3000)

@@ -1,4 +1,4 @@
-"""Timing for benchmarks: both sides in turn in one run, the best of each, so that noise cancels."""
+"""Timing for benchmarks: both sides alternate in one run and the best of each counts."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the seconds of the processor that one call takes; others may be at work."""
+    """Return the CPU seconds that one call takes, whatever else runs on the machine."""
     started = time.process_time()
     work()
     return time.process_time() - started
@@ -27,5 +27,5 @@ def best_of_both(
 
 
 def report(promise: str, value: float, bar: str, kept: bool) -> None:
-    """Print one line a promise."""
+    """Print one line for a promise."""
     print(f"{'kept  ' if kept else 'BROKEN'}  {value:10.3f}  (bar: {bar})  {promise}")

@@ -14,7 +14,6 @@ PAGES = {
     "boreod.paper.evaluation": "Comparisons on the same splits.",
     "boreod.metrics": "How well scores rank outliers above inliers.",
     "boreod.ensemble.novelty": "How unlike the training rows other rows are.",
-    "boreod.tool.drawing": "Pictures; needs `pip install boreod[report]`.",
     "boreod.tables": "Tables in and out; needs `pip install boreod[data]`.",
 }
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")

@@ -52,7 +52,7 @@ def main() -> None:
 
     FOLDER.mkdir(exist_ok=True)
     model.save(FOLDER / "tumors.boreod")
-    model.curve_ = model.budget_curve(BUDGETS)
+    model.record_.curve = model.budget_curve(BUDGETS)
     model.report(FOLDER / "report.html", title="Rare malignant samples")
     print(f"\nModel: {FOLDER / 'tumors.boreod'}\nReport: {(FOLDER / 'report.html').resolve()}")
 

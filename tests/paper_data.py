@@ -7,9 +7,12 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from boreod.paper import datasets
+from boreod.paper.reproduce.setup import SETS, load_repetition
 
-FLOORS = {  # mean AUC in percent over ten repetitions
+__all__ = ["FLOORS", "SETS", "aucs", "folder", "load"]
+
+# Mean AUC in percent over ten repetitions.
+FLOORS = {
     "wilt": 98.0,
     "cardio": 95.3,
     "letter": 95.7,
@@ -19,8 +22,6 @@ FLOORS = {  # mean AUC in percent over ten repetitions
     "pageblocks": 97.2,
 }
 
-SETS = [info.name for info in datasets.catalogue() if info.group == "paper"]
-
 
 def folder() -> Path | None:
     """Return the folder of the data sets, or None."""
@@ -29,14 +30,12 @@ def folder() -> Path | None:
 
 
 def load(name: str, repetition: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels of one repetition: another sample if there is one."""
-    versions = {info.name: info.versions for info in datasets.catalogue()}[name]
-    data = datasets.load(name, versions[repetition % len(versions)], folder())
-    return data.X, data.y.astype(int)
+    """Return rows and labels of one repetition, which is another sample if there are several."""
+    return load_repetition(name, repetition, folder())
 
 
 def aucs(make_model, name: str, repetition: int) -> tuple[float, float]:
-    """Return the AUC on the test rows in percent: among the neighbors in fit, and never seen."""
+    """Return the AUC on test rows in percent: with these rows in the fit, and without."""
     X, y = load(name, repetition)
     train, test = train_test_split(
         np.arange(len(y)), test_size=0.4, stratify=y, random_state=repetition

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from boreod import OutlierRepresentation
+from boreod import ColumnSelection, OutlierRepresentation
 from boreod.tables import write_batches
 from boreod.tool import fit_table
 
@@ -53,7 +53,7 @@ def small_model(table=None, **options):
     """Return a model of payments that is fitted in no time."""
     given = {"label": "fraud", "ids": ["id"], "name": "payments.parquet", "random_state": 0}
     fitted = {"method": "bore", "representation": FEW, "n_estimators": 20}
-    fitted["costs"] = "complexity:shared"
+    fitted["selection"] = ColumnSelection(costs="complexity:shared")
     return fit_table(make_frauds() if table is None else table, **{**given, **fitted, **options})
 
 

@@ -3,14 +3,17 @@
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from numba.core import caching
+from numba.core.compiler_lock import global_compiler_lock
 from numpy.testing import assert_array_equal
 
-from boreod.compiled import CHECKED, OPTIONS, POISON, compiled, inner, poisoned, unset
-from boreod.compiled import _as_a_whole as as_a_whole
+from boreod.compiled import CHECKED, POISON, compiled, inner, poisoned, unset
 
 only_checked = pytest.mark.skipif(
     os.environ.get("NUMBA_BOUNDSCHECK") != "1", reason="indices are checked by make test-checked"
@@ -73,27 +76,32 @@ def halve(number):
     return number / 2.0
 
 
+@compiled
 def halve_first(numbers):
     return halve(numbers[0])
 
 
-def test_machine_code_is_made_of_kernels_and_not_of_their_parts():
-    kernel = numba.njit(**OPTIONS, **as_a_whole())(halve_first)
-    assert kernel(np.array([3.0])) == 1.5
+def test_parts_are_compiled_into_kernels():
+    assert halve_first(np.array([3.0])) == 1.5
     with pytest.raises(ValueError, match="a negative number"):
-        kernel(np.array([-3.0]))
-    (whole,), (part,) = kernel.overloads.values(), halve.dispatcher.overloads.values()
-    assert whole.library.is_whole
-    assert not part.library.is_whole
-    assert part.library.get_pointer_to_function(part.fndesc.llvm_func_name) != 0
-    assert part.library.is_whole  # because somebody asked
-    assert numba.njit(halve_first)(np.array([5.0])) == 2.5  # Numba's own way can use it, too
+        halve_first(np.array([-3.0]))
+    assert halve(5.0) == 2.5  # outside of kernels it is a Python function
+    assert numba.njit(lambda number: 2.0 * halve(number))(5.0) == 5.0
 
 
-def test_unknown_versions_of_numba_compile_their_own_way(monkeypatch):
-    monkeypatch.setattr(numba, "__version__", "0.99.1")
-    assert as_a_whole.__wrapped__() == {}
-    assert numba.njit(**OPTIONS)(halve_first)(np.array([3.0])) == 1.5
+def test_numba_is_a_version_whose_cache_is_known():
+    """All private names of Numba in use. Check them before the upper bound is raised."""
+    settings = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
+    assert "numba>=0.60,<0.69" in settings["project"]["dependencies"]
+    assert (0, 60) <= tuple(map(int, numba.__version__.split(".")[:2])) < (0, 69)
+    assert issubclass(caching.FunctionCache._impl_class, caching.CacheImpl)
+    assert caching.UserProvidedCacheLocator in caching.CacheImpl._locator_classes
+    assert vars(global_compiler_lock)["_lock"].acquire(blocking=False)
+    vars(global_compiler_lock)["_lock"].release()
+    halve_first(np.array([1.0]))
+    cache = halve_first.dispatcher._cache
+    assert type(cache).__name__ == "StampedCache"
+    assert cache.cache_path == halve_first.dispatcher.stats.cache_path
 
 
 SOURCE = """

@@ -18,7 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from boreod import BORE, OutlierRepresentation, load, save
+from boreod import BORE, Bagging, Heads, OutlierRepresentation, Reference, load, save
+from boreod.parallel import Threads
+from boreod.predictor import prepare
 
 SMALL = OutlierRepresentation(["knn", "lof", "odin", "cof"], [5, 10])
 
@@ -50,14 +52,14 @@ def test_probabilities(data):
     assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-odds)))
     assert_array_equal(model.predict(new), (odds > 0).astype(int))
     assert model.columns_[:5] == ["x0", "x1", "x2", "x3", "knn_1"]
-    assert model.gradients_.max() <= 1e-8
+    assert model.fitted_.logistic.gradients.max() <= 1e-8
 
 
 @pytest.mark.parametrize(
     "options",
     [
         {},
-        {"penalty": "auto"},
+        {"heads": Heads(penalty="auto")},
         {"scaling": "rank", "calibration": "oob"},
         {"estimator": ExtraTreesClassifier(10)},
         {"representation": OutlierRepresentation(["knn"], [5], ["subspaces:3", "sample:99"])},
@@ -118,12 +120,12 @@ def test_out_of_bag_scores_are_honest():
 def test_out_of_bag_by_hand(data):
     X, y = data
     model = fit((X, y), n_estimators=30)
-    odds = model.fitted_.logistic.log_odds(model.represent(X))
-    from boreod.ensemble.bags import Bagging, draw_bags
+    odds = model.fitted_.logistic.log_odds(model.fitted_.represent(prepare(model, X), Threads(1)))
+    from boreod.ensemble.bags import BagPlan, draw_bags
 
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)
     bags = draw_bags(
-        np.flatnonzero(y == 1), np.flatnonzero(y == 0), 240, Bagging(30, 0.7), seeds[1]
+        np.flatnonzero(y == 1), np.flatnonzero(y == 0), 240, BagPlan(30, 0.7), seeds[1]
     )
     row = 100
     outside = [number for number in range(30) if row not in bags.rows[number]]
@@ -141,7 +143,7 @@ def test_prior_correction_keeps_the_ranking_and_calibrates():
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.5, stratify=y, random_state=0
     )
-    for options in ({}, {"calibration": "oob"}, {"aggregation": "log-odds"}):
+    for options in ({}, {"calibration": "oob"}, {"heads": Heads(aggregation="log-odds")}):
         model = BORE(random_state=0, **options).fit(X_train, y_train)
         corrected = model.predict_proba(X_test)[:, 1]
         raw = model.predict_proba(X_test, raw=True)[:, 1]
@@ -154,7 +156,7 @@ def test_prior_correction_keeps_the_ranking_and_calibrates():
 @pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
 def test_any_classifier(aggregation, data):
     trees = ExtraTreesClassifier(20)
-    model = fit(data, estimator=trees, aggregation=aggregation)
+    model = fit(data, estimator=trees, heads=Heads(aggregation=aggregation))
     new, truth = table(seed=1)
     probabilities = model.predict_proba(new)[:, 1]
     assert roc_auc_score(truth, probabilities) > 0.8
@@ -273,8 +275,10 @@ def test_penalty_is_chosen_out_of_bag():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 60)), np.repeat([1, 0], [40, 160])
     X[:, 0] += 2 * y
-    model = BORE(OutlierRepresentation(["knn"], [5]), penalty="auto", random_state=0).fit(X, y)
-    assert model.penalty_ >= 1e-2
+    model = BORE(
+        OutlierRepresentation(["knn"], [5]), heads=Heads(penalty="auto"), random_state=0
+    ).fit(X, y)
+    assert model.fitted_.logistic.penalty >= 1e-2
     plain = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(X, y)
     assert log_loss(y, model.oob_proba_) < log_loss(y, plain.oob_proba_)
 
@@ -291,28 +295,34 @@ def test_parameters_are_never_changed(data):
     ("options", "message"),
     [
         ({"scaling": "z"}, r"`scaling` must be one of \['minmax', 'rank', 'both'\]; got 'z'"),
-        ({"input_scaling": "z"}, "`input_scaling`"),
-        ({"aggregation": "max"}, "`aggregation`"),
+        ({"reference": Reference(input_scaling="z")}, "`input_scaling`"),
+        ({"heads": Heads(aggregation="max")}, "`aggregation`"),
         ({"calibration": "isotonic"}, "`calibration`"),
-        ({"heads": ()}, "`heads`"),
-        ({"heads": ["forest"]}, "`heads`"),
-        ({"heads": 5}, "`heads`"),
-        ({"n_trees": 0}, "`n_trees`"),
-        ({"ratio": 0.5}, "`ratio`"),
-        ({"min_inliers": 0}, "`min_inliers`"),
+        ({"heads": Heads(kinds=())}, "`heads`"),
+        ({"heads": Heads(kinds=["forest"])}, "`heads`"),
+        ({"heads": Heads(kinds=5)}, "`heads`"),
+        ({"heads": Heads(n_trees=0)}, "`n_trees`"),
+        ({"bagging": Bagging(ratio=0.5)}, "`ratio`"),
+        ({"bagging": Bagging(min_inliers=0)}, "`min_inliers`"),
         ({"prior": 1.0}, "`prior`"),
-        ({"inliers": "all"}, "`inliers`"),
-        ({"reference_outliers": 1}, "`reference_outliers`"),
+        ({"bagging": Bagging(inliers="all")}, "`inliers`"),
+        ({"reference": Reference(outliers=1)}, "`outliers`"),
         ({"n_estimators": 0}, "`n_estimators` must be a positive integer; got 0"),
         ({"n_estimators": 2.5}, "`n_estimators`"),
-        ({"share": 0}, "`share`"),
-        ({"penalty": 0}, "`penalty` must be 'auto' or a finite number from 1e-12 on; got 0"),
-        ({"penalty": 1e-300}, "`penalty` must be 'auto' or a finite number from 1e-12 on"),
-        ({"penalty": "some"}, "`penalty`"),
+        ({"bagging": Bagging(max_samples=0)}, "`max_samples`"),
+        (
+            {"heads": Heads(penalty=0)},
+            "`penalty` must be 'auto' or a finite number from 1e-12 on; got 0",
+        ),
+        (
+            {"heads": Heads(penalty=1e-300)},
+            "`penalty` must be 'auto' or a finite number from 1e-12 on",
+        ),
+        ({"heads": Heads(penalty="some")}, "`penalty`"),
         ({"threshold": "fpr"}, "`threshold`"),
         ({"n_jobs": 0}, "n_jobs"),
-        ({"penalty": np.inf}, "`penalty`"),
-        ({"share": "0.7"}, "`share`"),
+        ({"heads": Heads(penalty=np.inf)}, "`penalty`"),
+        ({"bagging": Bagging(max_samples="0.7")}, "`max_samples`"),
         ({"n_estimators": True}, "`n_estimators`"),
         ({"scaling": np.array(["minmax"])}, "`scaling`"),
         ({"representation": StandardScaler()}, "`representation` must be an OutlierRepresentation"),
@@ -329,8 +339,8 @@ def test_wrong_input(data):
     X, y = data
     with pytest.raises(NotFittedError):
         BORE().predict_proba(X)
-    with pytest.raises(ValueError, match="contains NaN in 1 of 240 rows"):
-        fit((np.where(np.arange(4) + 4 * np.arange(240)[:, None] == 7, np.nan, X), y))
+    with pytest.raises(ValueError, match="contains infinity in 1 of 240 rows"):
+        fit((np.where(np.arange(4) + 4 * np.arange(240)[:, None] == 7, np.inf, X), y))
     with pytest.raises(ValueError, match="240 rows"):
         fit((X, y[:100]))
     with pytest.raises(ValueError, match="3 features, but BORE is expecting 4"):
@@ -381,10 +391,10 @@ def test_nested_classifiers_get_seeds(data):
 def test_parameters_changed_after_fit_do_not_matter(data):
     model = fit(data)
     expected = model.decision_function(data[0])
-    model.set_params(aggregation="log-odds")
+    model.set_params(heads__aggregation="log-odds")
     assert_array_equal(model.decision_function(data[0]), expected)
     model.set_params(estimator=ExtraTreesClassifier(5)).fit(*data)
-    assert model.penalty_ is None
+    assert model.fitted_.logistic is None
 
 
 @pytest.mark.parametrize("bad", [{"threshold": "precision:1"}, {"representation__ks": [999]}])

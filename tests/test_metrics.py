@@ -65,20 +65,26 @@ def test_columns_of_a_table_are_judged_at_once():
     assert auc(outliers, table) == pytest.approx(expected)
 
 
-def test_labels_may_be_numbers():
-    random = np.random.default_rng(0)
-    scores, labels = random.normal(size=50), (np.arange(50) < 10).astype(int)
-    for measure in (auc, early_auc, precision_at, average_precision):
-        assert measure(labels, scores) == measure(labels == 1, scores)
-    for wrong in (0.0, 1.5, np.nan):
-        with pytest.raises(ValueError, match="`most` must be above 0"):
-            early_auc(labels, scores, wrong)
+@pytest.mark.parametrize("measure", [auc, early_auc, precision_at, average_precision])
+def test_labels_may_be_numbers(measure):
+    scores = np.random.default_rng(0).normal(size=50)
+    labels = (np.arange(50) < 10).astype(int)
+    assert measure(labels, scores) == measure(labels == 1, scores)
 
 
-def test_one_class_is_refused():
-    for measure in (auc, early_auc, precision_at, average_precision):
-        with pytest.raises(ValueError, match="both classes; got 0 outliers and 3 inliers"):
-            measure(np.zeros(3, bool), np.arange(3.0))
+@pytest.mark.parametrize("wrong", [0.0, 1.5, np.nan])
+def test_wrong_false_positive_rates(wrong):
+    with pytest.raises(ValueError, match="`most` must be above 0"):
+        early_auc(np.arange(50) < 10, np.arange(50.0), wrong)
+
+
+@pytest.mark.parametrize("measure", [auc, early_auc, precision_at, average_precision])
+def test_one_class_is_refused(measure):
+    with pytest.raises(ValueError, match="both classes; got 0 outliers and 3 inliers"):
+        measure(np.zeros(3, bool), np.arange(3.0))
+
+
+def test_more_places_than_rows():
     with pytest.raises(ValueError, match="`number` must be from 1 to 3"):
         precision_at(np.array([True, False, False]), np.arange(3.0), 4)
 

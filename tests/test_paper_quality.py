@@ -1,4 +1,4 @@
-"""A quick look at the paper's data: the bars of ten repetitions, less the noise of two.
+"""Two repetitions on the paper's data: the floors of ten repetitions, with room for noise.
 
 The full measurement is `benchmarks/bench_quality.py`.
 """

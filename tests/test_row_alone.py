@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
 
-from boreod import BORE, OutlierRepresentation, validation
+from boreod import BORE, Heads, OutlierRepresentation, Reference, validation
+from boreod.predictor import assess, prepare
 
 RANDOM = np.random.default_rng(3)
 VALUES = np.array([0, 1e-300, 1, 1e7, 1e9, 1e18, 1e150])
@@ -64,12 +65,12 @@ def test_columns(scores, neighbors, view):
 MODELS = {
     "default": {},
     "rank": {"scaling": "rank"},
-    "log-odds": {"aggregation": "log-odds"},
+    "log-odds": {"heads": Heads(aggregation="log-odds")},
     "raw": {"budget": 3},
     "some": {"budget": 60},
     "many": {"budget": 600},
     "time": {"budget": "30us"},
-    "unscaled": {"input_scaling": None},
+    "unscaled": {"reference": Reference(input_scaling=None)},
     "trees": {"estimator": ExtraTreesClassifier(3, random_state=0), "n_estimators": 12},
 }
 
@@ -82,7 +83,7 @@ def test_log_odds(name):
     for places, found in in_other_batches(model.decision_function, ROWS):
         assert_allclose(found, whole[places], rtol=1e-12, atol=1e-12)
     novelty = model.novelty(ROWS)
-    assert_array_equal(model.assess(ROWS).log_odds, whole)
+    assert_array_equal(assess(model, prepare(model, ROWS)).log_odds, whole)
     if model.fitted_.searches:
         for places, found in in_other_batches(lambda rows: model.novelty(rows).distances, ROWS):
             assert_array_equal(found, novelty.distances[places])

@@ -23,7 +23,7 @@ def test_figure_is_within_its_bar(name):
 def test_the_chain_begins_and_ends_where_it_should():
     """A trace that sees nothing would be short, too."""
     chain = structure.search_chain()
-    assert chain[0] == "detector/predictor.py"
+    assert chain[0] == "predictor.py"
     assert chain[-1].startswith("neighbors/")
     assert set(chain) <= set(structure.entered_files())
 

@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "BORE",
+    "Bagging",
+    "ColumnSelection",
     "ColumnsLeftOutWarning",
     "Costs",
     "Detector",
+    "Heads",
     "ModelFileError",
     "OutlierRepresentation",
+    "Reference",
     "View",
     "__version__",
     "auc_scorer",
@@ -22,28 +26,33 @@ __all__ = [
 if TYPE_CHECKING:
     from boreod import parallel
     from boreod.bore import BORE
-    from boreod.ensemble.scorers import auc_scorer, average_precision_scorer
+    from boreod.detector import Detector, load
+    from boreod.ensemble.parameters import Bagging, ColumnSelection, Heads, Reference
     from boreod.files import __version__
-    from boreod.persistence import ModelFileError
+    from boreod.metrics import auc_scorer, average_precision_scorer
+    from boreod.persistence import ModelFileError, save
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
     from boreod.representation.views import View
     from boreod.selection.costs import Costs
-    from boreod.tool import Detector, load, save
 
 _HOMES = {
     "BORE": "boreod.bore",
+    "Bagging": "boreod.ensemble.parameters",
+    "ColumnSelection": "boreod.ensemble.parameters",
     "ColumnsLeftOutWarning": "boreod.representation.plan",
     "Costs": "boreod.selection.costs",
-    "Detector": "boreod.tool",
+    "Detector": "boreod.detector",
+    "Heads": "boreod.ensemble.parameters",
     "ModelFileError": "boreod.persistence",
     "OutlierRepresentation": "boreod.representation.transformer",
+    "Reference": "boreod.ensemble.parameters",
     "View": "boreod.representation.views",
     "__version__": "boreod.files",
-    "auc_scorer": "boreod.ensemble.scorers",
-    "average_precision_scorer": "boreod.ensemble.scorers",
-    "load": "boreod.tool",
-    "save": "boreod.tool",
+    "auc_scorer": "boreod.metrics",
+    "average_precision_scorer": "boreod.metrics",
+    "load": "boreod.detector",
+    "save": "boreod.persistence",
 }
 
 

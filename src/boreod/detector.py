@@ -1,90 +1,228 @@
-"""The facade of a detector: fit, predict, explain, budgets; presets give it its parameters."""
+"""The detector: it learns from a table and a few labelled outliers, predicts, explains, budgets."""
 
 import copy
-from inspect import signature
-from typing import Any
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in
 
-from boreod.ensemble.bags import Bagging, Shares, draw_reference
 from boreod.ensemble.calibration import check_alerts, warn_of_many_outliers, warn_without_score
 from boreod.ensemble.heads import PENALTY
-from boreod.ensemble.profile import LearnedRows
-from boreod.ensemble.training import NotStoredError, Plan, Training
+from boreod.ensemble.parameters import GROUPS
+from boreod.ensemble.profile import LearnedRows, TrainingProfile
+from boreod.ensemble.training import NotStoredError
+from boreod.ensemble.training_rows import (
+    ReadingPlan,
+    TrainingRows,
+    draw_seeds,
+    read_training_rows,
+    refuse_options,
+    representation_for,
+    train,
+)
 from boreod.parallel import plain_interrupts
-from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection
-from boreod.predictor import Predictor, check_parameters, read_options
-from boreod.representation.memory import available_memory, check_reading
-from boreod.representation.transformer import make_representation
-from boreod.selection.budgets import (
-    NO_CURVE,
-    BudgetCurve,
-    read_budget,
-    read_budgets,
-    trace_budgets,
-)
+from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
+from boreod.representation.array_rows import upper_floor
+from boreod.selection.budgets import NO_CURVE, BudgetCurve, read_budget, read_budgets, trace_budgets
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import (
-    SAME,
-    SHARED,
-    budgets_over,
-    check_batches,
-    check_size,
-    is_fresh,
-    needs_clock,
-)
+from boreod.selection.prices import SAME, SHARED, check_batches, check_size, needs_clock
 from boreod.selection.selector import Selector
-from boreod.text import suggest
-from boreod.validation import (
-    OUTLIER,
-    all_or_nothing,
-    check_fitted,
-    read_labels,
-    read_rows,
-    read_seed,
-    same_filters,
-)
+from boreod.validation import all_or_nothing, check_fitted, same_filters
+
+Names = str | Iterable[str]
 
 
-class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
-    """A predictor that learns; presets differ in the defaults of their parameters only."""
+class Detector(Predictor, ClassifierMixin, BaseEstimator):
+    """Outlier detection for a table and a few labelled outliers, or none yet.
 
-    _selector: Selector | None = None  # of a loaded model
+    Several heads on raw columns and a few outlier scores are fitted to bags with ten inliers for
+    each outlier, and averaged by what they are worth out of bag. Unlabelled rows count as inliers
+    where few are labelled, so ``y`` may be 1 for some known outliers and -1 for all other rows;
+    probabilities then mean "would be labelled an outlier". Without any label, rows are ranked by a
+    consensus of scores, and ``predict_proba`` is the share of training rows that look less like an
+    outlier.
+
+    ``X`` is a table wherever it is asked for: a pandas, polars, Arrow or Dask frame, whose columns
+    may hold words, dates and missing values and are found by their names, or an array. What becomes
+    of every column is learned in ``fit``, see ``preparation_``. An array of finite numbers is taken
+    as it is. Frames, and arrays with words or missing values, need ``pip install boreod[data]``.
+
+    Parameters
+    ----------
+    representation
+        An :class:`OutlierRepresentation`, None for its defaults, or ``"few"`` for a handful of
+        scores that differ much and an isolation forest. With a budget and more than 10000 rows the
+        last two include the views ``"sample:256"`` and ``"sample:1024"``, whose searches are
+        cheap.
+    reference
+        A :class:`Reference`: the rows among which neighbors are searched. None for the preset's.
+    scaling
+        Scaling of the representation's columns: ``"minmax"`` (the paper), ``"rank"``, or ``"both"``
+        for scaled raw columns, ranked scores and ranked raw columns.
+    n_estimators
+        Number of bags.
+    bagging
+        A :class:`Bagging`: how bags are drawn and which rows count as inliers. None for the
+        preset's.
+    heads
+        A :class:`Heads`: what is fitted to every bag. None for the preset's.
+    estimator
+        A scikit-learn classifier with ``predict_proba`` that replaces all heads.
+    calibration
+        None corrects probabilities for the classes in a bag only; ``"oob"`` also fits slope and
+        intercept to out-of-bag log-odds, ``"platt"`` with caution where labels are few. All keep
+        the ranking.
+    prior
+        Share of outliers among the rows to come, if it is known; None for that of the labels.
+    threshold
+        Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
+        ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
+    budget
+        Cost of one prediction: a time per row such as ``"200us"``, or units of the costs. The
+        columns that fit are chosen; None takes all.
+    selection
+        A :class:`ColumnSelection`: how the columns that fit a budget are chosen, and what they
+        cost. None for the preset's.
+    outlier_label
+        The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
+        always the second class, whatever the alphabet says; scikit-learn's scorers expect the
+        other order for words, so score models with labels 0 and 1.
+    n_jobs
+        Number of threads, -1 for all cores. Results do not depend on it.
+    random_state
+        Seed of bags, views and classifiers.
+    verbose
+        Show progress bars when the work is long.
+
+    Attributes
+    ----------
+    classes_
+        The two labels, inlier first.
+    preparation_
+        What makes numbers of the columns: a :class:`boreod.tables.Preparation`, whose ``summary_``
+        and ``notes_`` say what was done. Plain numbers have a small one of their own.
+    fitted_, training_
+        What predictions need, and what other budgets can be learned from; a loaded model has no
+        training.
+    oob_
+        What the bags that did not hold a training row say about it, see ``oob_proba_``.
+    record_, reference_rows_
+        What is remembered of the training table, a :class:`boreod.predictor.TrainingRecord`, and
+        the positions of the rows that were learned from; None for a sample in a model file.
+    threshold_
+        Probability above which ``predict`` says outlier.
+    stored_
+        What a model file said about itself, for a loaded model; otherwise None.
+    selection_, cost_
+        With a budget: how stable the choice of each column was, and what they cost together.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> random = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"amount": random.normal(size=210), "country": ["DE", "FR"] * 105})
+    >>> frame["fraud"] = np.arange(210) < 10
+    >>> frame.loc[frame["fraud"], "amount"] += 5
+    >>> model = Detector(random_state=0).fit(frame, label="fraud")
+    >>> model.predict(pd.DataFrame({"country": ["FR", None], "amount": [0.0, 6.0]})).tolist()
+    [0, 1]
+    """
+
+    _selector: Selector | None = None  # a loaded model has none
+    _takes_numeric_frames_as_they_are = False
+
+    def __init__(
+        self,
+        representation: Any = "few",
+        reference: Any = None,
+        scaling: str = "both",
+        n_estimators: int = 50,
+        bagging: Any = None,
+        heads: Any = None,
+        estimator: Any = None,
+        calibration: str | None = "platt",
+        prior: float | None = None,
+        threshold: float | str | None = None,
+        budget: float | str | None = None,
+        selection: Any = None,
+        outlier_label: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.representation = representation
+        self.reference = reference
+        self.scaling = scaling
+        self.n_estimators = n_estimators
+        self.bagging = bagging
+        self.heads = heads
+        self.estimator = estimator
+        self.calibration = calibration
+        self.prior = prior
+        self.threshold = threshold
+        self.budget = budget
+        self.selection = selection
+        self.outlier_label = outlier_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, **unsupported: Any
-    ) -> "OutlierDetector":
-        """Learn from labelled rows, and from others as far as they count as inliers.
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        label: str | None = None,
+        ids: Names | None = None,
+        drop: Names | None = None,
+        keep: Names | None = None,
+        labels: Any = None,
+        reading: dict[str, Any] | None = None,
+        **unsupported: Any,
+    ) -> Self:
+        """Learn what becomes of the columns, and then from labelled rows and others.
 
         Parameters
         ----------
         X
-            Table of numbers: array, pandas or polars frame.
+            A frame or an array, or the name of a file, which may be larger than memory if
+            ``reference`` asks for a sample.
         y
-            1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
-            ``outlier_label``. None if no row is labelled and inliers are assumed.
+            1 for outliers, 0 for inliers, -1, NaN or None for unlabelled rows; or any labels with
+            ``outlier_label``. None if a column holds them, or nothing does. ``classes_`` and
+            ``predict`` are of the kind of ``y``: False and True if it holds booleans.
+        label
+            In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
+            with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.
+        ids
+            Columns that name a row, which are not learned from. Here and below names may have
+            commas between them.
+        drop, keep
+            Columns to leave out; the only columns to learn from.
+        labels
+            A second table of ``ids`` and labels, a frame or a file: its answers replace those of X.
+        reading
+            Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
+            names columns of ids, such as ``card`` or ``card:time`` (needed where there are several
+            columns of dates), to learn from the time since the last row of the same id. Tables must
+            be sorted by time then, and rows alone or in parts cannot be scored. ``"inlier_label"``
+            is the label of inliers, if labels other than it and ``outlier_label`` are none.
         **unsupported
             Nothing; ``sample_weight`` is refused with a reason.
         """
-        self._refuse(unsupported)
+        refuse_options(self, unsupported)
+        asked = {"label": label, "ids": ids, "drop": drop, "keep": keep}
+        asked |= {"labels": labels, "reading": reading}
         with plain_interrupts(), all_or_nothing(self), same_filters():
-            self._fit(X, y)
+            check_parameters(self)
+            seeds = draw_seeds(self.random_state)
+            as_they_are = self._takes_numeric_frames_as_they_are
+            plan = ReadingPlan.of(self._settings, seeds[3], as_they_are)
+            self._learn(read_training_rows(self, X, y, asked, plan), seeds)
         return self
-
-    def draw_reference(
-        self, codes: NDArray, seeds: list[int] | None = None
-    ) -> tuple[NDArray | None, Shares]:
-        """Return the rows that a fit would learn from, None for all, and which part they are.
-
-        ``codes`` are the labels of all rows: 1 outlier, 0 inlier, -1 unlabelled; ``seeds`` are
-        those of the fit, None to draw them.
-        """
-        check_parameters(self)
-        seed = (seeds or draw_seeds(self.random_state))[3]
-        return draw_reference(codes, self.reference_size, self.reference_sampling, seed)
 
     def within(
         self,
@@ -92,29 +230,24 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         *,
         batch_size: int | str | None = SAME,
         costs: Any = None,
-        selection: str | None = None,
-        fill: bool | None = None,
-    ) -> "OutlierDetector":
+        method: str | None = None,
+        skip_unaffordable: bool | None = None,
+    ) -> Self:
         """Return a fitted detector whose predictions keep to a budget.
 
         Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
         alone are computed for new rows. A time is that of one core for a row of a large batch, or
-        of one of ``batch_size`` rows.
-
-        Parameters
-        ----------
-        budget, costs, selection, fill
-            As the parameters of the same names; None keeps this model's. ``costs="fresh"`` measures
-            again, for the model that is returned.
-        batch_size
-            As the parameter of this name: None for large batches, whatever this model has, and
-            ``"same"`` for what it has.
+        of one of ``batch_size`` rows. Parameters are those of the detector and of
+        :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
+        ``"same"`` keeps it and None stands for large batches.
         """
-        selector, fast = self._known_selector, copy.copy(self)
-        fast._ask(budget, batch_size, costs, selection, fill)
+        selector = self._known_selector
+        fast = copy.copy(self)
+        fast.record_ = copy.copy(self.record_)
+        if budget is not None:
+            fast.budget = budget
+        fast._ask(batch_size, costs, method, skip_unaffordable)
         with plain_interrupts(), same_filters():
-            if is_fresh(costs):
-                fast._selector = selector.timed()
             fast._narrow()
         fast.threshold_ = fast.choose_threshold(selector.training.options.threshold)
         return fast
@@ -125,38 +258,31 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         *,
         batch_size: int | str | None = SAME,
         costs: Any = None,
-        selection: str | None = None,
-        fill: bool | None = None,
+        method: str | None = None,
+        skip_unaffordable: bool | None = None,
     ) -> BudgetCurve:
-        """Return out-of-bag quality over budgets: ``print`` it, or ``plot`` it.
+        """Return out-of-bag quality over budgets, which ``print`` shows as a table.
 
-        Parameters
-        ----------
-        budgets
-            List of budgets, None for a range from the cheapest column to everything.
-        batch_size
-            As the parameter of this name, ``"same"`` for that of this model.
-        costs, selection, fill
-            As the parameters of the same names; None keeps this model's.
+        ``budgets`` is a list, or None for a range from the cheapest column to everything. The other
+        parameters are those of :meth:`within`.
         """
-        selector, asked = self._known_selector, copy.copy(self)
+        selector = self._known_selector
         check_size(batch_size, keep=True)
         if not selector.training.taught:
             raise ValueError(NO_CURVE)
-        asked.set_params(budget=None, batch_size=None)._ask(None, SAME, costs, selection, fill)
-        if is_fresh(costs):  # once for all budgets
-            selector = selector.timed()
+        asked = copy.copy(self)
+        asked.budget = None
+        asked._ask(None, costs, method, skip_unaffordable)
+        chosen = settings_of(asked).selection
         if budgets is None:
             size = self._batches(batch_size, self._unit)
-            prices = selector.prices.read(asked.costs, self._unit, size).in_batches(size)
-            of_trees = selector.cost_of_all_trees(prices), selector.cost_of_fewest_trees(prices)
-            budgets = budgets_over(prices, *of_trees)
+            budgets = selector.budget_range(chosen.costs, self._unit, size)
         budgets = read_budgets(budgets)
         size = self._batches(batch_size, read_budget(budgets[0])[1])
         check_batches(size, budgets[0])
-        how = size, asked.costs, asked.selection, asked.fill, self._threads
+        chosen.set_params(batch_size=size)
         with plain_interrupts(), same_filters():
-            bought = (selector.buy(b, *how) for b in budgets)
+            bought = (selector.buy(budget, chosen, self._threads) for budget in budgets)
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
@@ -166,133 +292,129 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         tables of this shape.
         """
         self._selector = self._known_selector.timed()
+        chosen = self._settings.selection
         if self._costs is not None and self._costs.unit == SECONDS:
-            self._costs = self._selector.prices.read(self.costs, SECONDS, self.batch_size)
-        self._alone = None
-        return self._selector.prices.read(SHARED, SECONDS, self.batch_size)
+            self._costs = self._selector.prices.read(chosen.costs, SECONDS, chosen.batch_size)
+        self._seconds_alone = None
+        return self._selector.prices.read(SHARED, SECONDS, chosen.batch_size)
+
+    def report(self, path: str | PathLike[str], table: Any = None, **options: Any) -> None:
+        """Write a page about the detector: its quality, alerts, suspects and columns.
+
+        ``path`` is the page, one HTML file. ``table`` holds rows with their labels, or is a file of
+        them; rows of the fit are judged out of bag. None stands for these, unless the detector was
+        loaded from a file, which holds no rows. Other options are those of
+        :func:`boreod.tool.write_report`.
+        """
+        upper_floor("tool").write_report(self, path, table, **options)
+
+    def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
+        """Write everything that predictions need to one file, by custom ``.boreod``.
+
+        :func:`boreod.load` reads it. Bags stay behind. The same model gives the same bytes, and a
+        file that is there already is replaced only when the new one is complete. ``extra`` is
+        anything that JSON can hold, for your own use; ``stored_.extra`` of the loaded detector
+        gives it back. None keeps that of a loaded model.
+        """
+        from boreod.persistence import save
+
+        save(self, path, extra=extra)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; ``bagging__ratio`` and the like set one parameter of a group."""
+        for name in {key.partition("__")[0] for key in parameters if "__" in key}:
+            if name in GROUPS and getattr(self, name) is None:
+                setattr(self, name, GROUPS[name]())
+        return super().set_params(**parameters)
 
     @property
     def costs_(self) -> Costs | None:
         """Prices of columns and trees, taken at first use; None in files written without them."""
         check_fitted(self)
         if self._costs is None and self._selector is not None:
-            self._costs = self._selector.prices.read(self.costs, self._unit, self.batch_size)
+            chosen = self._settings.selection
+            self._costs = self._selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
         return self._costs
 
-    def price_of_rows(self, batch_size: int | None = None) -> float | None:
-        """As of any predictor; prices of calls are measured if they are not known yet."""
-        found, selector = super().price_of_rows(batch_size), self._selector
-        if found is not None or selector is None or batch_size is None or self._costs is None:
-            return found
-        if self._costs.unit != SECONDS or not needs_clock(self.costs, SECONDS):
-            return None
-        if batch_size > 1:
-            return self._price(selector.prices.read(self.costs, SECONDS, batch_size), batch_size)
-        self._alone = selector.prices.time_alone(self.fitted_)
-        return self._alone
-
-    def _refuse(self, unsupported: dict[str, Any]) -> None:
-        """Say why something that other classifiers take, or that nobody knows, is not taken."""
-        for name in unsupported:
-            known = [n for n in signature(self.fit).parameters if n != "unsupported"]
-            why = suggest(name, known, "parameters")
-            if name == "sample_weight":
-                why = "Rows have no weights in a neighbor graph: leave it out."
-            raise TypeError(f"{type(self).__name__}.fit does not take {name}. {why}")
-
-    def _fit(self, X: ArrayLike, y: ArrayLike | None) -> None:
-        """Read rows and labels, all or a sample of them, and learn."""
-        check_parameters(self)
-        seeds = draw_seeds(self.random_state)
-        lazy = is_collection(X)
-        rows: Any = X if lazy else read_rows(self, X, fitting=True)
-        sizes = count_rows(X) if lazy else [len(rows)]
-        n_rows = sum(sizes)
-        labels = gather_rows(y) if is_collection(y) else y
-        assume = self.inliers == "assumed"
-        codes, classes = read_labels(labels, n_rows, self.outlier_label, assume)
-        chosen, shares = self.draw_reference(codes, seeds)
-        if lazy:
-            n_taken = n_rows if chosen is None else len(chosen)
-            check_reading(n_taken, 8 * n_taken * rows.shape[1], available_memory())
-            rows = read_rows(self, gather_rows(X, chosen, sizes), fitting=True)
-        elif chosen is not None:
-            rows = rows[chosen]
-        self.reference_rows_ = taken = np.arange(n_rows) if chosen is None else chosen
-        self._learn(rows, (codes[taken], classes, shares), seeds)
-
-    def _learn(
-        self, rows: NDArray, labels: tuple[NDArray, NDArray, Shares], seeds: list[int]
-    ) -> None:
+    def _learn(self, found: TrainingRows, seeds: list[int]) -> None:
         """Go the way from rows to bags; everything is fitted here."""
-        check_alerts(self.threshold, labels[2].n_rows)
-        warn_of_many_outliers(labels[0], labels[2], self.inliers == "assumed")
-        on_budget = self.budget is not None
-        representation = make_representation(
-            self.representation,
-            len(rows) - (0 if self.reference_outliers else int((labels[0] == OUTLIER).sum())),
-            on_budget,
-            seeds[0],
-            taught=bool((labels[0] == OUTLIER).any()),
-        )
-        representation.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
-        if not isinstance(self.neighbors, str) or self.neighbors != "auto":
-            representation.set_params(neighbors=self.neighbors)
-        self.training_ = Training.fit(
-            rows,
-            labels,
-            representation,
-            [str(name) for name in _check_feature_names_in(self)],
-            self._plan,
-            read_options(self),
-            seeds[1:3],
-            self._threads,
-        )
+        settings = self._settings
+        check_alerts(self.threshold, found.shares.n_rows)
+        warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
+        learned = self._hash(found)
+        representation = representation_for(self, found, settings, seeds[0])
+        self.training_ = train(self, found, representation, settings, read_options(self), seeds)
         whole = self.training_.learn(self.training_.columns.names, self._threads)
         self._take(*whole)
         warn_without_score(self.oob_proba_)
-        penalty = self.penalty_ or PENALTY
-        searched = representation.neighbors
-        self._selector = Selector.fit(self.training_, whole, rows, searched, penalty)
-        self._costs = self.stored_ = None
-        self.learned_rows_ = LearnedRows.of(rows)
-        if on_budget:
+        penalty = getattr(self.fitted_.logistic, "penalty", None) or PENALTY
+        searched_by = representation.neighbors
+        self._selector = Selector.fit(self.training_, whole, found.rows, searched_by, penalty)
+        self._costs = None
+        self.stored_ = None
+        if self.budget is not None:
             self._narrow()
-        elif not needs_clock(self.costs, SECONDS):
-            self._costs = self._selector.prices.read(self.costs, SECONDS)
+        elif not needs_clock(settings.selection.costs, SECONDS):
+            self._costs = self._selector.prices.read(settings.selection.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
+        self._remember(found, learned)
 
-    def _ask(self, budget: Any, batch_size: Any, costs: Any, selection: Any, fill: Any) -> None:
-        """Set parameters of a purchase; None keeps what there is, and SAME does of batches."""
-        given = {"budget": budget, "costs": costs, "selection": selection, "fill": fill}
+    def _hash(self, found: TrainingRows) -> LearnedRows:
+        """Return hashes of the rows as they would be if they came again; warn of copies."""
+        learned = LearnedRows.of(found.rows if found.later is None else found.later)
+        if found.warn_of_copies is not None:
+            found.warn_of_copies(learned.n_copies, len(found.rows))
+        return learned
+
+    def _remember(self, found: TrainingRows, learned: LearnedRows) -> None:
+        """Keep what reasons, checks and reports need of the training table."""
+        if found.later is not None:
+            seen = self.fitted_.seen
+            np.minimum(seen.low, found.later.min(axis=0), out=seen.low)
+            np.maximum(seen.high, found.later.max(axis=0), out=seen.high)
+        self.reference_rows_ = found.positions
+        marks = getattr(found.preparation, "marks_", None)
+        profile = TrainingProfile.learn(found.rows, found.codes, found.name_of, marks)
+        self.record_ = TrainingRecord(profile, learned, found.source, table=found.table)
+        self._adopt(found.preparation)
+
+    def _ask(self, batch_size: Any, costs: Any, method: Any, skip_unaffordable: Any) -> None:
+        """Set parameters of a choice; None keeps what there is, and SAME does for batches."""
+        given = {"costs": costs, "method": method, "skip_unaffordable": skip_unaffordable}
         given = {name: value for name, value in given.items() if value is not None}
-        asked = self.budget if budget is None else budget
         check_size(batch_size, keep=True)
-        batch_size = self._batches(batch_size, "" if asked is None else read_budget(asked)[1])
-        self.set_params(**given, batch_size=batch_size)
+        unit = "" if self.budget is None else read_budget(self.budget)[1]
+        chosen = copy.copy(self._settings.selection)
+        self.selection = chosen.set_params(**given, batch_size=self._batches(batch_size, unit))
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:
         """Return how many rows come at once; units are the same in every batch."""
         if not isinstance(batch_size, str):
             return batch_size
-        return self.batch_size if unit == SECONDS else None
+        return self._settings.selection.batch_size if unit == SECONDS else None
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
         selector = self._known_selector
-        how = self.budget, self.batch_size, self.costs, self.selection, self.fill
-        choice, fitted, oob = selector.buy(*how, self._threads)
+        chosen = self._settings.selection
+        choice, fitted, oob = selector.buy(self.budget, chosen, self._threads)
         self._take(fitted, oob, choice)
-        self._costs = selector.prices.read(self.costs, self._unit, self.batch_size)
+        self._costs = selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
 
-    @property
-    def _plan(self) -> Plan:
-        """How a table becomes bags."""
-        assume = self.inliers == "assumed"
-        drawn = self.n_estimators, self.share, self.ratio, self.min_inliers
-        bagging = Bagging(*drawn, grouped=assume)
-        return Plan(self.input_scaling, self.scaling, bagging, assume, self.reference_outliers)
+    def _price_of_rows(self, batch_size: int | None) -> float | None:
+        """Measure prices of calls if they are not known yet."""
+        found = super()._price_of_rows(batch_size)
+        selector = self._selector
+        if found is not None or selector is None or batch_size is None or self._costs is None:
+            return found
+        costs = self._settings.selection.costs
+        if self._costs.unit != SECONDS or not needs_clock(costs, SECONDS):
+            return None
+        if batch_size > 1:
+            return self._price(selector.prices.read(costs, SECONDS, batch_size), batch_size)
+        self._seconds_alone = selector.prices.time_alone(self.fitted_)
+        return self._seconds_alone
 
     @property
     def _known_selector(self) -> Selector:
@@ -307,12 +429,22 @@ class OutlierDetector(Predictor, ClassifierMixin, BaseEstimator):
         return SECONDS if self.budget is None else read_budget(self.budget)[1]
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there are two classes."""
-        tags = super().__sklearn_tags__()
+        """Say that there are two classes, and that cells may be missing or hold words."""
+        tags = ClassifierMixin.__sklearn_tags__(self)
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags
 
 
-def draw_seeds(random_state: Any) -> list[int]:
-    """Return the seeds of views, bags, what is learned from bags, and of a reference sample."""
-    return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
+    """Read a detector from a model file, whoever wrote it: it need not be trusted.
+
+    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` holds what
+    the file says about itself. A BORE comes back as a Detector with its parameters. ``n_jobs`` is
+    the number of threads, None for that of the fit.
+    """
+    from boreod.persistence import load_predictor
+
+    return load_predictor(path, n_jobs, Detector)

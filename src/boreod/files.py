@@ -1,28 +1,29 @@
-"""Files that are whole or not there, the folder for files that can be made again, and their JSON.
+"""Atomic writing of files, the cache folder, and the check of JSON from files.
 
-JSON that others may have written becomes dataclasses, strictly: nothing missing but what came with
-a later version, nothing unknown, no other type.
+JSON that others may have written becomes dataclasses, strictly: no field is missing, none is
+unknown, none has another type.
 """
 
 import errno
+import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
-__version__ = "0.1.0"  # is written into files
-LATER = "later"  # marks a field that files of earlier versions do not have
-NAMES = {int: "a whole number", str: "a text", bool: "true or false"}
+# The version is written into files.
+__version__ = "0.1.0"
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloads and measured prices, whether it exists or not.
+    """Return the folder of downloads and measured prices, which may not exist yet.
 
-    BOREOD_CACHE names it, otherwise it is ``boreod`` in XDG_CACHE_HOME or in ``~/.cache``.
+    BOREOD_CACHE names it. Otherwise it is ``boreod`` in XDG_CACHE_HOME or in ``~/.cache``.
     """
     chosen = os.environ.get("BOREOD_CACHE")
     if chosen:
@@ -33,10 +34,10 @@ def cache_folder() -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give another name in the same folder, and rename what was written there in the end.
+    """Yield a temporary path in the same folder, and rename that file to ``path`` at the end.
 
-    After an error or Ctrl-C nothing is left, and an older file stays as it was. A link keeps
-    leading to its file, whose content is new.
+    After an error or Ctrl-C the temporary file is removed and an older file stays as it was. If
+    ``path`` is a link, the file that it points to is replaced.
 
     Examples
     --------
@@ -50,7 +51,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
-    if target.exists() and not target.is_file():  # a device would be gone after the renaming
+    if target.exists() and not target.is_file():
+        # Renaming would delete a device.
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
@@ -62,18 +64,40 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that takes the place of an old one at once; its folder is made if need be."""
+    """Write a text file atomically, and make its folder if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
 
 
-def typed_json(kind: Any, value: Any, where: str) -> Any:
-    """Return a value of some annotated type, or say in a ``ValueError`` where it is not one.
+def parse_json(text: bytes, where: str) -> Any:
+    """Return the content of untrusted JSON in ASCII, or raise a ``ValueError``.
 
-    ``kind`` is a dataclass, ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict
-    or optional of these; ``where`` is the place in the file, for the message. Fields of a dataclass
-    whose metadata say LATER may be missing: older files do not have them.
+    NaN, infinities, names that occur twice in one object and very deep nesting are refused.
+    ``where`` names the text in the message.
+
+    Examples
+    --------
+    >>> parse_json(b'{"a": [1, 2]}', "the list of sizes")
+    {'a': [1, 2]}
+    """
+    try:
+        return json.loads(
+            text.decode("ascii"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_without_duplicates,
+        )
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where} is no JSON ({error})") from None
+
+
+def typed_json(kind: Any, value: Any, where: str) -> Any:
+    """Return parsed JSON as a value of an annotated type, or raise a ``ValueError``.
+
+    This is the one check of JSON from files that others may have written. ``kind`` is a dataclass,
+    ``int``, ``float``, ``str``, ``bool``, ``Any``, or a list, tuple, dict or optional of these. An
+    object must have exactly the fields of its dataclass, whose ``__post_init__`` may refuse more.
+    ``where`` names the place in the file, for the message.
 
     Examples
     --------
@@ -90,12 +114,14 @@ def typed_json(kind: Any, value: Any, where: str) -> Any:
         is_number = type(value) in (int, float) and abs(value) < 1e308
         _expect(is_number, "a finite number", value, where)
         return float(value)
-    _expect(type(value) is kind, NAMES[kind], value, where)
+    names = {int: "a whole number", str: "a text", bool: "true or false"}
+    _expect(type(value) is kind, names[kind], value, where)
     return value
 
 
 def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str) -> Any:
-    if kind is UnionType:  # with None
+    if kind is UnionType:
+        # The only unions are those with None.
         return None if value is None else typed_json(arguments[0], value, where)
     if kind in (dict, Mapping):
         _expect(isinstance(value, dict), "an object", value, where)
@@ -109,17 +135,30 @@ def _typed_generic(kind: Any, arguments: tuple[Any, ...], value: Any, where: str
 
 def _typed_dataclass(kind: Any, value: Any, where: str) -> Any:
     _expect(isinstance(value, dict), "an object", value, where)
-    names = [field.name for field in fields(kind)]
-    later = {field.name for field in fields(kind) if field.metadata.get(LATER)}
-    names = [name for name in names if name in value or name not in later]
-    if set(value) != set(names):
-        wrong = sorted(set(value) ^ set(names))
-        problem = "has no" if wrong[0] in names else "has an unknown"
-        raise ValueError(f"{where:.60} {problem} {wrong[0]!r:.60}")
+    hints = _hints(kind)
+    for name in sorted(set(value) ^ set(hints)):
+        problem = "has no" if name in hints else "has an unknown"
+        raise ValueError(f"{where:.60} {problem} {name!r:.60}")
+    return kind(**{n: typed_json(hint, value[n], f"{where}.{n}") for n, hint in hints.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return kind(**{name: typed_json(hints[name], value[name], f"{where}.{name}") for name in names})
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _expect(right: bool, what: str, value: Any, where: str) -> None:
     if not right:
         raise ValueError(f"{where:.60} must be {what}, but is {value!r:.60}")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in an object")
+    return found

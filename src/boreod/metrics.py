@@ -2,16 +2,23 @@
 
 All measures take ``y_true``, whether each row is an outlier, and ``y_score``, which is high for
 outliers. Equal scores are never ordered by their labels: they count as if their order were drawn at
-random. ``weights`` tell for how many rows of a larger table each one stands; None for itself.
+random. ``weights`` are the numbers of rows of a larger table that the rows stand for; None means 1.
+
+The scorers are for scikit-learn's ``cross_val_score``, ``GridSearchCV`` and others. Scikit-learn's
+own scorers take -1 for a third class. Ours leave unlabelled rows out; their label is -1, None, NaN
+or empty. Where no inlier is labelled, unlabelled rows count as inliers, as in the out-of-bag
+figures of a :class:`boreod.Detector`; precision is then a lower bound.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-RESAMPLES = 500  # of rows, for intervals
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
+
+RESAMPLES = 500
 
 
 class Compared(NamedTuple):
@@ -43,9 +50,9 @@ def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> ND
 def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     """Return the area under the ROC curve over false-positive rates up to ``most``, divided by it.
 
-    The mean true-positive rate of a detector that may raise few false alarms: 1 for a perfect
-    ranking, ``most / 2`` for a random one. Not the standardized value of scikit-learn's
-    ``max_fpr``, which is 0.5 for a random ranking.
+    This is the mean true-positive rate of a detector that may raise few false alarms: 1 for a
+    perfect ranking and ``most / 2`` for a random one. It is not the standardized value of
+    scikit-learn's ``max_fpr``, which is 0.5 for a random ranking.
 
     Examples
     --------
@@ -56,11 +63,12 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
     false, true = roc_rates(y_true, y_score)
-    end = int(np.searchsorted(false, most))  # or beyond: steps at the edge do not count
+    # The curve ends before the first rate from ``most`` on; vertical steps there do not count.
+    end = int(np.searchsorted(false, most))
     share = (most - false[end - 1]) / (false[end] - false[end - 1])
     edge = true[end - 1] + share * (true[end] - true[end - 1])
-    false, true = np.append(false[:end], most), np.append(true[:end], edge)
-    return float(np.trapezoid(true, false) / most)
+    area = np.trapezoid(np.append(true[:end], edge), np.append(false[:end], most))
+    return float(area / most)
 
 
 def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -> float:
@@ -73,14 +81,17 @@ def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -
     >>> precision_at(np.array([True, True, False, False]), np.array([0.9, 0.5, 0.5, 0.1]))
     0.75
     """
-    number = _count(y_true)[0] if number is None else number
+    if number is None:
+        number = _count(y_true)[0]
     if not 1 <= number <= len(y_score):
         raise ValueError(f"`number` must be from 1 to {len(y_score)} (the rows); got {number!r}.")
     outliers = np.asarray(y_true, bool)
     last = np.sort(y_score)[-number]
-    above, tied = y_score > last, y_score == last
-    places = number - above.sum()  # of the rows with this last score, which share them evenly
-    return float((outliers[above].sum() + outliers[tied].mean() * places) / number)
+    above = y_score > last
+    # Rows with the last score share the remaining places evenly.
+    places = number - above.sum()
+    found = outliers[above].sum() + outliers[y_score == last].mean() * places
+    return float(found / number)
 
 
 def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> float:
@@ -93,12 +104,12 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
     >>> average_precision(np.array([True, False, True]), np.arange(3.0)[::-1], np.array([1, 4, 1]))
     0.6666666666666666
     """
-    rates = roc_rates(y_true, y_score, weights)
-    return _area_of_precision(*rates, *_count(y_true, weights))
+    false, true = roc_rates(y_true, y_score, weights)
+    return _area_of_precision(false, true, _count(y_true, weights))
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
-    """Return the ROC curve at given false-positive rates, the upper end of every vertical step.
+    """Return the ROC curve at given false-positive rates; at vertical steps, their upper ends.
 
     Examples
     --------
@@ -107,7 +118,7 @@ def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray)
     array([0.5, 1. , 1. ])
     """
     false, true = roc_rates(y_true, y_score)
-    top = np.append(np.diff(false) != 0, True)  # of several points above each other, the last
+    top = np.append(np.diff(false) != 0, True)
     return np.interp(false_rates, false[top], true[top])
 
 
@@ -125,9 +136,9 @@ def roc_rates(
     n_outliers, n_inliers = _count(y_true, weights)
     order = np.argsort(-y_score, kind="stable")
     last_of_tie = np.append(np.diff(y_score[order]) != 0, True)
-    of_each = np.ones(len(order), int) if weights is None else weights[order]
-    true = np.cumsum(of_each * np.asarray(y_true, bool)[order])[last_of_tie]
-    alarms = np.cumsum(of_each)[last_of_tie]
+    counts = np.ones(len(order), int) if weights is None else weights[order]
+    true = np.cumsum(counts * np.asarray(y_true, bool)[order])[last_of_tie]
+    alarms = np.cumsum(counts)[last_of_tie]
     return np.append(0.0, (alarms - true) / n_inliers), np.append(0.0, true / n_outliers)
 
 
@@ -139,10 +150,10 @@ def resampled_rates(
 ) -> Iterator[list[tuple[NDArray, NDArray]]]:
     """Yield the rates of rankings on rows drawn with replacement, each class by itself.
 
-    All rankings are judged on the same rows. The rows are sorted once only, which scikit-learn's
-    curve would do for every resample.
+    All rankings are judged on the same rows. Rows are sorted once, not once per resample.
     """
-    random, outliers = np.random.default_rng(random_state), np.asarray(y_true, bool)
+    random = np.random.default_rng(random_state)
+    outliers = np.asarray(y_true, bool)
     classes = [np.flatnonzero(members) for members in (~outliers, outliers)]
     sorted_once = []
     for scores in rankings:
@@ -174,7 +185,7 @@ def compare_rankings(
 ) -> dict[str, Compared]:
     """Return AUC and average precision of two rankings with paired bootstrap intervals.
 
-    Both rankings are judged on the same resamples of rows, so what they have in common cancels out.
+    Both rankings are judged on the same resamples of rows, so common variation cancels out.
 
     Examples
     --------
@@ -183,25 +194,26 @@ def compare_rankings(
     >>> [round(value, 3) for value in found["AUC"]]
     [1.0, 0.5, 0.5, 0.5]
     """
-    counts, differences = _count(y_true, weights), []
-    for rates in resampled_rates(y_true, [first, second], random_state, weights):
-        (area, precision), (other_area, other_precision) = (
-            (np.trapezoid(true, false), _area_of_precision(false, true, *counts))
-            for false, true in rates
-        )
-        differences.append((area - other_area, precision - other_precision))
+    counts = _count(y_true, weights)
+    differences = []
+    for curves in resampled_rates(y_true, [first, second], random_state, weights):
+        areas = [np.trapezoid(true, false) for false, true in curves]
+        precisions = [_area_of_precision(false, true, counts) for false, true in curves]
+        differences.append((areas[0] - areas[1], precisions[0] - precisions[1]))
     ends = [0.5 - interval / 2.0, 0.5 + interval / 2.0]
     spread = np.quantile(differences, ends, axis=0).T.tolist()
-    kinds: dict[str, Any] = {"AUC": auc, "average precision": average_precision}
-    return {
-        name: Compared(float(of(y_true, first, weights)), float(of(y_true, second, weights)), *ends)
-        for (name, of), ends in zip(kinds.items(), spread, strict=True)
-    }
+    measures: dict[str, Any] = {"AUC": auc, "average precision": average_precision}
+    result = {}
+    for (name, measure), (low, high) in zip(measures.items(), spread, strict=True):
+        values = [float(measure(y_true, scores, weights)) for scores in (first, second)]
+        result[name] = Compared(values[0], values[1], low, high)
+    return result
 
 
-def _area_of_precision(false: NDArray, true: NDArray, n_outliers: float, n_inliers: float) -> float:
-    """Return the mean precision over outliers, from rates."""
-    hits, alarms = true * n_outliers, true * n_outliers + false * n_inliers
+def _area_of_precision(false: NDArray, true: NDArray, counts: tuple[float, float]) -> float:
+    """Return the mean precision over outliers, from rates and the numbers of both classes."""
+    hits = true * counts[0]
+    alarms = hits + false * counts[1]
     precision = np.divide(hits, alarms, out=np.zeros_like(hits), where=alarms > 0)
     return float(np.sum(np.diff(true) * precision[1:]))
 
@@ -226,7 +238,7 @@ def average_ranks(values: NDArray) -> NDArray:
 
 
 def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
-    """Return the numbers of outliers and inliers, or say that there is only one class."""
+    """Return the numbers of outliers and inliers, or weights of both; refuse a single class."""
     n_outliers = int(np.count_nonzero(y_true))
     n_inliers = len(y_true) - n_outliers
     if n_outliers == 0 or n_inliers == 0:
@@ -238,3 +250,54 @@ def _count(y_true: NDArray, weights: NDArray | None = None) -> tuple[Any, Any]:
         return n_outliers, n_inliers
     outliers = np.asarray(y_true, bool)
     return float(weights[outliers].sum()), float(weights[~outliers].sum())
+
+
+def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the average precision of an estimator on the labelled rows of a table.
+
+    Parameters
+    ----------
+    estimator
+        Anything fitted that has ``classes_``, the outlier last, and ``decision_function`` or
+        ``predict_proba``: a Detector, a pipeline that ends with one, another classifier.
+    X
+        Rows.
+    y
+        Labels of the rows; -1 and empty labels mean unlabelled.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from boreod import BORE, OutlierRepresentation, average_precision_scorer
+    >>> random = np.random.default_rng(0)
+    >>> y = np.repeat([1, 0, -1], [20, 60, 80])
+    >>> X = random.normal(size=(160, 2)) + 4 * (y == 1)[:, None]
+    >>> model = BORE(OutlierRepresentation(["knn"], [5]), n_estimators=10, random_state=0)
+    >>> scores = cross_val_score(model, X, y, cv=3, scoring=average_precision_scorer)
+    >>> bool(scores.min() > 0.9)
+    True
+    """
+    return average_precision(*_judged(estimator, X, y))
+
+
+def auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the area under the ROC curve; see :func:`average_precision_scorer`."""
+    return float(auc(*_judged(estimator, X, y)))
+
+
+def read_codes(y: ArrayLike, outlier: Any) -> NDArray:
+    """Return 1 for outliers, 0 for inliers and -1 for rows that cannot judge an estimator."""
+    labels = np.asarray(y).ravel().tolist()
+    codes = np.array([label_code(value, outlier) for value in labels], dtype=np.int64)
+    return codes if INLIER in codes else np.where(codes == UNLABELLED, INLIER, codes)
+
+
+def _judged(estimator: Any, X: Any, y: ArrayLike) -> tuple[NDArray, NDArray]:
+    """Return who is an outlier among the labelled rows, and their scores."""
+    codes = read_codes(y, np.asarray(estimator.classes_).tolist()[1])
+    if hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X))
+    else:
+        scores = np.asarray(estimator.predict_proba(X))[:, 1]
+    judged = codes != UNLABELLED
+    return codes[judged] == OUTLIER, scores[judged]

@@ -1,12 +1,12 @@
-"""Names and numbers in sentences: one way to shorten, to suggest and to count."""
+"""Names and numbers in sentences: how they are shortened, suggested and counted."""
 
 import difflib
 from collections.abc import Iterable
 from math import log10
 from typing import Any
 
-LONGEST = 60  # characters of a value in a sentence
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
+# Longest representation of a value in a sentence, in characters.
+LONGEST = 60
 
 
 def shorten(value: Any) -> str:
@@ -19,13 +19,14 @@ def shorten(value: Any) -> str:
     """
     try:
         shown = repr(value)
-    except ValueError:  # integers of thousands of digits have none
+    except ValueError:
+        # Python refuses to print integers of thousands of digits.
         shown = f"a {type(value).__name__}"
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 4]}...{shown[-1]}"
 
 
 def listed(values: Iterable[object], most: int = 10) -> str:
-    """Return values for a sentence, not too many of them.
+    """Return the first values as a list for a sentence.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def listed(values: Iterable[object], most: int = 10) -> str:
 
 
 def close_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that a wrong one may have meant, in whatever case."""
+    """Return up to three known names close to a wrong one; case does not matter."""
     lower: dict[str, list[str]] = {}
     for one in known:
         lower.setdefault(one.lower(), []).append(one)
@@ -46,12 +47,14 @@ def close_names(name: object, known: Iterable[str]) -> list[str]:
     return [one for word in close for one in lower[word]][:3]
 
 
-def tell_renamed(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
-    """Return a hint to what a column of a model, which is gone, may be called now; or nothing.
+def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
+    """Return a hint at the new name of a missing column, or an empty text.
+
+    ``there`` are the columns of the table, ``trained`` those of the model.
 
     Examples
     --------
-    >>> tell_renamed("amount", ["Amount", "amount2"], ["amount", "amount2"])
+    >>> renamed_hint("amount", ["Amount", "amount2"], ["amount", "amount2"])
     "; 'Amount' is new: renamed?"
     """
     known = set(trained)
@@ -60,7 +63,7 @@ def tell_renamed(name: str, there: Iterable[str], trained: Iterable[str]) -> str
 
 
 def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
-    """Return a sentence with the names that a wrong one may have meant.
+    """Return a sentence with the known names close to a wrong one, or with all known names.
 
     Examples
     --------
@@ -74,6 +77,19 @@ def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
     return f"The {what} are {listed(known)}."
+
+
+def first_clause(error: Exception) -> str:
+    """Return the first sentence of an error without its full stop, for another sentence.
+
+    Remedies that follow are meant for somebody else.
+
+    Examples
+    --------
+    >>> first_clause(ValueError("`n` is 3. Pass less."))
+    '`n` is 3'
+    """
+    return str(error).partition(". ")[0].rstrip(".")
 
 
 def count_of(number: int, what: str) -> str:
@@ -112,17 +128,16 @@ def show_bytes(number: float) -> str:
     >>> show_bytes(3_400_000_000), show_bytes(999_700), show_bytes(0)
     ('3.4 GB', '1.0 MB', '0 bytes')
     """
-    unit = UNITS[0]
-    for larger in UNITS[1:]:
-        if round(number) < 1000:
-            break
-        number, unit = number / 1000, larger
-    decimals = 0 if unit == UNITS[0] or round(number, 1) >= 10 else 1
-    return f"{number:.{decimals}f} {unit}"
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while round(number) >= 1000 and len(units) > 1:
+        number /= 1000
+        del units[0]
+    decimals = 0 if units[0] == "bytes" or round(number, 1) >= 10 else 1
+    return f"{number:.{decimals}f} {units[0]}"
 
 
 def show_number(value: float) -> str:
-    """Return three digits or, for large numbers, all before the point.
+    """Return three digits, or for large numbers all digits before the point.
 
     Examples
     --------
@@ -145,7 +160,7 @@ def show_percent(share: float) -> str:
 
 
 def show_probability(value: float) -> str:
-    """Return two or three digits, those that matter at either end.
+    """Return a probability with as many digits as its distance from 0 or 1 needs.
 
     Examples
     --------

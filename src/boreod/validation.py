@@ -6,7 +6,7 @@ Labels are three-valued: 1 outlier, 0 inlier, -1 unlabelled.
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
-LARGEST = 1e150  # squares of differences stay finite
+# Squares of differences stay finite up to this value, and do not vanish from the other one on.
+LARGEST = 1e150
+SMALLEST = 1e-140
 FLOAT64 = np.dtype(np.float64)
-FEW_VALUES = 64  # for which two passes take longer than one product
-SMALLEST = 1e-140  # squares of differences do not vanish
 
 
 def read_rows(
@@ -32,9 +32,9 @@ def read_rows(
     """Check a table against an estimator and return its rows as float64 in C order.
 
     In fit the rows are always a copy, so that later changes of the table do not matter. A plain
-    float64 array for an estimator that was fitted without column names takes a short way: scoring
-    one row must not cost more than the score. ``names`` are those of an array in fit; ``fill`` is
-    a row that takes the place of missing values.
+    float64 array for an estimator that was fitted without column names is not checked by
+    scikit-learn: scoring one row must not cost more than the score. ``names`` are the column names
+    of an array in fit; ``fill`` is a row of substitutes for missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -45,7 +45,7 @@ def read_rows(
     if not _can_be_squared(rows):
         if fill is not None:
             rows = np.where(np.isnan(rows), fill, rows)
-        _refuse_values(estimator, rows)
+        check_values(estimator, rows)
     if fitting and 0.0 < np.abs(rows).max() < SMALLEST:
         raise ValueError(
             f"All values of X are below {SMALLEST:.0e}, so squared distances would vanish. "
@@ -56,16 +56,40 @@ def read_rows(
 
 def check_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large to be squared."""
-    if not _can_be_squared(rows):
-        _refuse_values(estimator, rows)
+    if _can_be_squared(rows):
+        return
+    for kind, find, remedy in (
+        (
+            "NaN",
+            np.isnan,
+            "Fill or drop missing values first, e.g. with SimpleImputer, or take boreod.Detector, "
+            "which fills them.",
+        ),
+        ("infinity", np.isinf, "Replace infinite values or drop their rows first."),
+        (
+            f"values beyond {LARGEST:.0e}",
+            lambda values: np.abs(values) > LARGEST,
+            "Rescale the column: squared distances would overflow.",
+        ),
+    ):
+        wrong = find(rows)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0].tolist()
+            names = getattr(estimator, "feature_names_in_", range(rows.shape[1]))
+            raise ValueError(
+                f"X must be finite numbers, but contains {kind} in {wrong.any(axis=1).sum()} of "
+                f"{len(rows)} rows (first: row {row}, column {names[column]!r}). {remedy}"
+            )
 
 
 def _can_be_squared(rows: NDArray) -> bool:
-    # for a row that comes alone; so is every square, and NaN compares with nothing
-    if 0 < rows.size <= FEW_VALUES and float(np.vdot(rows, rows)) <= LARGEST:
+    # Fast path for one row: a finite sum of squares bounds every value, and NaN fails the
+    # comparison.
+    if 0 < rows.size <= 64 and float(np.vdot(rows, rows)) <= LARGEST:
         return True
-    low, high = np.minimum.reduce(rows, axis=None), np.maximum.reduce(rows, axis=None)
-    return bool(low >= -LARGEST and high <= LARGEST)  # NaN compares with nothing
+    low = np.minimum.reduce(rows, axis=None)
+    high = np.maximum.reduce(rows, axis=None)
+    return bool(low >= -LARGEST and high <= LARGEST)
 
 
 def is_number(value: Any, kind: type = Real) -> bool:
@@ -80,7 +104,7 @@ def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None
 
 
 def check_fitted(estimator: Any) -> None:
-    """Let scikit-learn complain about an estimator that was not fitted; its check takes time."""
+    """Raise scikit-learn's error for an estimator that was not fitted."""
     if hasattr(estimator, "fitted_"):
         return
     if not hasattr(estimator, "fit"):
@@ -94,19 +118,17 @@ def check_fitted(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-@contextmanager
-def same_filters(needed: bool = True) -> Iterator[None]:
-    """Put warning filters back as they were before code of other libraries ran.
+def same_filters(needed: bool = True) -> AbstractContextManager[Any]:
+    """Restore the warning filters after code of other libraries ran.
 
-    Even code that puts them back itself does it in the wrong order if it runs in several threads.
+    Threads of code that restores them itself may do so in the wrong order.
     """
-    with warnings.catch_warnings() if needed else nullcontext():
-        yield
+    return warnings.catch_warnings() if needed else nullcontext()
 
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Put an estimator back as it was if fitting fails; an old fit survives."""
+    """Restore an estimator if fitting fails, so that an old fit survives."""
     before = dict(vars(estimator))
     try:
         yield
@@ -117,7 +139,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 
 def read_seed(random_state: Any) -> np.random.RandomState:
-    """Return a random number generator, or say what a seed may be."""
+    """Return a random number generator, or raise for what is no seed."""
     from sklearn.utils import check_random_state
 
     try:
@@ -132,7 +154,7 @@ def read_seed(random_state: Any) -> np.random.RandomState:
 def _is_plain(estimator: Any, table: Any) -> bool:
     return (
         type(table) is np.ndarray
-        and (table.dtype is FLOAT64 or table.dtype == FLOAT64)  # it need not be the same object
+        and (table.dtype is FLOAT64 or table.dtype == FLOAT64)
         and table.ndim == 2
         and table.shape[0] > 0
         and table.shape[1] == estimator.n_features_in_
@@ -142,7 +164,7 @@ def _is_plain(estimator: Any, table: Any) -> bool:
 
 
 def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
-    """Let scikit-learn check names and shape, and put its conversion errors into our words."""
+    """Let scikit-learn check names and shape, and replace its conversion errors by our own."""
     from sklearn.utils.validation import validate_data
 
     _refuse_kinds(table)
@@ -167,12 +189,11 @@ def _validate(estimator: Any, table: Any, fitting: bool) -> NDArray:
             "example with scikit-learn's OneHotEncoder), fill what is missing, or drop the column; "
             "boreod.Detector takes frames with words, dates and missing values."
         ) from None
-    wants_copy = fitting or not rows.flags.writeable
-    return np.array(rows, dtype=np.float64, order="C", copy=True if wants_copy else None)
+    return rows.copy() if fitting or not rows.flags.writeable else rows
 
 
 def _refuse_kinds(table: Any) -> None:
-    """Raise for tables that would be converted to something else than they mean."""
+    """Raise for tables that scikit-learn would convert to numbers of another meaning."""
     if isinstance(table, np.ndarray) and np.iscomplexobj(table):
         raise ValueError(
             "Complex data not supported: X holds complex numbers. "
@@ -205,7 +226,7 @@ def _refuse_kinds(table: Any) -> None:
 
 
 def _names_of(table: Any) -> list[Any] | None:
-    """Return the column names of a frame; those of Arrow tables are not their ``columns``."""
+    """Return the column names of a frame; ``columns`` of an Arrow table are no names."""
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None else list(names)
 
@@ -216,8 +237,7 @@ def _find_dates(table: Any) -> str | None:
         return "the array"
     if getattr(table, "ndim", 2) != 2:
         return None
-    names, kinds = _names_of(table) or (), getattr(table, "dtypes", ())
-    for name, kind in zip(names, kinds, strict=False):
+    for name, kind in zip(_names_of(table) or (), getattr(table, "dtypes", ()), strict=False):
         if str(kind).lower().startswith(("date", "time", "period", "duration")):
             return f"column {name!r}"
     return None
@@ -239,38 +259,12 @@ def _find_text(table: Any) -> str | None:
     return None
 
 
-def _refuse_values(estimator: Any, rows: NDArray) -> None:
-    """Raise for values that are not finite or too large; return if there are none."""
-    for kind, wrong, remedy in (
-        (
-            "NaN",
-            np.isnan(rows),
-            "Fill or drop missing values first, e.g. with SimpleImputer, or take boreod.Detector, "
-            "which fills them.",
-        ),
-        ("infinity", np.isinf(rows), "Replace infinite values or drop their rows first."),
-        (
-            f"values beyond {LARGEST:.0e}",
-            np.abs(rows) > LARGEST,
-            "Rescale the column: squared distances would overflow.",
-        ),
-    ):
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0]
-            names = getattr(estimator, "feature_names_in_", None)
-            shown = repr(names[column]) if names is not None else int(column)
-            raise ValueError(
-                f"X must be finite numbers, but contains {kind} in {wrong.any(axis=1).sum()} of "
-                f"{len(rows)} rows (first: row {row}, column {shown}). {remedy}"
-            )
-
-
 def read_labels(
     y: Any, n_rows: int, outlier_label: Any, assume: bool = False
 ) -> tuple[NDArray, NDArray]:
     """Return codes (1, 0, -1) and the two class labels, inlier first.
 
-    If inliers may be assumed, no labels and outliers only will do.
+    If inliers may be assumed (``assume``), labels may be missing, or be those of outliers only.
 
     Examples
     --------
@@ -295,10 +289,12 @@ def read_labels(
             f"`y` must have one label per row of X; got {len(labels)} labels for {n_rows} rows."
         )
     if labels.dtype.kind == "f":
-        given = labels[~np.isnan(labels)]  # the others are unlabelled
+        # NaN stands for unlabelled rows.
+        given = labels[~np.isnan(labels)]
         if not len(given):
             raise ValueError("All of `y` is NaN. Label some rows, or pass no `y` to rank rows.")
-        check_array(given[np.newaxis], input_name="y")  # infinity
+        # This refuses infinity.
+        check_array(given[np.newaxis], input_name="y")
         check_classification_targets(given)
     if labels.dtype.kind in "US":
         labels = labels.astype(object)
@@ -313,7 +309,7 @@ def read_labels(
 
 
 def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int:
-    """Return 1 for the label of outliers, -1 for one that is empty or -1, and 0 for all others.
+    """Return 1 for the label of outliers, -1 for an empty one or -1, and 0 for all others.
 
     Examples
     --------
@@ -331,11 +327,7 @@ def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int
 def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
     """Read 1, 0 and -1, or any two labels, of which the rarer is the outlier."""
     values = _distinct(labels)
-    if set(values) <= {OUTLIER, INLIER, UNLABELLED} and set(values) != {OUTLIER, UNLABELLED}:
-        codes = [label_code(value, OUTLIER) for value in labels.tolist()]
-        kind = bool if values and all(isinstance(v, bool) for v in values) else np.int64
-        return np.array(codes), np.array([INLIER, OUTLIER], dtype=kind)
-    if len(values) > 2:
+    if len(values) > 2 and set(values) != {OUTLIER, INLIER, UNLABELLED}:
         shown = ", ".join(repr(value) for value in values[:5])
         raise ValueError(
             "`y` must be 1 for outliers, 0 for inliers and -1 for unlabelled rows; got the labels "
@@ -343,33 +335,35 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
             "is the outlier. (Only binary classification is supported. The type of the target is "
             "multiclass.)"
         )
-    if set(values) == {OUTLIER, UNLABELLED} and assume:
-        return np.where(labels == OUTLIER, OUTLIER, UNLABELLED), np.array([UNLABELLED, OUTLIER])
     if set(values) == {OUTLIER, UNLABELLED}:
-        warnings.warn(
+        if assume:
+            return np.where(labels == OUTLIER, OUTLIER, UNLABELLED), np.array([UNLABELLED, OUTLIER])
+        outlier = OUTLIER
+        doubt = (
             "`y` holds 1 and -1 but no 0, so -1 is read as inlier here, not as unlabelled. Use 0 "
-            "for inliers; bags need some.",
-            UserWarning,
-            stacklevel=4,
+            "for inliers; bags need some."
         )
-        return _read_with_outlier_label(labels, OUTLIER, minus_one_is_empty=False)
-    counts = [labels.tolist().count(value) for value in values]
-    outlier = values[0] if len(values) == 2 and counts[0] < counts[1] else values[-1]
-    if len(values) == 2:
-        warnings.warn(
-            f"`y` holds {values[0]!r} and {values[1]!r}; {outlier!r} is taken for the outlier "
+    elif set(values) <= {OUTLIER, INLIER, UNLABELLED}:
+        codes = [label_code(value, OUTLIER) for value in labels.tolist()]
+        kind = bool if values and all(isinstance(v, bool) for v in values) else np.int64
+        return np.array(codes), np.array([INLIER, OUTLIER], dtype=kind)
+    else:
+        counts = Counter(labels.tolist())
+        outlier = min(reversed(values), key=counts.__getitem__)
+        doubt = (
+            f"`y` holds {values[0]!r} and {values[-1]!r}; {outlier!r} is taken for the outlier "
             "because it is rarer or the larger. Pass `outlier_label` to say so, or use 1 for "
-            "outliers, 0 for inliers and -1 for unlabelled rows.",
-            UserWarning,
-            stacklevel=4,
+            "outliers, 0 for inliers and -1 for unlabelled rows."
         )
+    if len(values) == 2:
+        warnings.warn(doubt, UserWarning, stacklevel=4)
     return _read_with_outlier_label(labels, outlier, minus_one_is_empty=False)
 
 
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels of which one is the outlier; empty ones are unlabelled, others inliers."""
+    """Read labels of which one is that of outliers; empty ones are unlabelled, others inliers."""
     codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
     if OUTLIER not in codes:
         raise ValueError(
@@ -390,12 +384,14 @@ def _distinct(labels: NDArray) -> list[Any]:
     values = {value for value in labels.tolist() if not _is_empty(value)}
     try:
         return sorted(values)
-    except TypeError:  # of several kinds
+    except TypeError:
+        # Labels of several types have no order.
         return sorted(values, key=str)
 
 
 def _is_empty(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
+    # The named types are those of pandas' missing values.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return value == "" or (isinstance(value, float) and isnan(value))
 
@@ -409,13 +405,47 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
             "All rows are unlabelled (-1). BORE needs at least one outlier (1) and one inlier (0); "
             "Detector ranks rows without any label."
         )
+    remedy = "BORE needs at least one of each."
+    if assume:
+        remedy = "Pass no `y` to rank rows without labels."
     for code, missing in (OUTLIER, "outlier (1)"), (INLIER, "inlier (0)"):
         if code not in codes:
             raise ValueError(
                 f"`y` has only one class: there is no {missing} among {n_labelled} labelled rows. "
-                + (
-                    "Pass no `y` to rank rows without labels."
-                    if assume
-                    else "BORE needs at least one of each."
-                )
+                f"{remedy}"
             )
+
+
+def is_frame(table: Any) -> bool:
+    """Tell whether something has rows and named columns."""
+    if hasattr(table, "collect_schema"):  # polars, whose lazy frames are slow to name columns
+        return True
+    return hasattr(table, "column_names") or (
+        hasattr(table, "columns") and getattr(table, "ndim", 2) == 2
+    )
+
+
+def read_untidy_array(table: Any) -> NDArray | None:
+    """Return an array with missing values or words, which has to be prepared; None for others.
+
+    Examples
+    --------
+    >>> read_untidy_array([[1.0, 2.0]]), read_untidy_array([[1.0, None]])
+    (None, array([[ 1., nan]]))
+    """
+    if isinstance(table, list | tuple):
+        try:
+            table = np.array(table, dtype=object)
+        except ValueError:  # rows of several lengths
+            return None
+    if not isinstance(table, np.ndarray) or np.ma.isMaskedArray(table) or table.ndim != 2:
+        return None
+    if table.dtype.kind in "OU":
+        try:
+            table = table.astype(np.float64)
+        except OverflowError:
+            return None
+        except (TypeError, ValueError):
+            cells = table.ravel().tolist()
+            return table if all(isinstance(c, str | Real | None) for c in cells) else None
+    return table if table.dtype.kind == "f" and np.isnan(table).any() else None

@@ -6,12 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from boreod import BORE, Detector, OutlierRepresentation
+from boreod import BORE, Bagging, Detector, Heads, OutlierRepresentation
 from boreod.ensemble.assumptions import assume_inliers, widen
-from boreod.ensemble.bags import Bagging, Shares
+from boreod.ensemble.bags import BagPlan, Shares
+from boreod.ensemble.training_rows import ReadingPlan
 
 RAW = OutlierRepresentation([], views=[])
-SMALL = {"representation": RAW, "n_estimators": 20, "n_trees": 5, "random_state": 0}
+SMALL = {"representation": RAW, "n_estimators": 20, "heads": Heads(n_trees=5), "random_state": 0}
 
 
 def contaminated(n_hidden=30, n_known=5):
@@ -25,7 +26,7 @@ def contaminated(n_hidden=30, n_known=5):
 
 
 def test_unlabelled_rows_count_where_labelled_inliers_are_few():
-    how = Bagging(50, 0.7, 10.0, 50)
+    how = BagPlan(50, 0.7, 10.0, 50)
     many = assume_inliers(np.repeat([1, 0, -1], [3, 60, 40]), how, allowed=True)
     assert not many.unlabelled
     assert (many.codes == -1).sum() == 40
@@ -41,14 +42,14 @@ def test_hidden_outliers_are_left_out_of_the_bags():
     left_out = np.flatnonzero(model.training_.assumed.left_out)
     assert np.isin(hidden, left_out).mean() > 0.3  # about those above the median
     assert np.isin(left_out, hidden).mean() > 0.9
-    of_groups = model.training_.assumed.of_groups
+    by_group = model.training_.assumed.suspicious_by_group
     for number, rows_of_bag in enumerate(model.training_.bags.rows):
-        suspicious = np.arange(5, 600)[of_groups[number % 10]]
+        suspicious = np.arange(5, 600)[by_group[number % 10]]
         assert len(suspicious) == len(left_out)
         assert not np.isin(suspicious, rows_of_bag).any()
-    assert np.isin(np.arange(5, 600)[of_groups.mean(axis=0) > 0.5], hidden).mean() > 0.9
+    assert np.isin(np.arange(5, 600)[by_group.mean(axis=0) > 0.5], hidden).mean() > 0.9
     assert model.oob_.summarize().left_out == len(left_out) <= 60
-    assert (model.oob_.codes == 0).sum() == 595  # they still count where precision is told
+    assert (model.oob_.codes == 0).sum() == 595  # they still count in the precision
     others = np.setdiff1d(np.arange(35, 600), left_out)
     probabilities = model.predict_proba(rows)[:, 1]
     assert probabilities[hidden].min() > np.quantile(probabilities[others], 0.95)
@@ -62,7 +63,7 @@ def test_nothing_is_left_out_of_clean_rows():
 @pytest.mark.parametrize(
     ("n_hidden", "n_known", "n_inliers"),
     [(0, 10, 280), (60, 12, 80), (0, 4, 50), (0, 60, 378)],
-    ids=["complete", "contaminated", "too few to tell", "more than there are"],
+    ids=["complete", "contaminated", "too few to judge", "more than there are"],
 )
 def test_bags_hold_more_inliers_where_labels_look_complete(n_hidden, n_known, n_inliers):
     rows, labels, _ = contaminated(n_hidden, n_known)
@@ -72,7 +73,7 @@ def test_bags_hold_more_inliers_where_labels_look_complete(n_hidden, n_known, n_
 
 
 def test_bags_do_not_grow_without_end():
-    assert widen(Bagging(50, 0.7, 10.0, 50), 10**6).min_inliers == 4000
+    assert widen(BagPlan(50, 0.7, 10.0, 50), 10**6).min_inliers == 4000
 
 
 def test_outliers_and_unlabelled_rows_are_enough():
@@ -106,7 +107,9 @@ def test_permuted_labels_teach_nothing():
         random = np.random.default_rng(seed)
         rows, labels = random.normal(size=(400, 2)), np.zeros(400, dtype=int)
         labels[random.permutation(400)[:30]] = 1
-        model = Detector(n_estimators=25, n_trees=2, random_state=seed).fit(rows, labels)
+        model = Detector(n_estimators=25, heads=Heads(n_trees=2), random_state=seed).fit(
+            rows, labels
+        )
         found.append(model.oob_.summarize().auc)
     assert abs(np.mean(found) - 0.5) < 3.0 * np.std(found, ddof=1) / np.sqrt(8)
 
@@ -138,7 +141,8 @@ def test_probabilities_and_thresholds_count_rows_of_the_whole_table(monkeypatch)
     near, far = random.normal(3, 1, (100, 3)), random.normal(-3, 1, (200, 3))
     labels = np.repeat([1, 0, -1], [20, 80, 200])
     shares = Shares(20_100, 1.0, 0.01)
-    monkeypatch.setattr(Detector, "draw_reference", lambda *_: (None, shares))  # of a table before
+    # The rows are a sample of a larger table.
+    monkeypatch.setattr(ReadingPlan, "sample", lambda *_: (None, shares))
     model = Detector(**SMALL).fit(np.vstack([near, far]), labels)
     weights, odds = shares.weigh(labels), model.oob_proba_
     assert_allclose(weights @ odds, 20, rtol=0.15)
@@ -158,7 +162,7 @@ def test_what_has_no_meaning_without_labels_is_refused():
 def test_classifiers_need_weights_in_unbalanced_bags():
     rows, labels, _ = contaminated(n_hidden=0, n_known=30)
     with pytest.raises(ValueError, match="takes no sample_weight"):
-        BORE(RAW, ratio=10, estimator=KNeighborsClassifier()).fit(rows, labels)
-    own = BORE(RAW, ratio=5, random_state=0).fit(rows, labels)
-    other = BORE(RAW, ratio=5, estimator=LogisticRegression(C=1e3), random_state=0)
+        BORE(RAW, bagging=Bagging(ratio=10), estimator=KNeighborsClassifier()).fit(rows, labels)
+    own = BORE(RAW, bagging=Bagging(ratio=5), random_state=0).fit(rows, labels)
+    other = BORE(RAW, bagging=Bagging(ratio=5), estimator=LogisticRegression(C=1e3), random_state=0)
     assert abs(np.nansum(other.fit(rows, labels).oob_proba_) - np.nansum(own.oob_proba_)) < 3

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from boreod.ensemble.bags import Bagging, draw_bags
+from boreod.ensemble.bags import BagPlan, draw_bags
 
 
 @given(
@@ -21,7 +21,7 @@ def test_bags_are_balanced_and_hold_everyone_there_is_room_for(
 ):
     labels = np.random.default_rng(seed).permutation(n_outliers + n_inliers)
     outliers, inliers = labels[:n_outliers], labels[n_outliers:]
-    bags = draw_bags(outliers, inliers, len(labels), Bagging(n_bags, share), seed)
+    bags = draw_bags(outliers, inliers, len(labels), BagPlan(n_bags, share), seed)
     half = bags.rows.shape[1] // 2
     assert half == max(1, round(share * min(n_outliers, n_inliers)))
     for rows in bags.rows:
@@ -37,25 +37,25 @@ def test_bags_are_balanced_and_hold_everyone_there_is_room_for(
 
 
 def test_seeds():
-    arguments = (np.arange(20), np.arange(20, 200), 200, Bagging(10, 0.7))
+    arguments = (np.arange(20), np.arange(20, 200), 200, BagPlan(10, 0.7))
     assert_array_equal(draw_bags(*arguments, seed=1).rows, draw_bags(*arguments, seed=1).rows)
     assert (draw_bags(*arguments, seed=1).rows != draw_bags(*arguments, seed=2).rows).any()
 
 
 def test_the_paper():
-    bags = draw_bags(np.arange(52), np.arange(52, 1040), 1040, Bagging(50, 0.7), 0)
+    bags = draw_bags(np.arange(52), np.arange(52, 1040), 1040, BagPlan(50, 0.7), 0)
     assert bags.rows.shape == (50, 2 * 36)
 
 
 @pytest.mark.parametrize("n_outliers", [1, 2, 3])
 def test_few_outliers(n_outliers):
-    bags = draw_bags(np.arange(n_outliers), np.arange(10, 60), 60, Bagging(50, 0.7), 0)
+    bags = draw_bags(np.arange(n_outliers), np.arange(10, 60), 60, BagPlan(50, 0.7), 0)
     assert bags.rows.shape[1] == 2 * max(1, round(0.7 * n_outliers))
 
 
 @given(n_outliers=st.integers(1, 60), n_bags=st.integers(1, 40), share=st.floats(0.05, 1.0))
 def test_bags_of_a_group_hold_the_same_outliers(n_outliers, n_bags, share):
-    how = Bagging(n_bags, share, 10.0, 20, grouped=True)
+    how = BagPlan(n_bags, share, 10.0, 20, grouped=True)
     outliers, inliers = np.arange(n_outliers), np.arange(n_outliers, n_outliers + 100)
     groups = how.count_groups(n_outliers)
     marked = np.array([np.roll(np.arange(100) < 7, 3 * group) for group in range(groups)])

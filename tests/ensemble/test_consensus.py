@@ -7,8 +7,8 @@ from scipy.stats import spearmanr
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score
 
-from boreod import BORE, Detector, OutlierRepresentation
-from boreod.ensemble.bags import Bagging
+from boreod import BORE, Detector, Heads, OutlierRepresentation
+from boreod.ensemble.bags import BagPlan
 from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
 
 
@@ -39,9 +39,12 @@ def test_probabilities_are_quantiles_of_the_training_rows(model):
     assert model.oob_.judged()[0].size == 0
     assert model.threshold_ == model.choose_threshold("alerts:4")
     assert (model.oob_proba_ > model.threshold_).sum() == 4
-    for threshold in (0.5, "fpr:0.01", "precision:0.5"):
-        with pytest.raises(ValueError, match="must be a number of alerts"):
-            model.choose_threshold(threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.5, "fpr:0.01", "precision:0.5"])
+def test_thresholds_without_labels_are_numbers_of_alerts(model, threshold):
+    with pytest.raises(ValueError, match="must be a number of alerts"):
+        model.choose_threshold(threshold)
 
 
 def test_unlabelled_rows_are_no_labels(model):
@@ -59,9 +62,11 @@ def test_a_row_does_not_depend_on_its_batch_and_reasons_add_up(model):
     together = model.predict_proba(rows[:30])
     alone = np.vstack([model.predict_proba(row[np.newaxis]) for row in rows[:30]])
     assert_array_equal(alone, together)
-    told = model.explain(np.vstack([rows[:30], 100 * rows[:3]]))
-    assert_allclose(told.base + told.contributions.sum(axis=1), told.log_odds, rtol=0, atol=1e-9)
-    assert set(told.columns) >= {"x0", "iforest", "knn_50@ranked", "knn_50@standardized"}
+    explained = model.explain(np.vstack([rows[:30], 100 * rows[:3]]))
+    assert_allclose(
+        explained.base + explained.contributions.sum(axis=1), explained.log_odds, rtol=0, atol=1e-9
+    )
+    assert set(explained.columns) >= {"x0", "iforest", "knn_50@ranked", "knn_50@standardized"}
 
 
 def test_the_consensus_by_hand():
@@ -88,11 +93,11 @@ def test_quantiles_go_on_beyond_the_training_rows():
 
 
 def test_the_highest_rows_are_the_outliers_of_bags():
-    bags, top = draw_top(np.arange(1000.0), Bagging(6, 0.7, 10.0, 50), 0)
+    bags, top = draw_top(np.arange(1000.0), BagPlan(6, 0.7, 10.0, 50), 0)
     assert np.flatnonzero(top).tolist() == list(range(990, 1000))
     assert (bags.rows[:, : bags.n_outliers] >= 990).all()
     assert (bags.rows[:, bags.n_outliers :] < 990).all()
-    tiny, few = draw_top(np.arange(4.0), Bagging(3, 0.7, 10.0, 50), 0)
+    tiny, few = draw_top(np.arange(4.0), BagPlan(3, 0.7, 10.0, 50), 0)
     assert few.sum() == 2
     assert tiny.rows.shape[0] == 3
 
@@ -100,7 +105,7 @@ def test_the_highest_rows_are_the_outliers_of_bags():
 def test_scores_are_needed():
     raw = OutlierRepresentation([], views=[])
     with pytest.raises(ValueError, match="ranked by scores"):
-        Detector(raw, heads=["logistic"], random_state=0).fit(table(0)[0])
+        Detector(raw, heads=Heads(kinds=["logistic"]), random_state=0).fit(table(0)[0])
 
 
 def test_budgets_keep_the_agreement_with_the_whole_ranking(model):

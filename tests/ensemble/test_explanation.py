@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from boreod import BORE, OutlierRepresentation
+from boreod import BORE, Bagging, Heads, OutlierRepresentation
+from boreod.parallel import Threads
+from boreod.predictor import prepare
 
 
 @pytest.fixture
@@ -19,7 +21,9 @@ def data():
 @pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
 @pytest.mark.parametrize("calibration", [None, "oob"])
 def test_contributions_add_up(aggregation, calibration, data):
-    model = BORE(aggregation=aggregation, calibration=calibration, random_state=0).fit(*data)
+    model = BORE(heads=Heads(aggregation=aggregation), calibration=calibration, random_state=0).fit(
+        *data
+    )
     new = np.random.default_rng(1).normal(0, 3, (50, 5))
     explanation = model.explain(new)
     assert explanation.columns == model.columns_
@@ -28,31 +32,38 @@ def test_contributions_add_up(aggregation, calibration, data):
     assert_allclose(total, explanation.log_odds, rtol=1e-12, atol=1e-9)
 
 
-def test_weights_of_bags_are_exact():
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 30.0, 300.0])
+def test_weights_of_bags_are_exact(scale):
     """Without any remainder to spread, also where probabilities are all but 0 or 1."""
     from boreod.ensemble.explanation import weigh_bags
     from boreod.ensemble.heads import combine
 
     random = np.random.default_rng(0)
-    for scale in (1e-6, 1.0, 30.0, 300.0):
-        start, way = random.normal(0, scale, 20), random.normal(0, scale, (100, 20))
-        way[:, 3] = 0.0
-        difference = combine(start + way, "mean") - combine(start[None], "mean")
-        weighed = (weigh_bags(start, way) * way).sum(axis=1)
-        assert_allclose(weighed, difference, rtol=1e-9, atol=1e-9 * scale)
+    start, way = random.normal(0, scale, 20), random.normal(0, scale, (100, 20))
+    way[:, 3] = 0.0
+    difference = combine(start + way, "mean") - combine(start[None], "mean")
+    weighed = (weigh_bags(start, way) * way).sum(axis=1)
+    assert_allclose(weighed, difference, rtol=1e-9, atol=1e-9 * scale)
 
 
 def test_one_bag_is_plain_products(data):
-    model = BORE(OutlierRepresentation(["knn"], [5]), n_estimators=1, share=0.9, random_state=0)
+    model = BORE(
+        OutlierRepresentation(["knn"], [5]),
+        n_estimators=1,
+        bagging=Bagging(max_samples=0.9),
+        random_state=0,
+    )
     with pytest.warns(UserWarning, match="in every bag"):
         model.fit(*data)
-    table = model.represent(data[0])
+    table = model.fitted_.represent(prepare(model, data[0]), Threads(1))
     expected = (table - model.fitted_.base) * model.fitted_.logistic.coefficients[0]
     assert_allclose(model.explain(data[0]).contributions, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_column_that_matters_is_named(data):
-    model = BORE(OutlierRepresentation(["knn"], [5]), penalty=1e-2, random_state=0).fit(*data)
+    model = BORE(
+        OutlierRepresentation(["knn"], [5]), heads=Heads(penalty=1e-2), random_state=0
+    ).fit(*data)
     for reasons in model.explain([[0, 4.0, 0, 0, 0], [0, 5.0, 0, 0, 0]]).top(2):
         assert reasons[0][0] == "x1"
         assert reasons[0][1] > 0

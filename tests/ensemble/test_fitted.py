@@ -25,6 +25,7 @@ np.savez("found.npz", odds=fitted.log_odds(rows, Threads(1)),
 """
 
 
+@pytest.mark.other_parts
 @pytest.mark.parametrize("scaling", ["minmax", "rank"])
 def test_scores_without_scikit_learn(scaling, labelled, tmp_path):
     grid = OutlierRepresentation("all", [4, 12], ["full", "sample:60"])

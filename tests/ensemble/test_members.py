@@ -7,12 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from boreod import BORE, Detector, OutlierRepresentation
+from boreod import BORE, Detector, Heads, OutlierRepresentation
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.heads import combine
-from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_members
+from boreod.ensemble.members import KINDS, BaggedTable, Recipe, fit_line, learn_members
 from boreod.metrics import average_precision
 from boreod.parallel import Threads
+from boreod.predictor import prepare, settings_of
 
 FEW = OutlierRepresentation(["knn_5", "lof_10"])
 
@@ -27,13 +28,13 @@ def table(seed, n=300):
 
 @pytest.fixture(scope="module")
 def model():
-    return Detector(FEW, n_estimators=30, n_trees=3, random_state=0).fit(*table(0))
+    return Detector(FEW, n_estimators=30, heads=Heads(n_trees=3), random_state=0).fit(*table(0))
 
 
 def test_detector_with_the_parameters_of_the_paper_is_the_paper():
     X, y = table(1)
     paper = BORE(FEW, n_estimators=30, random_state=3).fit(X, y)
-    same = Detector(**paper.get_params(deep=False)).fit(X, y)
+    same = Detector(**paper.get_params(deep=False) | vars(settings_of(paper))).fit(X, y)
     assert_array_equal(same.predict_proba(X), paper.predict_proba(X))
     assert_array_equal(same.oob_proba_, paper.oob_proba_)
     assert BORE().get_params().keys() == Detector().get_params().keys()
@@ -65,7 +66,7 @@ def exact_log_odds(log_odds):
 
 def test_log_odds_are_the_weighted_mean_of_lines(model):
     new = table(2)[0]
-    fitted, features = model.fitted_, model.represent(new)
+    fitted, features = model.fitted_, model.fitted_.represent(prepare(model, new), Threads(1))
     assert [member.kind for member in fitted.members] == list(KINDS)
     assert_allclose(sum(member.weight for member in fitted.members), 1.0)
     expected = np.zeros(len(new))
@@ -81,7 +82,7 @@ def test_log_odds_are_the_weighted_mean_of_lines(model):
 def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds():
     """Another solver, another start: the same weights, and no head without a say."""
     X, y = table(0, 900)
-    model = Detector(FEW, n_estimators=30, n_trees=3, random_state=0).fit(X, y)
+    model = Detector(FEW, n_estimators=30, heads=Heads(n_trees=3), random_state=0).fit(X, y)
     training, fitted = model.training_, model.fitted_
     outside, odds = ~training.bags.holds, []
     for member in fitted.members:
@@ -118,22 +119,31 @@ def test_what_heads_read(model):
         by_kind["trees"].features.tolist() == by_kind["boosted"].features.tolist() == [0, 1, 2, 3]
     )
     assert by_kind["trees+scores"].features.tolist() == [0, 1, 2, 3, 4, 5]
-    assert model.represent(table(0)[0]).shape == (300, 10)
+    assert model.fitted_.represent(prepare(model, table(0)[0]), Threads(1)).shape == (300, 10)
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
 def test_reasons_add_up(aggregation):
     X, y = table(3)
-    model = Detector(FEW, n_estimators=30, n_trees=2, aggregation=aggregation, random_state=0)
-    told = model.fit(X, y).explain(np.vstack([X[:40], 50.0 * X[:5]]))
-    assert told.columns == ["x0", "x1", "x2", "x3", "knn_5", "lof_10"]
-    assert_allclose(told.base + told.contributions.sum(axis=1), told.log_odds, rtol=0, atol=1e-9)
-    assert np.abs(told.contributions[:, :2]).mean() > 2 * np.abs(told.contributions[:, 2:4]).mean()
+    model = Detector(
+        FEW, n_estimators=30, heads=Heads(n_trees=2, aggregation=aggregation), random_state=0
+    )
+    explained = model.fit(X, y).explain(np.vstack([X[:40], 50.0 * X[:5]]))
+    assert explained.columns == ["x0", "x1", "x2", "x3", "knn_5", "lof_10"]
+    assert_allclose(
+        explained.base + explained.contributions.sum(axis=1), explained.log_odds, rtol=0, atol=1e-9
+    )
+    assert (
+        np.abs(explained.contributions[:, :2]).mean()
+        > 2 * np.abs(explained.contributions[:, 2:4]).mean()
+    )
 
 
 def test_without_scores_no_head_is_fitted_twice():
     X, y = table(4)
-    raw = Detector(OutlierRepresentation([], views=[]), n_estimators=30, n_trees=2, random_state=0)
+    raw = Detector(
+        OutlierRepresentation([], views=[]), n_estimators=30, heads=Heads(n_trees=2), random_state=0
+    )
     kinds = [member.kind for member in raw.fit(X, y).fitted_.members]
     assert kinds == ["logistic", "trees", "boosted"]
 
@@ -166,7 +176,7 @@ def test_two_rows_that_can_be_told_apart_make_no_vertical_line():
 def test_same_seed_same_bits_over_threads():
     X, y = table(5)
     one, two = (
-        Detector(FEW, n_estimators=30, n_trees=2, n_jobs=n, random_state=0).fit(X, y)
+        Detector(FEW, n_estimators=30, heads=Heads(n_trees=2), n_jobs=n, random_state=0).fit(X, y)
         for n in (1, 2)
     )
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -181,7 +191,7 @@ def test_a_head_without_evidence_is_left_out():
     bags = Bags(rows, n_outliers=2, n_rows=6, kept_outliers=1.0, kept_inliers=0.5)
     table = np.random.default_rng(0).normal(size=(6, 2)) + codes[:, np.newaxis]
     recipe = Recipe(("trees", "boosted"), None, 1e-3, 2, "mean")
-    members, odds = learn_members(recipe, table, (2, 2), bags, codes, 0, Threads(1))
+    members, odds = learn_members(recipe, BaggedTable(table, 2, 2, bags, codes, 0), Threads(1))
     assert [member.kind for member in members] == ["trees"]
     assert members[0].weight == 1.0
     assert np.isfinite(odds[:2]).all()

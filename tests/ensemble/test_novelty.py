@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import novelty as oracle
 from sklearn.model_selection import train_test_split
 
-from boreod import BORE, OutlierRepresentation, load, save
+from boreod import BORE, ColumnSelection, OutlierRepresentation, Reference, load, save
 from boreod.ensemble.novelty import SeenRows
+from boreod.predictor import assess, prepare
 
 KNN = OutlierRepresentation(["knn"], [10])
 
@@ -42,7 +43,7 @@ def move(X, training, number, random, ranges=20.0):
 def test_definition(representation, neighbors, labelled_rows):
     X, y = labelled_rows
     y = np.where(np.arange(len(y)) % 7 == 0, -1, y)
-    model = BORE(representation, neighbors=neighbors, random_state=0).fit(X, y)
+    model = BORE(representation, reference=Reference(neighbors=neighbors), random_state=0).fit(X, y)
     random = np.random.default_rng(0)
     new = np.vstack([random.normal(size=(20, 3)), X[:5], X[100:110], move(X, X, 8, random, 1.5)])
     low, extent = X.min(axis=0), np.ptp(X, axis=0)
@@ -85,11 +86,11 @@ def test_rows_moved_far_outside_are_novel(labelled_rows):
     assert found.novel.all()
     assert all("ranges" in words for words in found.outside())
     assert all(words.startswith("novel: ") for words in found.words())
-    both = model.assess(moved, explain=True)
+    both = assess(model, prepare(model, moved), explain=True)
     assert_array_equal(both.log_odds, model.decision_function(moved))
     assert_array_equal(both.novelty.distances, found.distances)
     assert_array_equal(both.explanation.contributions, model.explain(moved, True).contributions)
-    assert model.assess(moved, novelty=False).novelty is None
+    assert assess(model, prepare(model, moved), novelty=False).novelty is None
 
 
 def test_p_values_are_valid():
@@ -148,7 +149,7 @@ def test_tables_of_nothing_but_copies(scaling):
     """Distances have no measure there but the range of the columns."""
     X = np.repeat([[1.0, 3.0], [2.0, 5.0]], 30, axis=0)
     y = np.isin(np.arange(60), [30, 31, 40])
-    model = BORE(KNN, input_scaling=scaling, random_state=0).fit(X, y)
+    model = BORE(KNN, reference=Reference(input_scaling=scaling), random_state=0).fit(X, y)
     rows = [[1.0, 3.0], [1.000000001, 3.0], [1.5, 4.0], [100.0, 4.0]]
     assert model.novelty(rows).novel.tolist() == [False, False, False, True]
 
@@ -159,7 +160,9 @@ def test_tables_of_nothing_but_copies(scaling):
 def test_model_files_and_budgets(views, labelled_rows, tmp_path):
     X, y = labelled_rows
     representation = OutlierRepresentation(["knn", "lof"], [2, 10], views=views)
-    model = BORE(representation, random_state=0, costs="complexity:shared").fit(X, y)
+    model = BORE(
+        representation, random_state=0, selection=ColumnSelection(costs="complexity:shared")
+    ).fit(X, y)
     new = move(X, X, 40, np.random.default_rng(3), 2.0)
     for number, fast in enumerate((model, model.within(1000), model.within(6))):
         save(fast, tmp_path / f"{number}.boreod")
@@ -184,7 +187,8 @@ def test_all_columns_are_seen_if_some_view_sees_them(labelled_rows):
     assert model.novelty(move(X, X, 100, np.random.default_rng(4))).novel.all()
 
 
-def test_thresholds_count_novel_rows(labelled_rows):
+@pytest.mark.parametrize("alerts", [10, 30])
+def test_thresholds_count_novel_rows(labelled_rows, alerts):
     X, y = labelled_rows
     X = X.copy()
     X[:4] = [[40, 0, 0], [0, 60, 0], [0, 0, 80], [90, 90, 0]]  # more isolated than all inliers
@@ -193,9 +197,8 @@ def test_thresholds_count_novel_rows(labelled_rows):
     model = BORE(random_state=0).fit(X, y)
     novel = model.fitted_.seen.novel_training_rows()
     assert novel[:4].sum() == 4
-    for alerts in (10, 30):
-        threshold = model.choose_threshold(f"alerts:{alerts}", novelty=True)
-        assert np.sum((model.oob_proba_ > threshold) | novel) == alerts
+    threshold = model.choose_threshold(f"alerts:{alerts}", novelty=True)
+    assert np.sum((model.oob_proba_ > threshold) | novel) == alerts
     assert model.choose_threshold(0.3, novelty=True) == 0.3
 
 
@@ -206,6 +209,7 @@ def test_distances_beyond_all_measure():
     assert found.words() == ["novel: 1e+300 times the usual distance"]
 
 
+@pytest.mark.other_parts
 def test_dask_collections_are_refused(labelled_rows):
     dask = pytest.importorskip("dask.array")
     X, y = labelled_rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod import BORE, OutlierRepresentation
+from boreod import BORE, OutlierRepresentation, Reference
 from boreod.ensemble.bags import Shares, draw_reference
 from boreod.ensemble.calibration import choose_threshold
 from boreod.metrics import auc
@@ -60,58 +60,58 @@ def test_random_sample_is_uniform():
     assert np.abs(counts[5:] - expected).max() < 5 * deviation
 
 
-def test_nothing_to_leave_out():
+@pytest.mark.parametrize("size", [None, 23, 1000])
+def test_nothing_to_leave_out(size):
     codes = np.repeat([1, 0], [3, 20])
-    for size in (None, 23, 1000):
-        assert draw_reference(codes, size, "random", 0) == (None, Shares(23))
+    assert draw_reference(codes, size, "random", 0) == (None, Shares(23))
 
 
 @pytest.mark.parametrize("size", [0, 1, -5, 2.5, "100", True])
 def test_wrong_sizes(size):
     X, y = table(300)
-    with pytest.raises(ValueError, match="`reference_size` must be None or a number of rows"):
-        BORE(FEW, reference_size=size).fit(X, y)
+    with pytest.raises(ValueError, match="`size` of `reference` must be None or a number of rows"):
+        BORE(FEW, reference=Reference(size=size)).fit(X, y)
 
 
 def test_wrong_sampling():
     X, y = table(300)
     with pytest.raises(ValueError, match="must be one of \\['stratified', 'random'\\]; got 'best'"):
-        BORE(FEW, reference_sampling="best").fit(X, y)
+        BORE(FEW, reference=Reference(sampling="best")).fit(X, y)
 
 
 def test_more_outliers_than_places():
     X, y = table(300, share=0.2)
     with pytest.raises(ValueError, match="must exceed the number of labelled outliers"):
-        BORE(FEW, reference_size=20).fit(X, y)
+        BORE(FEW, reference=Reference(size=20)).fit(X, y)
 
 
 def test_random_sample_without_labelled_inliers():
     codes = np.repeat([1, 0, -1], [5, 1, 5000])
-    with pytest.raises(ValueError, match="reference_sampling='stratified'"):
+    with pytest.raises(ValueError, match="sampling='stratified'"):
         draw_reference(codes, 20, "random", 0)
     assert (codes[draw_reference(codes, 20, "stratified", 0)[0]] == 0).sum() == 1
 
 
 def test_a_model_of_a_sample_is_the_model_of_these_rows():
     X, y = table(3000)
-    model = BORE(FEW, reference_size=600, n_estimators=20, random_state=1).fit(X, y)
+    model = BORE(FEW, reference=Reference(size=600), n_estimators=20, random_state=1).fit(X, y)
     rows = model.reference_rows_
     assert len(rows) == len(model.oob_proba_) == 600
     plain = BORE(FEW, n_estimators=20, random_state=1).fit(X[rows], y[rows])
     new, _ = table(200, seed=5)
     assert_array_equal(model.predict_proba(new, raw=True), plain.predict_proba(new, raw=True))
-    shares = model.draw_reference(y)[1]
+    shares = model.oob_.shares
     difference = model.decision_function(new) - plain.decision_function(new)
     assert_allclose(difference, np.log(shares.inliers), rtol=1e-9)
 
 
 def test_rows_outside_the_sample_do_not_matter():
     X, y = table(2000)
-    model = BORE(FEW, reference_size=500, n_estimators=20, random_state=1).fit(X, y)
+    model = BORE(FEW, reference=Reference(size=500), n_estimators=20, random_state=1).fit(X, y)
     outside = np.setdiff1d(np.arange(2000), model.reference_rows_)
     changed = X.copy()
     changed[outside] *= 100
-    same = BORE(FEW, reference_size=500, n_estimators=20, random_state=1).fit(changed, y)
+    same = BORE(FEW, reference=Reference(size=500), n_estimators=20, random_state=1).fit(changed, y)
     assert_array_equal(model.predict_proba(X[:50]), same.predict_proba(X[:50]))
 
 
@@ -120,7 +120,9 @@ def test_probabilities_are_those_of_the_table(calibration):
     """The mean probability is about the share of outliers, which is four times that in a sample."""
     X, y = table(8000)
     new, of_new = table(4000, seed=9)
-    model = BORE(FEW, reference_size=2000, calibration=calibration, random_state=0).fit(X, y)
+    model = BORE(FEW, reference=Reference(size=2000), calibration=calibration, random_state=0).fit(
+        X, y
+    )
     full = BORE(FEW, calibration=calibration, random_state=0).fit(X, y)
     means = [one.predict_proba(new)[:, 1].mean() for one in (model, full)]
     assert means[0] / means[1] == pytest.approx(1.0, abs=0.4)
@@ -130,7 +132,9 @@ def test_probabilities_are_those_of_the_table(calibration):
 
 def test_alerts_count_rows_of_the_table():
     X, y = table(8000)
-    alerts = BORE(FEW, reference_size=2000, threshold="alerts:400", random_state=0).fit(X, y)
+    alerts = BORE(FEW, reference=Reference(size=2000), threshold="alerts:400", random_state=0).fit(
+        X, y
+    )
     raised = (alerts.predict(X) == 1).sum()
     assert 250 < raised < 600
 

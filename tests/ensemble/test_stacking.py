@@ -33,12 +33,12 @@ def test_heads_that_say_the_same_share_a_weight():
     assert_allclose(weights[:2], weights[2] / 2, atol=0.05)
 
 
-def test_no_outlier_that_is_judged_leaves_weights_by_average_precision():
-    odds, codes = heads(2, 50, 1)
-    for known in (codes, np.zeros(50, int), np.full(50, -1)):
-        weights, mean = stack(odds, known, np.array([0.6, 0.2]))
-        assert_allclose(weights, [0.75, 0.25])
-        assert_allclose(mean, odds @ [0.75, 0.25])
+@pytest.mark.parametrize("known", [heads(2, 50, 1)[1], np.zeros(50, int), np.full(50, -1)])
+def test_no_outlier_that_is_judged_leaves_weights_by_average_precision(known):
+    odds = heads(2, 50, 1)[0]
+    weights, mean = stack(odds, known, np.array([0.6, 0.2]))
+    assert_allclose(weights, [0.75, 0.25])
+    assert_allclose(mean, odds @ [0.75, 0.25])
 
 
 def test_rows_that_a_head_cannot_judge_are_judged_by_the_others():
@@ -54,7 +54,7 @@ def test_rows_that_a_head_cannot_judge_are_judged_by_the_others():
 
 
 def test_out_of_bag_rows_are_not_flattered_by_weights_learned_from_them():
-    """Six heads of noise, sixty outliers: in sample the mean tells labels, folds do not."""
+    """Six heads of noise, sixty outliers: in sample the mean knows the labels, folds do not."""
     inside, outside = [], []
     for seed in range(40):
         random = np.random.default_rng(seed)

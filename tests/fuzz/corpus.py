@@ -14,7 +14,16 @@ import pyarrow.parquet as pq
 from payments import make_frauds, small_model, write
 from tables.test_reader import make_table
 
-from boreod import BORE, Detector, OutlierRepresentation, save
+from boreod import (
+    BORE,
+    Bagging,
+    ColumnSelection,
+    Detector,
+    Heads,
+    OutlierRepresentation,
+    Reference,
+    save,
+)
 from boreod.ensemble.members import KINDS
 from boreod.tool import fit_table
 
@@ -31,11 +40,12 @@ REPRESENTATIONS = {
     "trees": {"scores": ["knn_5", "lof_10", "iforest"]},
 }
 OPTIONS = {
-    "raw": {"aggregation": "log-odds"},
+    "raw": {"heads": Heads(aggregation="log-odds")},
     "samples": {"scaling": "rank"},
     "everything": {"budget": 60, "calibration": "oob"},
-    "trees": {"heads": KINDS, "n_trees": 2, "ratio": 10.0, "scaling": "both",
-              "inliers": "assumed", "reference_outliers": False},
+    "trees": {"heads": Heads(kinds=KINDS, n_trees=2), "scaling": "both",
+              "bagging": Bagging(ratio=10.0, inliers="assumed"),
+              "reference": Reference(outliers=False)},
 }  # fmt: skip
 SEARCHES = {"reverse": "brute", "geometry": "tree", "samples": "tree", "knn": "brute"}
 
@@ -48,7 +58,7 @@ def make_good_files(folder: Path) -> None:
         for name in REPRESENTATIONS:
             small_model(n_jobs=1, **_options(name)).save(folder / f"table-{name}.boreod")
             given = {
-                "costs": "complexity:shared",
+                "selection": ColumnSelection(costs="complexity:shared"),
                 "n_estimators": 20,
                 "random_state": 0,
                 "n_jobs": 1,
@@ -56,7 +66,9 @@ def make_good_files(folder: Path) -> None:
             preset = Detector if name == "trees" else BORE
             model = preset(**given, **_options(name)).fit(*labelled_rows())
             save(model, folder / f"rows-{name}.boreod")
-        ranking = Detector(OutlierRepresentation(["knn_5", "iforest"]), n_trees=2, n_jobs=1)
+        ranking = Detector(
+            OutlierRepresentation(["knn_5", "iforest"]), heads=Heads(n_trees=2), n_jobs=1
+        )
         ranking.set_params(n_estimators=9, random_state=0).fit(labelled_rows()[0])
         save(ranking, folder / "rows-ranking.boreod")
         fit_table(make_kinds(240), **KINDS_FIT).save(folder / "kinds-all.boreod")
@@ -73,7 +85,8 @@ def make_good_files(folder: Path) -> None:
 
 
 KINDS_FIT = {
-    "label": "fraud", "ids": "id", "since": "card:when", "method": "bore", "n_estimators": 20,
+    "label": "fraud", "ids": "id", "reading": {"since": "card:when"}, "method": "bore",
+    "n_estimators": 20,
     "representation": OutlierRepresentation(["knn_5"]), "random_state": 0, "n_jobs": 1,
 }  # fmt: skip
 

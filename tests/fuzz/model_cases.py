@@ -3,7 +3,6 @@
 Forged by someone who knows the format: hashes and checksums are right, content is not.
 """
 
-import hashlib
 import io
 import json
 import shutil
@@ -12,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
-from boreod.persistence.archive import MANIFEST_LIMIT, write_archive
-from boreod.persistence.manifest import FORMAT
+from boreod.persistence.manifest import FORMAT, JSON_LIMIT, write_model_file
+from boreod.predictor import assess, prepare
+from boreod.representation.array_rows import columns_to_read, types_to_read
 
 from .verdicts import (
     REFUSED,
@@ -63,8 +63,8 @@ MANIFESTS = {
     "many digits": b'{"format": ' + b"9" * 10_000 + b"}",
     "no format": b"{}",
     "format of another type": b'{"format": "5"}',
-    "large": START + b', "extra": [' + b"[]," * (MANIFEST_LIMIT // 3 - 20) + b"[]]}",
-    "large objects": START + b', "extra": [' + b"{}," * (MANIFEST_LIMIT // 3 - 20) + b"{}]}",
+    "large": START + b', "extra": [' + b"[]," * (JSON_LIMIT // 3 - 20) + b"[]]}",
+    "large objects": START + b', "extra": [' + b"{}," * (JSON_LIMIT // 3 - 20) + b"{}]}",
 }
 
 
@@ -100,19 +100,28 @@ def splice(one: bytes, two: bytes, random: np.random.Generator) -> bytes:
 
 
 def take_apart(content):
-    """Return manifest and bytes of the arrays of a good model file."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return json.loads(archive.read("manifest.json")), archive.read("arrays.safetensors")
+    """Return manifest and arrays of a good model file."""
+    arrays = load(content)
+    del arrays["sha256"]
+    return json.loads(arrays.pop("manifest").tobytes()), arrays
 
 
-def forge(path, manifest, arrays, honest=True):
-    """Write a file whose hash and checksums are right, whatever is in it."""
-    if honest:
-        digest = hashlib.sha256(arrays).hexdigest()
-        manifest = {**manifest, "sha256": digest}
+def forge(path, manifest, arrays):
+    """Write a file whose hash is right, whatever is in it."""
     text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    write_archive(path, text, arrays)
+    write_model_file(path, text, arrays)
     return path
+
+
+def split_header(content):
+    """Return the list of arrays in a model file, and what follows it."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    return content[8:end], content[end:]
+
+
+def join_header(header, rest):
+    """Return a model file of a list of arrays and what follows it."""
+    return len(header).to_bytes(8, "little") + header + rest
 
 
 def somewhere(value, random):
@@ -162,8 +171,8 @@ def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
 
 def run(folder: Path, settings: dict[str, Any]) -> str:
     """Load, describe, score."""
-    from boreod.persistence import ModelFileError
-    from boreod.tool import load, load_predictor
+    from boreod import load
+    from boreod.persistence import ModelFileError, load_predictor
 
     path, table, output = folder / "model.boreod", folder / "table.csv", folder / "output"
     output.mkdir()
@@ -197,10 +206,15 @@ def _check_log_odds(model: Any, table: Path) -> None:
     from boreod.tables import open_table
 
     since = model.preparation_.since_
-    with open_table(table, types=model.types_, columns=model.inputs_, since=since) as reader:
+    with open_table(
+        table,
+        types=types_to_read(model.preparation_),
+        columns=columns_to_read(model.preparation_),
+        since=since,
+    ) as reader:
         for batch in reader:
             check_finite(model.decision_function(batch), "log-odds")
-            found = model.assess(batch, explain=True)
+            found = assess(model, prepare(model, batch), explain=True)
             check_finite(found.log_odds, "explained log-odds")
             if model.fitted_.logistic is None:
                 check_finite(found.explanation.contributions, "contributions")
@@ -215,10 +229,10 @@ def _splice(one: bytes, two: bytes, random: Random) -> bytes:
     return splice(one, two, random)
 
 
-def _members(one: bytes, two: bytes, random: Random) -> bytes:
-    """Write the members again, some twice, some not, in any order, packed or not."""
-    manifest, arrays = take_apart(one)
-    members = [("manifest.json", json.dumps(manifest).encode()), ("arrays.safetensors", arrays)]
+def _archives(one: bytes, two: bytes, random: Random) -> bytes:
+    """Write zip archives, as older model files were, packed or not, some members twice."""
+    manifest, _ = take_apart(one)
+    members = [("manifest.json", json.dumps(manifest).encode()), ("arrays.safetensors", one)]
     members += [("manifest.json", b"{}"), ("more.py", b"raise SystemExit"), ("../up", b"")]
     sink = io.BytesIO()
     import warnings
@@ -230,16 +244,38 @@ def _members(one: bytes, two: bytes, random: Random) -> bytes:
     return sink.getvalue()
 
 
-def _odd_values(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+def _entries(one: bytes, two: bytes, random: Random) -> bytes:
+    """Write the list of arrays again, some twice, some not, or with numbers of another one."""
+    header, rest = split_header(one)
+    entries = list(json.loads(header).items())
+    for _ in range(random.integers(1, 4)):
+        (name, entry), (_, other) = (
+            entries[place] for place in random.integers(len(entries), size=2)
+        )
+        key = str(random.choice(["dtype", "shape", "data_offsets"]))
+        changed = [{**entry, key: other[key]}, {**entry, "shape": [int(random.choice(HUGE[:4]))]}]
+        entries.append((name, changed[random.integers(2)]))
+        if random.random() < 0.7:
+            entries.remove((name, entry))
+    texts = [f"{json.dumps(name)}:{json.dumps(entry)}" for name, entry in entries]
+    return join_header(f"{{{','.join(texts)}}}".encode(), rest)
+
+
+def _header_bytes(one: bytes, two: bytes, random: Random) -> bytes:
+    header, rest = split_header(one)
+    return join_header(damage_often(header, random), rest)
+
+
+def _odd_values(path: Path, manifest: dict, arrays: dict, random: Random) -> None:
     table = manifest["extra"].get("boreod")
     part = table if table and random.random() < 0.3 else manifest
     for _ in range(random.integers(1, 4)):
         if part:
             spoil_manifest(part, random)
-    _forge_anyhow(path, manifest, arrays)
+    forge(path, manifest, arrays)
 
 
-def _odd_numbers(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+def _odd_numbers(path: Path, manifest: dict, arrays: dict, random: Random) -> None:
     """Put other numbers where numbers are; half of the time wherever the same number is."""
     for _ in range(200):
         holder, key = somewhere(manifest, random)
@@ -250,7 +286,7 @@ def _odd_numbers(path: Path, manifest: dict, arrays: bytes, random: Random) -> N
         holder[key] = new
     else:
         manifest = _replaced(manifest, old, new)
-    _forge_anyhow(path, manifest, arrays)
+    forge(path, manifest, arrays)
 
 
 def _replaced(value: Any, old: Any, new: Any) -> Any:
@@ -261,12 +297,10 @@ def _replaced(value: Any, old: Any, new: Any) -> Any:
     return new if value == old and type(value) is type(old) else value
 
 
-def _hostile_arrays(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+def _hostile_arrays(path: Path, manifest: dict, arrays: dict, random: Random) -> None:
     """Put hostile numbers into arrays: one cell, a few, or all."""
-    found = load(arrays)
-    names = sorted(found)
-    for name in random.choice(names, random.integers(1, 3)):
-        values = found[name] = found[name].copy()
+    for name in random.choice(sorted(arrays), random.integers(1, 3)):
+        values = arrays[name] = arrays[name].copy()
         count = int(random.choice([1, 3, max(1, values.size)]))
         places = random.integers(values.size, size=count)
         if values.dtype.kind == "f":
@@ -274,41 +308,30 @@ def _hostile_arrays(path: Path, manifest: dict, arrays: bytes, random: Random) -
         else:
             limits = np.iinfo(values.dtype)
             values.flat[places] = random.choice([-1, 0, 1, limits.min, limits.max])
-    forge(path, manifest, save(found))
+    forge(path, manifest, arrays)
 
 
-def _other_shapes(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+def _other_shapes(path: Path, manifest: dict, arrays: dict, random: Random) -> None:
     """Cut or lengthen arrays, and change the manifest wherever the old length is."""
-    found = load(arrays)
-    sizes = sorted({values.shape[0] for values in found.values()})
+    sizes = sorted({values.shape[0] for values in arrays.values()})
     old = int(random.choice(sizes))
     new = int(random.choice([0, 1, 2, old - 1, old + 1, 2 * old]))
-    for name in found:
-        for axis, length in enumerate(found[name].shape):
+    for name, values in list(arrays.items()):
+        for axis, length in enumerate(values.shape):
             if length == old:
-                cut = found[name].take(np.arange(new) % old, axis)
-                found[name] = np.ascontiguousarray(cut)
-    _forge_anyhow(path, _replaced(manifest, old, new), save(found))
+                cut = arrays[name].take(np.arange(new) % old, axis)
+                arrays[name] = np.ascontiguousarray(cut)
+    forge(path, _replaced(manifest, old, new), arrays)
 
 
-def _array_bytes(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
-    forge(path, manifest, damage_often(arrays, random))
-
-
-def _other_manifest(path: Path, manifest: dict, arrays: bytes, random: Random) -> None:
+def _other_manifest(path: Path, manifest: dict, arrays: dict, random: Random) -> None:
     names = sorted(MANIFESTS)
     content = MANIFESTS[names[random.integers(len(names))]]
     if random.random() < 0.7:
         content = damage_often(json.dumps(manifest).encode(), random)
-    forge(path, content, arrays, honest=False)
+    forge(path, content, arrays)
 
 
-def _forge_anyhow(path: Path, manifest: Any, arrays: bytes) -> None:
-    """Write a manifest with the right hash, if it still has a place for one."""
-    honest = isinstance(manifest, dict)
-    forge(path, manifest if honest else json.dumps(manifest).encode(), arrays, honest=honest)
-
-
-_OF_BYTES = (_bytes, _splice, _members)
+_OF_BYTES = (_bytes, _splice, _archives, _entries, _header_bytes)
 _OF_PARTS = (_odd_values, _odd_numbers, _hostile_arrays, _other_shapes)
-WAYS = (*_OF_BYTES, *_OF_PARTS, *_OF_PARTS, _array_bytes, _other_manifest)
+WAYS = (*_OF_BYTES, *_OF_PARTS, *_OF_PARTS, _other_manifest)

@@ -1,7 +1,7 @@
 """Processes that run cases and may die of them; this side never imports the library.
 
 ``python -m fuzz.processes MODEL [TABLE OUTPUT]`` loads a model in a fresh process, and perhaps
-scores a table; it tells its peak memory.
+scores a table; it prints its peak memory.
 """
 
 import json
@@ -55,7 +55,8 @@ class Worker:
             return self._bury("crash")
         line = self._read_line(self._limit if limit is None else limit)
         if line is None:
-            process.send_signal(signal.SIGABRT)  # the log will tell where it was
+            # The log will show where it was.
+            process.send_signal(signal.SIGABRT)
             return self._bury("hang")
         return json.loads(line) if line.endswith(b"\n") else self._bury("crash")
 
@@ -106,8 +107,8 @@ class Worker:
         log = self._log.read_text(errors="replace")[-20_000:]
         ending = f"signal {-code}" if code < 0 else f"exit code {code}"
         where = _innermost(log)
-        told = f"a hang in {where}" if verdict == "hang" else f"{ending} in {where}"
-        return {"verdict": verdict, "detail": f"{told}\n{log}", "signature": told, "memory": 0}
+        found = f"a hang in {where}" if verdict == "hang" else f"{ending} in {where}"
+        return {"verdict": verdict, "detail": f"{found}\n{log}", "signature": found, "memory": 0}
 
 
 def _innermost(log: str) -> str:
@@ -182,8 +183,8 @@ class MemoryCheck:
         if code not in (0, 1, 2) or "Traceback" in done.stderr or "unforeseen" in done.stderr:
             return _failure("traceback", f"score of {name} fails", done.stderr)
         if above > 2 * size + ALLOWANCE:
-            told = f"{above / 2**20:.0f} MB above a loaded model for {size / 2**20:.0f} MB"
-            return _failure("memory", f"score of {name} takes too much memory", told)
+            amount = f"{above / 2**20:.0f} MB above a loaded model for {size / 2**20:.0f} MB"
+            return _failure("memory", f"score of {name} takes too much memory", amount)
         return None
 
     def _run(self, module: str, *arguments: object) -> subprocess.CompletedProcess:
@@ -197,15 +198,15 @@ class MemoryCheck:
         )
 
 
-def _failure(verdict: str, told: str, detail: str) -> dict:
-    return {"verdict": verdict, "signature": told, "detail": f"{told}\n{detail}"}
+def _failure(verdict: str, signature: str, detail: str) -> dict:
+    return {"verdict": verdict, "signature": signature, "detail": f"{signature}\n{detail}"}
 
 
 STATUS = Path("/proc/self/status")
 
 
 def peak() -> int:
-    """Return the high-water mark of this process in bytes; of its own memory where that is told."""
+    """Return the peak memory of this process in bytes."""
     if STATUS.exists():
         for line in STATUS.read_text().splitlines():
             if line.startswith("VmHWM"):
@@ -225,7 +226,7 @@ def main(model: str, *rest: str) -> None:
         except SystemExit as end:
             code = int(end.code or 0)
     else:
-        from boreod.tool import load
+        from boreod import load
 
         load(model)
     sys.stdout.write(f"{peak()} {code}\n")

@@ -233,9 +233,9 @@ def _check_alone(
         single = compute(rows[[place]])
         if not (single[0] == columns[place]).all():
             wrong = np.flatnonzero(~(single[0] == columns[place]))
-            told = [names[number] for number in wrong[:5]]
+            differing = [names[number] for number in wrong[:5]]
             difference = _first_difference(single, columns[[place]])
-            raise Wrong(f"{what} differ alone ({told}, row {place}): {difference}")
+            raise Wrong(f"{what} differ alone ({differing}, row {place}): {difference}")
     return columns
 
 

@@ -235,11 +235,12 @@ def _fit(table: Path, output: Path, whole: bool) -> str:
 
     from payments import FEW
 
+    from boreod import ColumnSelection, load
     from boreod.representation.memory import NotEnoughMemoryError
-    from boreod.tool import fit_table, load
+    from boreod.tool import fit_table
 
-    few = {"representation": FEW, "n_estimators": 20, "costs": "complexity:shared", "n_jobs": 1,
-           "method": "bore"}  # fmt: skip
+    few = {"representation": FEW, "n_estimators": 20, "n_jobs": 1,
+           "method": "bore", "selection": ColumnSelection(costs="complexity:shared")}  # fmt: skip
     reading = {"types": {"fraud": "text"}}
     try:
         with warnings.catch_warnings():

@@ -73,8 +73,8 @@ def test_failures_are_counted_and_kept(tmp_path):
     (tmp_path / "case").mkdir()
     (tmp_path / "case" / "case.json").write_text("{}")
     for number in range(9):
-        told = {"verdict": "wrong", "detail": f"row {number}", "signature": signature("row 5")}
-        run._note("rows", told, tmp_path / "case")
+        failure = {"verdict": "wrong", "detail": f"row {number}", "signature": signature("row 5")}
+        run._note("rows", failure, tmp_path / "case")
     run._note("rows", {"verdict": "scored"}, tmp_path / "case")
     assert run.failed == 9
     assert len(shown) == 1

@@ -22,7 +22,7 @@ class Wrong(Exception):  # noqa: N818 - it is a verdict, the error is elsewhere
 
 
 def run_command(*arguments: object) -> bool:
-    """Run a command in this process; tell whether it was done (True) or refused in a sentence."""
+    """Run a command in this process; return False if it was refused in a sentence."""
     from typer.testing import CliRunner
 
     from boreod.tool.cli import app
@@ -71,7 +71,7 @@ def check_folder(folder: Path, expected: list[str]) -> None:
 def check_scores(path: Path, whole: bool) -> None:
     """Raise for probabilities that are none, and for ranks in another order.
 
-    ``whole`` tells that all ranks must be there. Novel rows come first, and are all alerts.
+    With ``whole`` all ranks must be there. Novel rows come first, and are all alerts.
     """
     probabilities, ranks, alerts = _read_scores(path)
     check_finite(probabilities, "probabilities")

@@ -49,19 +49,19 @@ def hang(folder: Path, settings: dict[str, Any]) -> str:
 
 def not_finite(folder: Path, settings: dict[str, Any]) -> str:
     """Score a good table with a detector that gives NaN for its last row."""
-    from boreod.tool.scoring.table_predictor import TablePredictor
+    from boreod.ensemble.fitted import Fitted
 
-    honest = TablePredictor.assess_rows
+    honest = Fitted.assess
 
     def spoilt(self: Any, *arguments: Any, **options: Any) -> Any:
         found = honest(self, *arguments, **options)
         return found._replace(log_odds=np.append(found.log_odds[:-1], np.nan))
 
-    TablePredictor.assess_rows = spoilt
+    Fitted.assess = spoilt
     try:
         return table_cases.run(folder, settings)
     finally:
-        TablePredictor.assess_rows = honest
+        Fitted.assess = honest
 
 
 def unfinished(folder: Path, settings: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
-    """Run a case; tell what came out, and how much memory it took."""
+    """Run a case, and return its verdict and the memory it took."""
     run = KINDS[case["kind"]][1]
     allowed = ALLOWANCE + 2 * sum(file.stat().st_size for file in folder.iterdir())
     before = _start_peak()

@@ -8,7 +8,7 @@ import pytest
 
 from boreod.tables import Preparation, TableError, read_label_column, read_table
 from boreod.tables.preparing.labels import LabelSource
-from boreod.tool.scoring.fitting import read_only
+from boreod.tables.training import Roles, reading_options
 from messy.tables import CASES
 
 
@@ -19,7 +19,7 @@ def come_out(case, folder):
         outlier, inlier = reading["labels"]
         source = LabelSource("fraud", outlier_label=outlier, inlier_label=inlier)
         reading["labels"] = source
-    reading = read_only(reading, "fraud", ["id"], **case.roles)
+    reading = reading_options(Roles("fraud", ["id"], **case.roles), reading)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = read_table(case.write(folder), **reading)

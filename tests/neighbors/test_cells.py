@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from boreod.neighbors.brute import BruteForce
-from boreod.neighbors.cells import cut_into_cells
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.neighbors.rough import TILE
-from boreod.neighbors.tree import KDTree
+from boreod.neighbors.tree import KDTree, cut_into_cells
 
 RANDOM = np.random.default_rng(5)
 TABLES = {

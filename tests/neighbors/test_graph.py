@@ -95,6 +95,38 @@ def test_known_rows_with_equal_hashes(monkeypatch):
     assert known.find(points).tolist() == list(range(10))
 
 
+def test_different_rows_with_the_same_hash_are_distinct():
+    """A second column that makes up for what the first one does to the hash."""
+    import boreod.neighbors.known_rows as module
+
+    def state(value):
+        mixed = module._hash_row(np.array([value]).view(np.uint64))
+        return np.uint64(mixed)
+
+    points = np.array([[1.0, 2.0], [4.0, 0.0], [1.0, 2.0]])
+    bits = points.view(np.uint64)
+    with np.errstate(over="ignore"):
+        bits[1, 1] = bits[0, 1] ^ state(1.0) ^ state(4.0)
+    assert np.isfinite(points).all()
+    known = KnownRows(points)
+    assert len(set(known.hashes.tolist())) == 1
+    assert known.find_own().tolist() == known.find(points).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 500])
+def test_distinct_rows(n):
+    points = np.random.default_rng(0).integers(0, 5, (n, 3)).astype(float)
+    points[::2] *= -1.0  # -0.0 is the same as 0.0
+    known = KnownRows(points)
+    first = [next(i for i in range(n) if (points[i] == row).all()) for row in points]
+    assert known.find_own().tolist() == first
+    distinct, place = known.distinct()
+    assert distinct.tolist() == sorted(set(first))
+    assert distinct[place].tolist() == first
+    some = np.arange(n)[::3]
+    assert_array_equal(known.part(some).hashes, KnownRows(points[some]).hashes)
+
+
 def test_row_equal_in_one_view_only_keeps_its_neighbor(rows):
     """A new row that agrees with a training row in some columns is still a new row."""
     from boreod import OutlierRepresentation, View

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.neighbors import KNeighborsTransformer
 
 from boreod.neighbors import NeighborGraph, TrainingGraph, depth_for, part_of
 from boreod.parallel import Threads
@@ -63,16 +62,3 @@ def test_part_is_the_graph_of_its_rows(how, metric, kind, taken_out):
         assert_array_equal(
             np.sort(getattr(ours.reverse, name)), np.sort(getattr(theirs.reverse, name))
         )
-
-
-def test_part_of_a_search_of_another_library_whose_lists_are_short():
-    random = np.random.default_rng(0)
-    points, new = random.normal(size=(90, 3)), random.normal(size=(7, 3))
-    rows = np.flatnonzero(points[:, 0] > 0.5)  # most rows, and all neighbors of some, are gone
-    foreign = KNeighborsTransformer(algorithm="brute")
-    part = part_of(build(points, (*KS, 10), "euclidean", foreign), rows, KS, REVERSE)
-    alone = build(points[rows], KS, "euclidean", "brute")
-    assert_array_equal(part.graph.radii(KS), alone.graph.radii(KS))
-    ours, theirs = (g.graph.new_block(new, np.full(7, -1)) for g in (part, alone))
-    assert_array_equal(ours.distances, theirs.distances)
-    assert_array_equal(ours.indices, theirs.indices)

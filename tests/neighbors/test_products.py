@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.neighbors import backends
+from boreod.neighbors import graph
 from boreod.neighbors.brute import WORTH_PRODUCTS, BruteForce
-from boreod.neighbors.cells import cut_into_cells
 from boreod.neighbors.metrics import COSINE, EUCLIDEAN, MANHATTAN, METRICS, embed
 from boreod.neighbors.rough import TILE
 from boreod.neighbors.rounded import (
@@ -17,6 +16,7 @@ from boreod.neighbors.rounded import (
     place_row,
     round_table,
 )
+from boreod.neighbors.tree import cut_into_cells
 from neighbors.test_far_rows import Multiplying, oracle
 
 RANDOM = np.random.default_rng(17)
@@ -115,7 +115,7 @@ def test_when_products_are_used():
 
 def test_enough_rows_are_timed_where_products_are_used(monkeypatch):
     timed = []
-    monkeypatch.setattr(backends, "_seconds", lambda _, rows, k: timed.append(len(rows)) or k)
-    backends.choose_backend(RANDOM.normal(size=(5000, 15)), EUCLIDEAN, 5)
-    backends.choose_backend(RANDOM.normal(size=(2000, 4)), EUCLIDEAN, 5)
+    monkeypatch.setattr(graph, "_seconds", lambda _, rows, k: timed.append(len(rows)) or k)
+    graph.choose_backend(RANDOM.normal(size=(5000, 15)), EUCLIDEAN, 5)
+    graph.choose_backend(RANDOM.normal(size=(2000, 4)), EUCLIDEAN, 5)
     assert timed == [128, 128, 16, 16]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from boreod.neighbors import BACKENDS, METRICS, NeighborGraph, TrainingGraph
-from boreod.neighbors.backends import choose_backend
+from boreod.neighbors.graph import choose_backend
 from boreod.neighbors.metrics import embed
 from boreod.parallel import Threads
 

@@ -11,7 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import boreod
-from boreod import BORE, Detector, OutlierRepresentation
+from boreod import BORE, Detector, Heads, OutlierRepresentation, Reference
+from boreod.predictor import for_workers
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -45,13 +46,13 @@ def detector(**options):
 
 @pytest.fixture(scope="module")
 def local(frame):
-    return detector(reference_size=1000).fit(*frame)
+    return detector(reference=Reference(size=1000)).fit(*frame)
 
 
 def test_fit_and_predict_frames(client, frame, local):
     X, y = (dd.from_pandas(part, npartitions=5) for part in frame)
     with boreod.parallel.dask(client):
-        model = detector(reference_size=1000).fit(X, y)
+        model = detector(reference=Reference(size=1000)).fit(X, y)
         assert_array_equal(model.reference_rows_, local.reference_rows_)
         assert_array_equal(model.oob_proba_, local.oob_proba_)
         for method in ("predict_proba", "decision_function", "predict"):
@@ -74,14 +75,14 @@ def test_fit_to_all_rows_of_arrays(client, frame):
 @pytest.mark.parametrize("labelled", [True, False])
 def test_trees_and_rankings_travel(labelled, client, frame):
     grid = OutlierRepresentation(["knn_5", "iforest"])
-    model = Detector(grid, n_estimators=40, n_trees=1, random_state=0)
+    model = Detector(grid, n_estimators=40, heads=Heads(n_trees=1), random_state=0)
     model.fit(frame[0], frame[1].where(frame[1] == 1, -1) if labelled else None)
     lazy = dd.from_pandas(frame[0], npartitions=3)
     with boreod.parallel.dask(client):
         for method in ("predict_proba", "decision_function", "predict"):
             found = getattr(model, method)(lazy).compute()
             assert_array_equal(found, getattr(model, method)(frame[0]))
-    sent = model.for_workers(n_jobs=1)
+    sent = for_workers(model, n_jobs=1)
     assert type(sent) is Detector
     assert sent.oob_.summarize() == model.oob_.summarize()
 
@@ -89,13 +90,13 @@ def test_trees_and_rankings_travel(labelled, client, frame):
 def test_labels_of_this_process(client, frame, local):
     X = dd.from_pandas(frame[0], npartitions=3)
     with boreod.parallel.dask(client):
-        model = detector(reference_size=1000).fit(X, frame[1].to_numpy())
+        model = detector(reference=Reference(size=1000)).fit(X, frame[1].to_numpy())
     assert_array_equal(model.oob_proba_, local.oob_proba_)
 
 
 def test_without_a_cluster(frame, local):
     X = dd.from_pandas(frame[0], npartitions=3)
-    model = detector(reference_size=1000).fit(X, frame[1])
+    model = detector(reference=Reference(size=1000)).fit(X, frame[1])
     assert_array_equal(model.predict_proba(X).compute(), local.predict_proba(frame[0]))
 
 
@@ -108,7 +109,7 @@ def test_results_may_be_computed_later(client, frame, local):
 
 def test_a_worker_dies_while_rows_are_scored(frame, local):
     X = da.from_array(frame[0].to_numpy(), chunks=(25, 4))
-    plain = detector(reference_size=1000).fit(frame[0].to_numpy(), frame[1])
+    plain = detector(reference=Reference(size=1000)).fit(frame[0].to_numpy(), frame[1])
     expected = plain.decision_function(frame[0].to_numpy())
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (

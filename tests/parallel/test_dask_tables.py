@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import boreod
-from boreod.parallel.dask_tables import count_rows, gather_rows, is_collection, map_rows
+from boreod.parallel.dask_engine import count_rows, gather_rows, is_collection, map_rows
 
 dask_package = pytest.importorskip("dask")
 da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")

@@ -103,7 +103,7 @@ def compile_with_numba(compute):
 
 
 def works_in_child(work):
-    """Fork, and tell whether a child can do something before an alarm ends it."""
+    """Fork, and return whether a child can do something before an alarm ends it."""
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 from fuzz.model_cases import HUGE, forge, spoil_manifest, take_apart
-from safetensors.numpy import load, save
 
-from boreod import Detector, OutlierRepresentation
-from boreod.persistence import ModelFileError, load_model, save_model
-from boreod.persistence.arrays import describe_trees, pack_trees, unpack_trees
+from boreod import Detector, Heads, OutlierRepresentation, save
+from boreod.persistence import ModelFileError, load_predictor
 from boreod.persistence.manifest import StoredTrees
+from boreod.persistence.members import describe_trees, pack_trees, unpack_trees
 from boreod.scores.tree_kernels import find_right
 from boreod.scores.trees import Trees
 
@@ -25,15 +24,15 @@ def parts(labelled, tmp_path_factory):
     """Manifest and arrays of a detector of all heads, with a forest among its columns."""
     X, y = labelled
     few = OutlierRepresentation(["knn_4", "iforest"])
-    model = Detector(few, n_estimators=6, n_trees=2, random_state=0)
+    model = Detector(few, n_estimators=6, heads=Heads(n_trees=2), random_state=0)
     with pytest.warns(UserWarning, match="in every bag"):
         model.fit(X, np.where(y > 0, 1, -1))
     path = tmp_path_factory.mktemp("trees") / "model.boreod"
-    save_model(model, path)
-    manifest, content = take_apart(path.read_bytes())
+    save(model, path)
+    manifest, arrays = take_apart(path.read_bytes())
     assert manifest["assumed"]
     assert [member["kind"] for member in manifest["members"]] == KINDS
-    return manifest, {name: values.copy() for name, values in load(content).items()}
+    return manifest, arrays
 
 
 def forged(path, parts, change):
@@ -41,12 +40,12 @@ def forged(path, parts, change):
     manifest = json.loads(json.dumps(parts[0]))
     arrays = {name: values.copy() for name, values in parts[1].items()}
     change(manifest, arrays)
-    return forge(path, manifest, save(arrays))
+    return forge(path, manifest, arrays)
 
 
 def test_forging_works(parts, labelled, tmp_path):
     path = forged(tmp_path / "a", parts, lambda manifest, arrays: None)
-    assert np.isfinite(load_model(path).decision_function(labelled[0])).all()
+    assert np.isfinite(load_predictor(path, kind=Detector).decision_function(labelled[0])).all()
 
 
 def put(name, place, value):
@@ -145,7 +144,6 @@ WRONG_MANIFESTS = {
     "negative features": member(1, features=[-1, 0, 1, 2]),
     "no members": lambda m, a: m.update(members=[]),
     "a member alone": lambda m, a: m.update(members=m["members"][:1]),
-    "another preset": lambda m, a: m.update(preset="LOF"),
     "sample of a forest": lambda m, a: m["representation"]["forests"][0].update(sampled=0),
     "column of a forest": lambda m, a: m["representation"]["forests"][0].update(label="x0"),
     "no forest": lambda m, a: m["representation"].update(forests=[]),
@@ -179,7 +177,7 @@ def test_huge_declared_sizes(huge, parts, tmp_path):
 def is_model(path, rows):
     """Whether a file is a model whose answers are finite, or is refused in a sentence."""
     try:
-        model = load_model(path)
+        model = load_predictor(path, kind=Detector)
     except ModelFileError as error:
         assert_one_sentence(str(error))
         return False
@@ -246,10 +244,10 @@ def ranking(labelled, tmp_path_factory):
     """Manifest and arrays of a detector that was fitted without labels."""
     model = Detector(OutlierRepresentation(["knn_4", "lof_9"]), n_estimators=6, random_state=0)
     path = tmp_path_factory.mktemp("ranking") / "model.boreod"
-    save_model(model.fit(labelled[0]), path)
-    manifest, content = take_apart(path.read_bytes())
+    save(model.fit(labelled[0]), path)
+    manifest, arrays = take_apart(path.read_bytes())
     assert [member["kind"] for member in manifest["members"]] == ["consensus", "trees"]
-    return manifest, {name: values.copy() for name, values in load(content).items()}
+    return manifest, arrays
 
 
 WRONG_RANKINGS = {

@@ -12,11 +12,23 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from boreod import BORE, Costs, OutlierRepresentation, View
-from boreod.bore import NumericDetector
+from boreod import (
+    BORE,
+    Bagging,
+    ColumnSelection,
+    Costs,
+    Detector,
+    Heads,
+    OutlierRepresentation,
+    Reference,
+    View,
+    save,
+)
+from boreod.ensemble.parameters import GROUPS
 from boreod.parallel import Threads
-from boreod.persistence import NotStoredError, load_model, save_model
-from boreod.persistence.manifest import encode_parameters
+from boreod.persistence import NotStoredError, load_predictor
+from boreod.persistence.saving import encode
+from boreod.predictor import known_costs, prepare, settings_of
 from boreod.scores import KDEOS, LDF, LOF, SCORES, LoOP
 
 FEW = OutlierRepresentation(["knn", "lof", "odin", "cof"], ks=[5, 10])
@@ -47,19 +59,29 @@ CONFIGURATIONS = {
         )
     },
     "rank": {"representation": FEW, "scaling": "rank"},
-    "unscaled": {"representation": FEW, "input_scaling": None},
-    "log-odds": {"representation": FEW, "aggregation": "log-odds"},
+    "unscaled": {"representation": FEW, "reference": Reference(input_scaling=None)},
+    "log-odds": {"representation": FEW, "heads": Heads(aggregation="log-odds")},
     "calibrated": {"representation": FEW, "calibration": "oob"},
     "alerts": {"representation": FEW, "threshold": "alerts:10"},
-    "fpr": {"representation": FEW, "threshold": "fpr:0.05", "penalty": "auto"},
-    "declared costs": {"representation": FEW, "costs": {"lof": 5, "knn_5": 2.5}, "budget": 9},
-    "ready-made costs": {"representation": FEW, "costs": Costs({"x0": 1, "lof_5": 2})},
+    "fpr": {"representation": FEW, "threshold": "fpr:0.05", "heads": Heads(penalty="auto")},
+    "declared costs": {
+        "representation": FEW,
+        "selection": ColumnSelection(costs={"lof": 5, "knn_5": 2.5}),
+        "budget": 9,
+    },
+    "ready-made costs": {
+        "representation": FEW,
+        "selection": ColumnSelection(costs=Costs({"x0": 1, "lof_5": 2})),
+    },
     "time": {"representation": FEW, "budget": "200us"},
-    "fresh": {"representation": FEW, "costs": "fresh"},
-    "additive": {"representation": FEW, "costs": "measured:additive", "budget": "500us"},
+    "measured": {
+        "representation": FEW,
+        "selection": ColumnSelection(costs="measured:shared"),
+        "budget": "500us",
+    },
     "numpy parameters": {
         "representation": FEW,
-        "share": np.float32(0.5),
+        "bagging": Bagging(max_samples=np.float32(0.5)),
         "n_estimators": np.int64(7),
     },
 }
@@ -86,8 +108,8 @@ def fit(options, X, y, preset=BORE):
 
 
 def reloaded(model, folder):
-    save_model(model, folder / "model.boreod")
-    return load_model(folder / "model.boreod")
+    save(model, folder / "model.boreod")
+    return load_predictor(folder / "model.boreod", kind=type(model))
 
 
 def assert_same(loaded, model, *tables):
@@ -109,14 +131,22 @@ def assert_same(loaded, model, *tables):
     assert_array_equal(loaded.classes_, model.classes_)
     assert loaded.threshold_ == model.threshold_
     assert loaded.n_features_in_ == model.n_features_in_
-    assert loaded.penalty_ == model.penalty_
-    assert_array_equal(loaded.gradients_, model.gradients_)
+    penalties = [getattr(m.fitted_.logistic, "penalty", None) for m in (loaded, model)]
+    assert penalties[0] == penalties[1]
+    gradients = [getattr(m.fitted_.logistic, "gradients", None) for m in (loaded, model)]
+    assert_array_equal(*gradients)
     assert_array_equal(loaded.oob_proba_, model.oob_proba_)
     assert loaded.oob_.summarize() == model.oob_.summarize()
     for threshold in (0.3, "alerts:10", "fpr:0.05"):
         assert loaded.choose_threshold(threshold) == model.choose_threshold(threshold)
-    assert encode_parameters(loaded) == encode_parameters(model)
-    assert loaded.costs_ == model.known_costs
+    assert settings_of(loaded) == settings_of(model)
+    plain = {
+        name: value for name, value in model.get_params(deep=False).items() if name not in GROUPS
+    }
+    assert {name: encode(name, getattr(loaded, name)) for name in plain} == {
+        name: encode(name, value) for name, value in plain.items()
+    }
+    assert loaded.costs_ == known_costs(model)
     assert loaded.cost_ == model.cost_
     assert str(loaded.selection_) == str(model.selection_)
     if model.budget is not None:
@@ -132,24 +162,49 @@ def test_every_configuration(name, data, tmp_path):
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     fit(clone(loaded).get_params(deep=False), X, y)
-    save_model(loaded, tmp_path / "again.boreod")
+    save(loaded, tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
 
 
 WITH_TREES = {
     "all heads": {"representation": FEW},
-    "one head": {"representation": FEW, "heads": "boosted", "n_trees": 3},
+    "one head": {
+        "representation": FEW,
+        "heads": Heads(kinds="boosted", n_trees=3),
+    },
     "raw columns": {"representation": OutlierRepresentation([]), "calibration": None},
-    "scores alone": {"representation": clone(FEW).set_params(passthrough=False), "n_trees": 2},
-    "other scaling": {"representation": FEW, "scaling": "minmax", "aggregation": "log-odds"},
-    "labelled inliers": {"representation": FEW, "inliers": "labelled", "prior": 0.01},
-    "few": {"representation": "few", "costs": {"tree": 0.5, "x0": 2, "knn": 3, "iforest": 3}},
-    "budget": {"representation": FEW, "budget": 300, "costs": "complexity:shared"},
-    "few trees": {"representation": FEW, "budget": 30, "costs": "complexity:shared"},
+    "scores alone": {
+        "representation": clone(FEW).set_params(passthrough=False),
+        "heads": Heads(n_trees=2),
+    },
+    "other scaling": {
+        "representation": FEW,
+        "scaling": "minmax",
+        "heads": Heads(aggregation="log-odds"),
+    },
+    "labelled inliers": {
+        "representation": FEW,
+        "bagging": Bagging(inliers="labelled"),
+        "prior": 0.01,
+    },
+    "few": {
+        "representation": "few",
+        "selection": ColumnSelection(costs={"tree": 0.5, "x0": 2, "knn": 3, "iforest": 3}),
+    },
+    "budget": {
+        "representation": FEW,
+        "budget": 300,
+        "selection": ColumnSelection(costs="complexity:shared"),
+    },
+    "few trees": {
+        "representation": FEW,
+        "budget": 30,
+        "selection": ColumnSelection(costs="complexity:shared"),
+    },
     "forest not bought": {
         "representation": OutlierRepresentation(["knn_5", ("mine", "iforest")]),
         "budget": 25,
-        "costs": {"mine": 1000, "knn": 3, "tree": 0.5},
+        "selection": ColumnSelection(costs={"mine": 1000, "knn": 3, "tree": 0.5}),
     },
 }
 
@@ -157,14 +212,14 @@ WITH_TREES = {
 @pytest.mark.parametrize("name", WITH_TREES)
 def test_trees_and_several_heads(name, data, tmp_path):
     X, y, new = data
-    options = {"n_trees": 4, "n_estimators": 12, **WITH_TREES[name]}
-    model = fit(options, X, np.where(y == 1, 1, -1) if name == "one head" else y, NumericDetector)
+    options = {"heads": Heads(n_trees=4), "n_estimators": 12, **WITH_TREES[name]}
+    model = fit(options, X, np.where(y == 1, 1, -1) if name == "one head" else y, Detector)
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     assert [(m.kind, m.line, m.weight) for m in loaded.fitted_.members] == [
         (m.kind, m.line, m.weight) for m in model.fitted_.members
     ]
-    save_model(loaded, tmp_path / "again.boreod")
+    save(loaded, tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
 
 
@@ -173,7 +228,7 @@ def test_trees_and_several_heads(name, data, tmp_path):
 def test_without_labels(scores, passthrough, data, tmp_path):
     X, _, new = data
     grid = OutlierRepresentation(scores, passthrough=passthrough)
-    model = fit({"representation": grid, "n_estimators": 8}, X, None, NumericDetector)
+    model = fit({"representation": grid, "n_estimators": 8}, X, None, Detector)
     loaded = reloaded(model, tmp_path)
     for rows in (X, new):
         assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
@@ -182,14 +237,15 @@ def test_without_labels(scores, passthrough, data, tmp_path):
     assert loaded.threshold_ == model.threshold_
     assert loaded.choose_threshold("alerts:20") == model.choose_threshold("alerts:20")
     assert loaded.oob_.summarize() == model.oob_.summarize()
-    save_model(loaded, tmp_path / "again.boreod")
+    save(loaded, tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == (tmp_path / "model.boreod").read_bytes()
 
 
 def test_trees_that_never_split(tmp_path):
     """All rows are the same: every tree is one leaf, and there is no threshold to store."""
-    model = fit({"representation": OutlierRepresentation([]), "heads": "trees", "n_estimators": 2},
-                np.ones((60, 2)), np.repeat([1, 0], [5, 55]), NumericDetector)  # fmt: skip
+    trees = Heads(kinds="trees")
+    model = fit({"representation": OutlierRepresentation([]), "heads": trees, "n_estimators": 2},
+                np.ones((60, 2)), np.repeat([1, 0], [5, 55]), Detector)  # fmt: skip
     assert model.fitted_.members[0].head.trees.n_nodes == 20
     loaded = reloaded(model, tmp_path)
     assert_array_equal(loaded.decision_function(np.eye(2)), model.decision_function(np.eye(2)))
@@ -204,7 +260,7 @@ def test_every_score_alone(score, backend, data, tmp_path):
     loaded = reloaded(model, tmp_path)
     assert_same(loaded, model, X, new)
     training_scores = model.training_.table
-    assert_array_equal(loaded.represent(X), training_scores)
+    assert_array_equal(loaded.fitted_.represent(prepare(loaded, X), Threads(1)), training_scores)
     one, points = loaded.fitted_.columns.keep([f"{score}_12"]), loaded.fitted_.scale_input(new)
     both = model.fitted_.columns.compute(points, Threads(1))
     assert_array_equal(one.compute(points, Threads(1)), both[:, [1]])
@@ -253,11 +309,12 @@ def test_times_taken_again_after_the_choice(data, tmp_path):
 def test_another_number_of_threads_and_another_process(data, tmp_path):
     X, y, new = data
     model = fit(CONFIGURATIONS["every score"], X, y)
-    save_model(model, tmp_path / "model.boreod")
+    save(model, tmp_path / "model.boreod")
     np.save(tmp_path / "rows.npy", np.vstack([X, new]))
     script = (
-        "import numpy as np; from boreod.persistence import load_model; "
-        "model = load_model('model.boreod'); model.set_params(n_jobs=3); "
+        "import numpy as np; from boreod import BORE\n"
+        "from boreod.persistence import load_predictor\n"
+        "model = load_predictor('model.boreod', kind=BORE); model.set_params(n_jobs=3); "
         "np.save('odds.npy', model.decision_function(np.load('rows.npy')))"
     )
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -287,8 +344,8 @@ def test_a_loaded_model_says_what_it_cannot_do(data, tmp_path):
 
 def test_a_loaded_model_can_be_fitted_again(data, tmp_path):
     X, y, new = data
-    save_model(fit({"representation": FEW}, X, y), tmp_path / "a.boreod", extra={"a": 1})
-    loaded = load_model(tmp_path / "a.boreod").fit(X[:240], y[:240])
+    save(fit({"representation": FEW}, X, y), tmp_path / "a.boreod", extra={"a": 1})
+    loaded = load_predictor(tmp_path / "a.boreod", kind=BORE).fit(X[:240], y[:240])
     assert loaded.within("40us").oob_proba_.shape == (240,)
     again = reloaded(loaded, tmp_path)
     assert again.oob_.summarize().rows == 240
@@ -300,13 +357,13 @@ def test_what_the_file_says_of_the_training(data, tmp_path):
     X, y, _ = data
     model = fit({"representation": FEW}, X, y)
     extra = {"fill": {"V1": 0.5}, "words": ["naïve", None, True], "nested": [[1, 2], {}]}
-    save_model(model, tmp_path / "a.boreod", extra=extra)
-    loaded = load_model(tmp_path / "a.boreod")
-    save_model(loaded, tmp_path / "b.boreod")
-    for again in (loaded, load_model(tmp_path / "b.boreod")):
+    save(model, tmp_path / "a.boreod", extra=extra)
+    loaded = load_predictor(tmp_path / "a.boreod", kind=BORE)
+    save(loaded, tmp_path / "b.boreod")
+    for again in (loaded, load_predictor(tmp_path / "b.boreod", kind=BORE)):
         stored, facts = again.stored_, again.oob_.summarize()
         assert stored.extra == extra
-        assert stored.format == 7
+        assert stored.format == 8
         assert set(stored.versions) == {"boreod", "python", "numpy", "scikit-learn"}
         assert (facts.rows, facts.outliers, facts.inliers, facts.unlabelled) == (300, 30, 240, 30)
         assert facts.judged == 270
@@ -319,5 +376,5 @@ def test_prices_of_very_many_columns_are_left_out(labelled, tmp_path):
     model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(*labelled)
     own = {f"knn_{k}@s{view:03d}": 1e-6 for k in range(1, 101) for view in range(100)}
     model._costs = Costs({**dict.fromkeys(model.columns_, 1e-6), **own}, unit="s")
-    save_model(model, tmp_path / "a.boreod")
-    assert load_model(tmp_path / "a.boreod").costs_.names == model.columns_
+    save(model, tmp_path / "a.boreod")
+    assert load_predictor(tmp_path / "a.boreod", kind=BORE).costs_.names == model.columns_

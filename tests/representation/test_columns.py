@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 import numpy as np
@@ -25,6 +27,7 @@ print([name for name in ("sklearn", "scipy.stats", "joblib") if name in sys.modu
 """
 
 
+@pytest.mark.other_parts
 def test_scoring_needs_neither_scikit_learn_nor_scipy_stats():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod import Detector, OutlierRepresentation
+from boreod import Detector, Heads, OutlierRepresentation
 from boreod.metrics import auc
 from boreod.neighbors import KnownRows
 from boreod.parallel import Threads
+from boreod.representation.columns import _deal, fit_view
 from boreod.representation.plan import make_plan, read_scores
-from boreod.representation.training_columns import _deal, fit_view
 from boreod.representation.views import Space
 
 SCORES = ["knn_5", "lof_20", "cof_10", "kdeos_20", "odin_10", "iforest"]
@@ -105,7 +105,7 @@ def test_one_labelled_copy_does_not_make_outliers_of_all_others():
     far = 4.0 + np.eye(3)[[0, 1, 2] * 5]
     rows = np.vstack([random.normal(size=(250, 3)), np.zeros((150, 3)), far])
     labels = np.r_[np.zeros(399), np.ones(16)].astype(int)  # the last of the copies, too
-    model = Detector(n_estimators=30, n_trees=3, random_state=0).fit(rows, labels)
+    model = Detector(n_estimators=30, heads=Heads(n_trees=3), random_state=0).fit(rows, labels)
     assert model.predict_proba(np.zeros((1, 3)))[0, 1] < 0.03  # 0.06 if copies differ
 
 

@@ -179,13 +179,6 @@ def test_first_trees_of_every_group(data, trees):
         trees.keep_per_group(5, 1)
 
 
-def test_columns_can_be_renumbered(data, trees):
-    wide = np.zeros((300, 9))
-    places = [7, 2, 0, 8, 3, 5]
-    wide[:, places] = data[0]
-    assert_array_equal(trees.renumber(places).add_up(wide), trees.add_up(data[0]))
-
-
 def test_what_travels_is_what_is_stored(data, trees):
     trees.add_up(data[0])
     sent = pickle.dumps(trees)

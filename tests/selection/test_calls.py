@@ -1,10 +1,13 @@
 """Budgets for rows that come alone or few at once: prices of calls, what they buy, what is said."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
+from boreod import BORE, ColumnSelection, Costs, Detector, Heads, OutlierRepresentation, load, save
+from boreod.predictor import price_of_rows
 from boreod.selection import prices
 from boreod.selection.calls import Calls, cut
 from boreod.selection.costs import FEW_ROWS
@@ -21,7 +24,9 @@ def model(labelled):
 
 @pytest.fixture(scope="module")
 def detector(labelled):
-    return Detector(OutlierRepresentation(["knn"], ks=[5]), n_trees=2, **FAST | MORE).fit(*labelled)
+    return Detector(
+        OutlierRepresentation(["knn"], ks=[5]), heads=Heads(n_trees=2), **FAST | MORE
+    ).fit(*labelled)
 
 
 def test_prices_between_one_row_and_many():
@@ -60,21 +65,26 @@ def test_what_is_no_price_of_a_call(parts, words):
         Costs({"a": 1e-6}, unit="s", **parts)
 
 
-def test_a_row_alone_costs_more_than_in_batches(model, detector):
-    for fitted in (model, detector):
-        costs = fitted.within("1s", batch_size=1).costs_
-        assert set(costs.call.own) == set(costs.few.own) == set(costs.own)
-        assert fitted.costs_ == costs.of_rows() != costs
-        of_sizes = [fitted.price_of_rows(size) for size in (2, 10, 100, None)]
-        assert of_sizes == sorted(of_sizes, reverse=True)
-        assert of_sizes[0] > 2 * of_sizes[-1] > 0.0
-        assert fitted.price_of_rows(1) > of_sizes[-1]  # timed on its own, so not above all others
+@pytest.mark.parametrize("name", ["model", "detector"])
+def test_a_row_alone_costs_more_than_in_batches(name, request):
+    fitted = request.getfixturevalue(name)
+    costs = fitted.within("1s", batch_size=1).costs_
+    assert set(costs.call.own) == set(costs.few.own) == set(costs.own)
+    assert fitted.costs_ == costs.of_rows() != costs
+    of_sizes = [price_of_rows(fitted, size) for size in (2, 10, 100, None)]
+    assert of_sizes == sorted(of_sizes, reverse=True)
+    assert of_sizes[0] > 2 * of_sizes[-1] > 0.0
+    assert price_of_rows(fitted, 1) > of_sizes[-1]  # timed on its own, so not above all others
+
+
+def test_heads_of_trees_have_prices_of_calls(detector):
+    costs = detector.within("1s", batch_size=1).costs_
     assert set(costs.call.heads) == {"trees", "boosted"}
     assert min(costs.call.heads.values()) > 1e-6
 
 
 def test_calls_are_timed_when_somebody_asks(labelled, tmp_path, monkeypatch):
-    """Their prices join those of rows in one file; a model tells once what it takes alone."""
+    """Their prices join those of rows in one file; a row alone is timed once per model."""
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path))
     seen = []
     for name in ("with_calls", "time_whole"):
@@ -83,15 +93,17 @@ def test_calls_are_timed_when_somebody_asks(labelled, tmp_path, monkeypatch):
     model = BORE(SMALL, **FAST).fit(*labelled)
     fast = model.within("30us")
     assert seen == []
-    assert fast.price_of_rows(1) == fast.price_of_rows(1) > fast.cost_ == fast.price_of_rows()
+    assert price_of_rows(fast, 1) == price_of_rows(fast, 1) > fast.cost_ == price_of_rows(fast)
     save(fast, tmp_path / "fast.boreod")
-    assert load(tmp_path / "fast.boreod").price_of_rows(1) == fast.price_of_rows(1)
-    assert load(tmp_path / "fast.boreod").price_of_rows(7) is None
+    assert price_of_rows(load(tmp_path / "fast.boreod"), 1) == price_of_rows(fast, 1)
+    assert price_of_rows(load(tmp_path / "fast.boreod"), 7) is None
     assert seen == ["time_whole"]
     single = model.within("1ms", batch_size=1)
-    again = BORE(SMALL, budget="1ms", batch_size=1, **FAST).fit(*labelled)
+    again = BORE(SMALL, budget="1ms", selection=ColumnSelection(batch_size=1), **FAST).fit(
+        *labelled
+    )
     assert again.costs_ == single.costs_
-    assert again.within("30us", batch_size=None).price_of_rows(1) == fast.price_of_rows(1)
+    assert price_of_rows(again.within("30us", batch_size=None), 1) == price_of_rows(fast, 1)
     assert seen == ["time_whole", "with_calls"]
     assert len(list((tmp_path / "prices").iterdir())) == 2
 
@@ -102,8 +114,8 @@ def test_budgets_are_kept_in_batches(model, labelled, size):
     fast = model.within(f"{0.7 * whole!r}s", batch_size=size)
     assert 0 < len(fast.columns_) < len(model.columns_)
     priced = fast.costs_.in_batches(size).total(fast.columns_)
-    assert fast.cost_ == priced == fast.price_of_rows(size) <= 0.7 * whole
-    assert fast.batch_size == fast.selection_.batch_size == size
+    assert fast.cost_ == priced == price_of_rows(fast, size) <= 0.7 * whole
+    assert fast.selection.batch_size == fast.selection_.batch_size == size
     words = "for a row alone" if size == 1 else f"in batches of {size}"
     assert words in str(fast.selection_)
     again = model.within(f"{0.7 * whole!r}s", batch_size=size)
@@ -123,19 +135,19 @@ def test_trees_pay_for_their_heads(detector):
 
 def test_batches_are_kept_by_models_and_left_by_units(model):
     fast = model.within("1ms", batch_size=1)
-    assert fast.within("2ms").batch_size == 1
-    assert fast.within("2ms", batch_size=50).batch_size == 50
+    assert fast.within("2ms").selection.batch_size == 1
+    assert fast.within("2ms", batch_size=50).selection.batch_size == 50
     many = fast.within("30us", batch_size=None)
-    assert many.batch_size is many.selection_.batch_size is None
+    assert many.selection.batch_size is many.selection_.batch_size is None
     assert many.columns_ == model.within("30us").columns_
     assert fast.budget_curve(["30us"], batch_size=None).costs[0] == many.cost_
-    assert fast.within(300).batch_size is None
+    assert fast.within(300).selection.batch_size is None
     assert model.within("2ms").within(None, batch_size=7).selection_.batch_size == 7
     whole = model.within("1s", batch_size=1).cost_
     assert fast.budget_curve().costs.max() == pytest.approx(whole)
     assert model.budget_curve(batch_size=1).costs.max() == pytest.approx(whole)
     _ = model.costs_  # measures prices, which nobody may have asked for before
-    assert model.budget_curve().costs.max() == pytest.approx(model.price_of_rows())
+    assert model.budget_curve().costs.max() == pytest.approx(price_of_rows(model))
     assert fast.budget_curve([300]).unit == ""
 
 
@@ -144,47 +156,69 @@ def test_what_is_no_number_of_rows(model, size):
     for ask in (model.within, lambda b, batch_size: model.budget_curve([b], batch_size=batch_size)):
         with pytest.raises(ValueError, match="must be a number of rows, 1 or more"):
             ask("1ms", batch_size=size)
-    for ask in (model.within("1ms", batch_size=1).price_of_rows, model.budget_curve):
+    single = model.within("1ms", batch_size=1)
+    for ask in (partial(price_of_rows, single), model.budget_curve):
         with pytest.raises(ValueError, match="must be a number of rows, 1 or more"):
             ask(batch_size=size)
 
 
-def test_batches_need_a_budget_in_time(model, labelled):
-    with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
-        model.within(300, batch_size=1)
-    with pytest.raises(ValueError, match="is 1, but there is no `budget`"):
-        model.within(None, batch_size=1)
-    with pytest.raises(ValueError, match="a number of units, which are the same in every batch"):
-        model.budget_curve([300, 400], batch_size=1)
-    with pytest.raises(ValueError, match="is 1, but there is no `budget`"):
-        BORE(SMALL, batch_size=1, **FAST).fit(*labelled)
-    times = Costs(dict.fromkeys(model.columns_, 1e-6), unit="s")
-    with pytest.raises(ValueError, match="`costs` tell nothing of a call"):
-        model.within("1ms", batch_size=1, costs=times)
+UNITS = "a number of units, which are the same in every batch"
+NO_BUDGET = "is 1, but there is no `budget`"
+NO_CALL = "`costs` tell nothing of a call"
 
 
-def test_a_budget_below_any_call_names_its_price(model, detector, labelled):
-    unlabelled = Detector(OutlierRepresentation(["knn"], ks=[5]), n_trees=2, **FAST | MORE)
-    unlabelled.fit(labelled[0][:100])
-    for fitted in (model, detector, unlabelled):
-        with pytest.raises(ValueError, match=r"alone costs at least .*larger `batch_size`") as told:
-            fitted.within("1us", batch_size=1)
-        least = str(told.value).partition("at least ")[2].partition(",")[0]
-        assert fitted.within(least, batch_size=1).cost_ <= 1e-3
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda model: model.within(300, batch_size=1), UNITS),
+        (lambda model: model.within(None, batch_size=1), NO_BUDGET),
+        (lambda model: model.budget_curve([300, 400], batch_size=1), UNITS),
+        (lambda model: model.within("1ms", batch_size=1, costs=times_of(model)), NO_CALL),
+    ],
+)
+def test_batches_need_a_budget_in_time(model, ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask(model)
 
 
-def test_files_keep_prices_of_calls(model, detector, labelled, tmp_path):
-    for fitted in (model, detector):
-        fast = fitted.within("2ms", batch_size=1)
-        save(fast, tmp_path / "fast.boreod")
-        loaded = load(tmp_path / "fast.boreod")
-        assert loaded.costs_ == fast.costs_
-        assert loaded.selection_.batch_size == loaded.batch_size == 1
-        assert loaded.selection_.costs == fast.selection_.costs
-        assert loaded.price_of_rows(1) == pytest.approx(fast.cost_)
-        assert_array_equal(loaded.predict_proba(labelled[0]), fast.predict_proba(labelled[0]))
-        with pytest.raises(AttributeError, match="`within`"):
-            loaded.within("1ms", batch_size=1)
+def times_of(model):
+    return Costs(dict.fromkeys(model.columns_, 1e-6), unit="s")
+
+
+def test_a_fit_for_batches_needs_a_budget(labelled):
+    with pytest.raises(ValueError, match=NO_BUDGET):
+        BORE(SMALL, selection=ColumnSelection(batch_size=1), **FAST).fit(*labelled)
+
+
+@pytest.fixture(scope="module")
+def unlabelled(labelled):
+    detector = Detector(
+        OutlierRepresentation(["knn"], ks=[5]), heads=Heads(n_trees=2), **FAST | MORE
+    )
+    return detector.fit(labelled[0][:100])
+
+
+@pytest.mark.parametrize("name", ["model", "detector", "unlabelled"])
+def test_a_budget_below_any_call_names_its_price(name, request):
+    fitted = request.getfixturevalue(name)
+    with pytest.raises(ValueError, match=r"alone costs at least .*larger `batch_size`") as raised:
+        fitted.within("1us", batch_size=1)
+    least = str(raised.value).partition("at least ")[2].partition(",")[0]
+    assert fitted.within(least, batch_size=1).cost_ <= 1e-3
+
+
+@pytest.mark.parametrize("name", ["model", "detector"])
+def test_files_keep_prices_of_calls(name, request, labelled, tmp_path):
+    fast = request.getfixturevalue(name).within("2ms", batch_size=1)
+    save(fast, tmp_path / "fast.boreod")
+    loaded = load(tmp_path / "fast.boreod")
+    assert loaded.costs_ == fast.costs_
+    assert loaded.selection_.batch_size == loaded.selection.batch_size == 1
+    assert loaded.selection_.costs == fast.selection_.costs
+    assert price_of_rows(loaded, 1) == pytest.approx(fast.cost_)
+    assert_array_equal(loaded.predict_proba(labelled[0]), fast.predict_proba(labelled[0]))
+    with pytest.raises(AttributeError, match="`within`"):
+        loaded.within("1ms", batch_size=1)
 
 
 def test_calls_are_cut_to_their_size():

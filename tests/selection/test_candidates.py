@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod import BORE, Costs, Detector, OutlierRepresentation, load, save
+from boreod import BORE, Bagging, Costs, Detector, Heads, OutlierRepresentation, load, save
 from boreod.ensemble.heads import combine
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Threads
+from boreod.predictor import prepare
 from boreod.selection.candidates import FEW_BAGS, Learner
-from boreod.selection.pursuit import pursue
+from boreod.selection.pursuit import Rules, pursue
 
 SMALL = OutlierRepresentation(["knn_5", "knn_20", "lof_20"])
 PRICES = {"knn": 30, "lof": 45, "tree": 0.5}
 
 
 def detector(**options):
-    return Detector(**{"representation": SMALL, "n_estimators": 12, "share": 0.5, "n_trees": 5,
-                       "random_state": 0, **options})  # fmt: skip
+    usual = {"bagging": Bagging(max_samples=0.5), "heads": Heads(n_trees=5), "random_state": 0}
+    return Detector(**{"representation": SMALL, "n_estimators": 12, **usual, **options})
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +58,16 @@ def test_what_is_left_is_spent_on_trees(model):
     assert all_there or fast.cost_ + 0.5 * one_more > 220
 
 
-def test_a_tiny_budget_buys_no_trees_and_a_large_one_everything(model, labelled):
-    assert trees_of(model.within(2, costs=PRICES)) == {}
-    for budget, costs in ((1e6, PRICES), ("1s", "measured:shared"), (1e6, "complexity:shared")):
-        everything = model.within(2, costs=PRICES).within(budget, costs=costs)
-        assert everything.columns_ == model.columns_
-        assert everything.selection_.trees == {k: h.n_trees for k, h in trees_of(model).items()}
-        assert_array_equal(everything.predict_proba(labelled[0]), model.predict_proba(labelled[0]))
+@pytest.mark.parametrize(
+    ("budget", "costs"), [(1e6, PRICES), ("1s", "measured:shared"), (1e6, "complexity:shared")]
+)
+def test_a_tiny_budget_buys_no_trees_and_a_large_one_everything(model, labelled, budget, costs):
+    tiny = model.within(2, costs=PRICES)
+    assert trees_of(tiny) == {}
+    everything = tiny.within(budget, costs=costs)
+    assert everything.columns_ == model.columns_
+    assert everything.selection_.trees == {k: h.n_trees for k, h in trees_of(model).items()}
+    assert_array_equal(everything.predict_proba(labelled[0]), model.predict_proba(labelled[0]))
 
 
 def test_trees_that_cost_more_are_fewer(model):
@@ -75,11 +79,16 @@ def test_trees_that_cost_more_are_fewer(model):
     assert numbers[0] > numbers[-2] >= numbers[-1]
 
 
-def test_a_tree_costs_a_unit_unless_told(model):
-    unit = {"trees": 1.0, "boosted": 1.0}
-    assert model.within(50, costs={"knn": 1, "lof": 1}).costs_.trees == unit
-    assert model.within(50, costs=Costs(dict.fromkeys(model.columns_, 1.0))).costs_.trees == unit
-    assert model.within(50, costs="complexity:additive").costs_.trees == unit
+@pytest.mark.parametrize(
+    "costs", [{"knn": 1, "lof": 1}, "Costs of all columns", "complexity:additive"]
+)
+def test_a_tree_costs_a_unit_by_default(model, costs):
+    if costs == "Costs of all columns":
+        costs = Costs(dict.fromkeys(model.columns_, 1.0))
+    assert model.within(50, costs=costs).costs_.trees == {"trees": 1.0, "boosted": 1.0}
+
+
+def test_wrong_prices_of_trees(model):
     with pytest.raises(ValueError, match="no price for a tree of trees, boosted"):
         model.within("1ms", costs=Costs(dict.fromkeys(model.columns_, 1e-6), unit="s"))
     with pytest.raises(ValueError, match=r"got -1 for 'tree'"):
@@ -94,14 +103,16 @@ def test_a_column_may_be_called_tree(labelled):
     import pandas as pd
 
     frame = pd.DataFrame(rows)
-    fast = detector(heads=("logistic", "trees")).fit(frame, y)
+    fast = detector(heads=Heads(kinds=("logistic", "trees"))).fit(frame, y)
     fast = fast.within(30, costs={"tree": 25, "knn": 1, "lof": 1})
     assert fast.costs_.own["tree"] == 25.0
     assert fast.costs_.trees == {"trees": 1.0}
 
 
 def test_detectors_without_trees_know_no_price_for_them(labelled):
-    bore = BORE(SMALL, n_estimators=12, share=0.5, random_state=0).fit(*labelled)
+    bore = BORE(SMALL, n_estimators=12, bagging=Bagging(max_samples=0.5), random_state=0).fit(
+        *labelled
+    )
     assert bore.costs_.trees == {}
     assert bore.within(5, costs={"knn": 3, "lof": 3}).selection_.trees == {}
     assert "trees" not in str(bore.budget_curve([5, 50], costs={"knn": 3, "lof": 3}))
@@ -126,7 +137,7 @@ def test_cut_heads_are_those_of_a_fit_with_fewer_trees(model, labelled, budget):
 
 
 def test_trees_need_a_budget_where_there_is_no_other_head(labelled):
-    only = detector(heads=("trees",), n_trees=2).fit(*labelled)
+    only = detector(heads=Heads(kinds=("trees",), n_trees=2)).fit(*labelled)
     with pytest.raises(ValueError, match=r"one tree for every bag cost 13\. Raise it, or add"):
         only.within(12.5, costs={"knn": 1, "lof": 1})
     fast = only.within(14, costs={"knn": 1, "lof": 1})
@@ -144,13 +155,16 @@ def test_scores_only(labelled):
 
 def test_prices_of_trees_are_measured_and_remembered(labelled, tmp_path, monkeypatch):
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path))
-    options = {"heads": ("logistic", "trees", "boosted"), "n_estimators": 10, "n_trees": 2}
+    options = {
+        "heads": Heads(kinds=("logistic", "trees", "boosted"), n_trees=2),
+        "n_estimators": 10,
+    }
     first = detector(**options).fit(*labelled)
     prices = first.costs_
     assert set(prices.trees) == {"trees", "boosted"}
     assert all(0.0 < price < 1e-3 for price in prices.trees.values())
     assert detector(**options).fit(*labelled).costs_ == prices
-    assert detector(**{**options, "n_trees": 3}).fit(*labelled).costs_ != prices
+    assert detector(**{**options, "heads": Heads(n_trees=3)}).fit(*labelled).costs_ != prices
     amount = prices.total() + 0.5 * prices.cost_of_trees({"trees": 20, "boosted": 200})
     fast = first.within(f"{amount!r}s")
     assert fast.cost_ <= amount
@@ -200,7 +214,7 @@ def test_trees_that_must_be_fitted_are_few(model, monkeypatch):
 def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
     monkeypatch.setattr(Learner, "judge", lambda *_: 0.5)
     candidates, _ = spy_on_candidates(model, monkeypatch)
-    cheapest = model.within(150, costs=PRICES, fill=False)
+    cheapest = model.within(150, costs=PRICES, skip_unaffordable=False)
     prices = [one.selection.cost for one in candidates]
     assert cheapest.cost_ == min(prices) < max(prices)
     judged, compare = [], Learner.compare
@@ -210,7 +224,7 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
         return judged[-1]
 
     monkeypatch.setattr(Learner, "compare", spy)
-    last = model.within(150, costs=PRICES, fill=False)
+    last = model.within(150, costs=PRICES, skip_unaffordable=False)
     *tried, best = judged  # which is asked for once more, to be learned from all bags
     assert 3 <= len(tried) <= 8
     assert last.selection_ == best.candidate.selection == tried[-1].candidate.selection
@@ -229,11 +243,11 @@ def test_candidates_are_tried_on_few_bags_and_the_best_learned_from_all(model, l
         odds, of_few = (m.head.log_odds(m.read(table)) for m in (whole, few))
         assert_array_equal(odds[:, :FEW_BAGS], of_few)
     fast = model.within(150, costs=PRICES)
-    bags = {m.kind: m.head.log_odds(m.read(fast.represent(labelled[0]))).shape[1]
-            for m in fast.fitted_.members}  # fmt: skip
+    table = fast.fitted_.represent(prepare(fast, labelled[0]), Threads(1))
+    bags = {m.kind: m.head.log_odds(m.read(table)).shape[1] for m in fast.fitted_.members}
     assert bags == {kind: 10 if kind.startswith("boosted") else 12 for kind in bags}
     with pytest.warns(UserWarning, match="in every bag"):
-        sure = detector(share=1.0).fit(*labelled)._known_selector.learner
+        sure = detector(bagging=Bagging(max_samples=1.0)).fit(*labelled)._known_selector.learner
     assert sure.draft is sure  # all outliers are in every bag: none could judge
 
 
@@ -269,7 +283,7 @@ def test_the_curve_and_the_choice_tell_the_trees(model):
 
 @pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
 def test_trees_are_averaged_without_a_detour(model, aggregation):
-    head, table = trees_of(model)["trees"], model.represent(np.zeros((1, 4)))
+    head, table = trees_of(model)["trees"], model.fitted_.represent(np.zeros((1, 4)), Threads(1))
     table = np.random.default_rng(0).uniform(size=(50, table.shape[1]))[:, :4]
     use = np.random.default_rng(1).uniform(size=(50, 12)) < 0.3
     use[:3] = False
@@ -288,8 +302,8 @@ def test_weights_stand_for_copies_in_pursuit():
     costs = Costs({f"c{place}": 1.0 for place in range(6)})
     copies = np.repeat(np.arange(100), np.where(targets > 0, 4, 1))
     weights = np.where(targets > 0, 4.0, 1.0)
-    ours = pursue(columns, targets, costs, weights=weights, penalty=1e-9)
-    theirs = pursue(columns[copies], targets[copies], costs, penalty=1e-9)
+    ours = pursue(columns, targets, costs, rules=Rules(1e-9), weights=weights)
+    theirs = pursue(columns[copies], targets[copies], costs, rules=Rules(1e-9))
     assert ours.order.tolist() == theirs.order.tolist()
 
 

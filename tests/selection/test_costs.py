@@ -36,15 +36,15 @@ def test_total_is_the_oracle_whatever_the_order(costs, columns):
 @given(any_costs(), st.permutations(NAMES))
 def test_marginals_of_a_path_add_up(costs, columns):
     spent = costs.total([])
-    own, parts, needs, n_parts = costs.arrays
-    levels = np.zeros(n_parts)
+    work = costs.arrays
+    levels = np.zeros(work.n_parts)
     for place, column in enumerate(columns):
         step = costs.marginal(column, columns[:place])
         assert step >= 0.0
         spent += step
-        fast = marginal_cost(own, parts, needs, levels, costs.names.index(column))
+        fast = marginal_cost(work, levels, costs.names.index(column))
         assert fast == pytest.approx(step, abs=1e-9)
-        pay(parts, needs, levels, costs.names.index(column))
+        pay(work, levels, costs.names.index(column))
     assert spent == pytest.approx(costs.total())
 
 

@@ -1,12 +1,10 @@
-"""The budget curve and its picture."""
-
-import sys
+"""The budget curve."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from boreod import BORE, Costs, OutlierRepresentation
+from boreod import BORE, Bagging, Costs, OutlierRepresentation
 from boreod.selection.budgets import read_budget
 
 
@@ -39,21 +37,36 @@ def test_curve_over_all_budgets(model):
 
 
 def test_curve_of_chosen_budgets(model):
-    curve = model.budget_curve([30, 3], selection="omp", fill=False)
+    curve = model.budget_curve([30, 3], method="omp", skip_unaffordable=False)
     assert curve.budgets.tolist() == [3.0, 30.0]
     assert curve.unit == ""
     assert model.budget_curve(costs="complexity:shared").unit == ""
     with pytest.raises(ValueError, match="`costs` must be one of"):
         model.budget_curve(costs="free")
-    for wrong in ([], "20us", 5, np.array(30), {}):
-        with pytest.raises(ValueError, match="`budgets` must be a list"):
-            model.budget_curve(wrong)
-    with pytest.raises(ValueError, match="all times or all numbers"):
-        model.budget_curve([30, "30us"])
-    for wrong in (-1, np.nan, "much", None):
-        with pytest.raises(ValueError, match="`loss` must be"):
-            curve.cheapest(wrong)
     assert len(model.budget_curve(iter([3, 4])).budgets) == 2
+
+
+@pytest.mark.parametrize(
+    ("budgets", "words"),
+    [
+        ([], "`budgets` must be a list"),
+        ("20us", "`budgets` must be a list"),
+        (5, "`budgets` must be a list"),
+        (np.array(30), "`budgets` must be a list"),
+        ({}, "`budgets` must be a list"),
+        ([30, "30us"], "all times or all numbers"),
+    ],
+)
+def test_wrong_budgets(model, budgets, words):
+    with pytest.raises(ValueError, match=words):
+        model.budget_curve(budgets)
+
+
+@pytest.mark.parametrize("loss", [-1, np.nan, "much", None])
+def test_wrong_losses(model, loss):
+    curve = model.budget_curve([30, 3])
+    with pytest.raises(ValueError, match="`loss` must be"):
+        curve.cheapest(loss)
 
 
 def test_odd_prices(model):
@@ -72,22 +85,6 @@ def test_no_thresholds_and_no_rows_to_judge():
     with pytest.raises(ValueError, match="Lower it"):
         BORE(few, random_state=0, threshold="precision:1.0").fit(X, y)
     with pytest.warns(UserWarning, match="in every bag"):
-        alone = BORE(few, random_state=0, share=1.0).fit(X, y)
-    with pytest.raises(ValueError, match=r"needs labels .* lower `share`"):
+        alone = BORE(few, random_state=0, bagging=Bagging(max_samples=1.0)).fit(X, y)
+    with pytest.raises(ValueError, match=r"needs labels .* lower `max_samples`"):
         alone.budget_curve()
-
-
-def test_picture(model, tmp_path):
-    curve = model.budget_curve()
-    axes = curve.plot()
-    assert axes.get_xscale() == "log"
-    assert "per row" in axes.get_xlabel()
-    axes.figure.savefig(tmp_path / "curve.png")
-    assert (tmp_path / "curve.png").stat().st_size > 5000
-    assert curve.plot(axes) is axes
-
-
-def test_picture_without_matplotlib(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install boreod\[report\]"):
-        model.budget_curve([5]).plot()

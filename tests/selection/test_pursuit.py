@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from boreod.ensemble.logistic import fit_standardized, standardization
 from boreod.selection.costs import Costs
-from boreod.selection.pursuit import Path, pursue
+from boreod.selection.pursuit import Path, Rules, pursue
 
 
 def bag(seed, n=40, m=9, noise=1.0):
@@ -36,9 +36,7 @@ def test_path_is_the_oracle(seed, cost_aware, intercept):
     penalty = [1e-6, 1e-2][seed // 3]
     own, needs = list(costs.own.values()), [costs.needs.get(name, {}) for name in costs.own]
     order, spent = slow_path(columns, targets, own, needs, 2.0, penalty, cost_aware, intercept)
-    path = pursue(
-        columns, targets, costs, penalty=penalty, cost_aware=cost_aware, intercept=intercept
-    )
+    path = pursue(columns, targets, costs, rules=Rules(penalty, cost_aware, intercept))
     assert path.order.tolist() == order
     assert costs.cost_of(path.order[:4]) == pytest.approx(spent[3])
 
@@ -49,7 +47,7 @@ def test_more_columns_than_rows(n):
     costs = prices(3, m=15)
     own, needs = list(costs.own.values()), [costs.needs.get(name, {}) for name in costs.own]
     order, _ = slow_path(columns, targets, own, needs, 2.0, 1e-3, True, True)
-    assert pursue(columns, targets, costs, penalty=1e-3).order.tolist() == order
+    assert pursue(columns, targets, costs, rules=Rules(1e-3)).order.tolist() == order
 
 
 @pytest.mark.parametrize("noise", [0.02, 1.0])
@@ -59,7 +57,7 @@ def test_models_on_a_path_are_those_of_fits_from_zero(noise, penalty):
     columns, targets = bag(7, n=50, m=80, noise=noise)
     costs = Costs({f"c{number}": 1.0 for number in range(80)})
     for budget in (5.0, 20.0, 45.0, 52.0, 70.0):
-        path = pursue(columns, targets, costs, budget, penalty=penalty)
+        path = pursue(columns, targets, costs, budget, Rules(penalty))
         before = columns[:, path.order[:-1]]  # the last model has not seen the last column
         solution = fit_standardized(before, targets, penalty)
         center, inverse = standardization(before)
@@ -72,7 +70,8 @@ def test_models_on_a_path_are_those_of_fits_from_zero(noise, penalty):
 def test_equal_costs_do_not_matter(seed):
     columns, targets = bag(seed)
     costs = Costs({f"c{number}": 7.0 for number in range(9)})
-    aware, blind = (pursue(columns, targets, costs, cost_aware=aware) for aware in (True, False))
+    aware = pursue(columns, targets, costs)
+    blind = pursue(columns, targets, costs, rules=Rules(cost_aware=False))
     assert_array_equal(aware.order, blind.order)
 
 
@@ -110,7 +109,7 @@ def test_residual_of_the_printed_algorithm_starts_at_the_targets():
     columns = np.array([[1.0, 0.9], [1.0, 0.9], [0.0, 0.0], [0.0, 0.4]])
     targets = np.array([1.0, 1.0, 0.0, 0.0])
     costs = Costs({"a": 1.0, "b": 1.0})
-    assert pursue(columns, targets, costs, intercept=False).order[0] == 1
+    assert pursue(columns, targets, costs, rules=Rules(intercept=False)).order[0] == 1
     # with one, |b'(y - 1/2)| / b'b = 0.7 / 1.78 is less than 1 / 2
     assert pursue(columns, targets, costs).order[0] == 0
 
@@ -133,7 +132,7 @@ def test_a_path_goes_on_where_it_ended(budget):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_path_in_parts_is_the_same_to_the_bit(seed):
-    """With more columns than rows in the end, and bags that are told apart completely."""
+    """With more columns than rows in the end, and bags that are separable."""
     columns, targets = bag(seed, n=30, m=60, noise=0.3)
     costs = prices(seed, m=60)
     whole, part = pursue(columns, targets, costs), Path()

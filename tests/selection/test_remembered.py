@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
-from boreod import BORE, OutlierRepresentation, View
+from boreod import BORE, Bagging, ColumnSelection, Heads, OutlierRepresentation, Reference, View
 from boreod.selection import measured as remembered
 from boreod.selection import prices
 from boreod.selection.costs import Costs, complexity_costs
@@ -85,6 +85,7 @@ for budget in sys.argv[2:]:
 """
 
 
+@pytest.mark.other_parts
 def test_two_processes_are_the_same(labelled, cache, tmp_path):
     np.save(tmp_path / "X.npy", labelled[0])
     np.save(tmp_path / "y.npy", labelled[1])
@@ -101,50 +102,45 @@ def test_two_processes_are_the_same(labelled, cache, tmp_path):
     assert len(list(cache.iterdir())) == 1
 
 
-@pytest.mark.parametrize("first", [None, "measured:shared", "measured:additive", "fresh"])
+@pytest.mark.parametrize("first", [None, "measured:shared"])
 def test_all_spellings_share_one_measurement(first, labelled, cache, clock):
-    before = fit(labelled, costs=first)
-    for spelling in (None, "measured:shared", "measured:additive"):
-        again = fit(labelled, costs=spelling)
-        assert again.costs_.total(["lof_5"]) == pytest.approx(before.costs_.total(["lof_5"]))
+    before = fit(labelled, selection=ColumnSelection(costs=first))
+    for spelling in (None, "measured:shared"):
+        again = fit(labelled, selection=ColumnSelection(costs=spelling))
+        assert again.costs_ == before.costs_
         again.within("30us")
         again.budget_curve(["20us", "30us"])
     assert len(clock) == 1
-    assert again.costs_ == before._selector.prices.measured.additive()
 
 
-def test_fresh_measures_again_and_remembers(labelled, cache, clock):
-    old = fit(labelled)
-    new = fit(labelled, costs="fresh", budget="50us")
+def test_prices_that_are_measured_again_are_remembered(labelled, cache, clock):
+    old = fit(labelled).costs_
+    model = fit(labelled, budget="50us")
+    taken = model.measure_costs()
     assert len(clock) == 2
-    assert new.costs_ != old.costs_
-    assert fit(labelled).costs_ == new.costs_
-    new.within("30us").within("20us")  # a fit is fresh, not everything that is asked of it
-    new.budget_curve()
+    assert model.costs_ == taken != old
+    assert fit(labelled).costs_ == taken
+    model.within("30us").within("20us")
+    model.budget_curve()
     assert len(clock) == 2
-    taken = new.measure_costs()
-    assert len(clock) == 3
-    assert fit(labelled).costs_ == taken == new.costs_
 
 
-def test_fresh_prices_of_a_fitted_model_are_those_of_the_answer(labelled, cache, clock):
+def test_prices_that_are_measured_again_are_those_of_one_model(labelled, cache, clock):
     model = fit(labelled)
     before = model.costs_
-    fast = model.within("50us", costs="fresh")
+    fast = model.within("50us")
+    fast.measure_costs()
     assert len(clock) == 2
     assert model.costs_ == before != fast.costs_
     assert model.within("50us").costs_ == before
     assert fast.within("40us").costs_ == fast.costs_
-    curve = model.budget_curve(costs="fresh")
-    assert len(clock) == 3
+    curve = fast.budget_curve()
+    assert len(clock) == 2
     assert len(curve.budgets) > 5
-    assert model.costs_ == before
     assert curve.costs[-1] == fit(labelled).costs_.total() != before.total()
     with pytest.raises(ValueError, match="a number of units, but `costs` are seconds"):
-        model.within(50, costs="fresh")
-    with pytest.raises(ValueError, match="a number of units, but `costs` are seconds"):
-        fit(labelled, budget=50, costs="fresh")
-    assert len(clock) == 3
+        fit(labelled, budget=50, selection=ColumnSelection(costs="measured:shared"))
+    assert len(clock) == 2
 
 
 def test_units_need_no_clock(labelled, cache, clock):
@@ -152,7 +148,7 @@ def test_units_need_no_clock(labelled, cache, clock):
     assert model.costs_.unit == ""
     assert model.budget_curve().unit == ""
     model.within(30, costs="complexity:shared")
-    fit(labelled, costs="complexity:shared").budget_curve()
+    fit(labelled, selection=ColumnSelection(costs="complexity:shared")).budget_curve()
     assert not clock
     assert not cache.exists()
     assert model.within("50us").costs_.unit == "s"
@@ -166,9 +162,13 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
     for same in (
         {"n_jobs": 1},
         {"random_state": 5},
-        {"penalty": "auto"},
-        {"share": 0.5},
-        {"budget": "50us", "fill": False, "selection": "omp", "threshold": "alerts:9"},
+        {"heads": Heads(penalty="auto")},
+        {"bagging": Bagging(max_samples=0.5)},
+        {
+            "budget": "50us",
+            "selection": ColumnSelection(skip_unaffordable=False, method="omp"),
+            "threshold": "alerts:9",
+        },
         {"calibration": "oob"},
     ):
         fit(labelled, **same)
@@ -178,10 +178,10 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
     others = [
         {"n_estimators": 21},
         {"scaling": "rank"},
-        {"input_scaling": None},
-        {"aggregation": "log-odds"},
-        {"neighbors": "brute"},
-        {"neighbors": "tree"},
+        {"reference": Reference(input_scaling=None)},
+        {"heads": Heads(aggregation="log-odds")},
+        {"reference": Reference(neighbors="brute")},
+        {"reference": Reference(neighbors="tree")},
         {"estimator": ExtraTreesClassifier(5)},
         {"estimator": ExtraTreesClassifier(6)},
         {"representation": OutlierRepresentation(["knn", "lof", "odin", "cof"], [5, 11])},

@@ -9,10 +9,10 @@ from oracles.selection import path as slow_path
 from oracles.selection import stable_order
 from oracles.selection import stable_set as slow_set
 
-from boreod.ensemble.bags import Bagging, draw_bags
+from boreod.ensemble.bags import BagPlan, draw_bags
 from boreod.parallel import Threads
 from boreod.selection.costs import Costs
-from boreod.selection.stability import Paths, stable_set
+from boreod.selection.pursuit import Paths, Rules, stable_set
 
 M = 7
 NAMES = [f"c{number}" for number in range(M)]
@@ -23,7 +23,7 @@ def table_and_bags():
     codes = (np.arange(80) < 12).astype(int)
     table = random.uniform(size=(80, M)) + 0.4 * random.uniform(size=M) * codes[:, None]
     bags = draw_bags(
-        np.flatnonzero(codes == 1), np.flatnonzero(codes == 0), 80, Bagging(12, 0.7), 0
+        np.flatnonzero(codes == 1), np.flatnonzero(codes == 0), 80, BagPlan(12, 0.7), 0
     )
     return table, bags
 
@@ -43,7 +43,7 @@ def any_costs(draw):
 )
 def test_set_is_the_oracle_and_fits(costs, budget, cost_aware, fill):
     table, bags = table_and_bags()
-    paths = Paths(table, list(range(M)), bags, costs, 1e-4, cost_aware)
+    paths = Paths(table, list(range(M)), bags, costs, Rules(1e-4, cost_aware))
     order, shares = paths.rank(budget, Threads(1))
     own, needs = list(costs.own.values()), [costs.needs[name] for name in NAMES]
     slow = [
@@ -65,8 +65,8 @@ def test_set_is_the_oracle_and_fits(costs, budget, cost_aware, fill):
 def test_an_earlier_larger_budget_changes_nothing():
     table, bags = table_and_bags()
     costs = Costs(dict(zip(NAMES, [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0], strict=True)))
-    fresh = Paths(table, list(range(M)), bags, costs, 1e-4, True).rank(9.0, Threads(1))
-    paths = Paths(table, list(range(M)), bags, costs, 1e-4, True)
+    fresh = Paths(table, list(range(M)), bags, costs, Rules(1e-4)).rank(9.0, Threads(1))
+    paths = Paths(table, list(range(M)), bags, costs, Rules(1e-4))
     paths.rank(50.0, Threads(2))
     for one, other in zip(fresh, paths.rank(9.0, Threads(2)), strict=True):
         assert_array_equal(one, other)
@@ -76,7 +76,7 @@ def test_an_earlier_larger_budget_changes_nothing():
 def test_threads_change_nothing(n_jobs):
     table, bags = table_and_bags()
     costs = Costs(dict.fromkeys(NAMES, 1.0))
-    paths, again = (Paths(table, list(range(M)), bags, costs, 1e-6, True) for _ in range(2))
+    paths, again = (Paths(table, list(range(M)), bags, costs, Rules()) for _ in range(2))
     paths.rank(np.inf, Threads(n_jobs))
     again.rank(np.inf, Threads(1))
     for one, other in zip(paths.paths, again.paths, strict=True):

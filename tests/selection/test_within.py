@@ -10,7 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
-from boreod import BORE, ColumnsLeftOutWarning, Costs, OutlierRepresentation
+from boreod import (
+    BORE,
+    ColumnSelection,
+    ColumnsLeftOutWarning,
+    Costs,
+    Heads,
+    OutlierRepresentation,
+    Reference,
+)
 from boreod.neighbors import NeighborGraph
 from boreod.scores import LOF
 
@@ -35,7 +43,7 @@ def prices(model):
 @pytest.mark.parametrize("selection", ["budget", "omp", "random"])
 @pytest.mark.parametrize("fill", [True, False])
 def test_a_budget_is_kept_and_never_empty(model, data, budget, selection, fill):
-    fast = model.within(budget, costs=prices(model), selection=selection, fill=fill)
+    fast = model.within(budget, costs=prices(model), method=selection, skip_unaffordable=fill)
     assert fast.cost_ == fast.costs_.total(fast.columns_) <= budget
     assert sorted(fast.columns_) == sorted(fast.selection_.columns)
     assert fast.predict_proba(data[0]).shape == (300, 2)
@@ -44,28 +52,31 @@ def test_a_budget_is_kept_and_never_empty(model, data, budget, selection, fill):
 @pytest.mark.parametrize("budget", [100, 200])
 @pytest.mark.parametrize("selection", ["budget", "omp"])
 def test_without_filling_the_most_frequent_columns_are_taken(model, budget, selection):
-    fast = model.within(budget, costs=prices(model), selection=selection, fill=False)
+    fast = model.within(budget, costs=prices(model), method=selection, skip_unaffordable=False)
     ranked = list(fast.selection_.frequencies)
     assert 1 < len(fast.columns_) < len(ranked)
     assert fast.selection_.columns == ranked[: len(fast.columns_)]
     assert fast.costs_.total(ranked[: len(fast.columns_) + 1]) > budget
 
 
-def test_time_budgets_buy_what_fits(model):
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+def test_time_budgets_buy_what_fits(model, share):
     whole = model.costs_.total()
     assert model.costs_.unit == "s"
-    for share in (0.3, 0.5, 0.7):
-        fast = model.within(f"{share * whole}s")
-        assert fast.cost_ <= share * whole
-        assert 0 < len(fast.columns_) < len(model.columns_)
+    fast = model.within(f"{share * whole}s")
+    assert fast.cost_ <= share * whole
+    assert 0 < len(fast.columns_) < len(model.columns_)
 
 
 def test_within_is_the_fit_with_that_budget(data, model):
     X, y = data
-    options = {"costs": prices(model), "budget": 60, "selection": "omp", "fill": False}
+    options = {
+        "selection": ColumnSelection(costs=prices(model), method="omp", skip_unaffordable=False),
+        "budget": 60,
+    }
     fitted = BORE(SMALL, random_state=0, **options).fit(X, y)
-    fast = BORE(SMALL, random_state=0, costs=prices(model)).fit(X, y)
-    fast = fast.within(60, selection="omp", fill=False)
+    fast = BORE(SMALL, random_state=0, selection=ColumnSelection(costs=prices(model))).fit(X, y)
+    fast = fast.within(60, method="omp", skip_unaffordable=False)
     assert fast.columns_ == fitted.columns_
     assert fast.get_params()["budget"] == 60
     assert_array_equal(fast.predict_proba(X), fitted.predict_proba(X))
@@ -105,17 +116,18 @@ def test_the_chosen_columns_alone_give_the_same_model(model, data):
     fast = model.within(60, costs=prices(model))
     columns = [name for name in fast.columns_ if "_" in name]
     only = BORE(OutlierRepresentation(columns), random_state=0).fit(X, y)
-    if set(only.columns_) - set(fast.columns_):
-        only = only.within(1e6, costs=Costs(dict.fromkeys(fast.columns_, 1.0)))
+    costs = Costs(dict.fromkeys(only.columns_, 1e6) | dict.fromkeys(fast.columns_, 1.0))
+    only = only.within(1e5, costs=costs)
+    assert only.columns_ == fast.columns_
     assert_allclose(fast.predict_proba(X), only.predict_proba(X), rtol=1e-6, atol=1e-9)
 
 
-def test_beyond_the_total_is_the_full_model(model, data):
-    for budget in ("1s", 1e9):
-        everything = model.within(3).within(budget)
-        assert everything.columns_ == model.columns_
-        assert_array_equal(everything.predict_proba(data[0]), model.predict_proba(data[0]))
-        assert everything.cost_ <= everything.selection_.budget
+@pytest.mark.parametrize("budget", ["1s", 1e9])
+def test_beyond_the_total_is_the_full_model(model, data, budget):
+    everything = model.within(3).within(budget)
+    assert everything.columns_ == model.columns_
+    assert_array_equal(everything.predict_proba(data[0]), model.predict_proba(data[0]))
+    assert everything.cost_ <= everything.selection_.budget
 
 
 def test_too_small_a_budget_names_the_cheapest_column(model):
@@ -133,9 +145,13 @@ def test_one_dear_column_can_be_worth_it():
     expensive = random.normal(size=360) + 4 * y
     X = np.column_stack([cheap, expensive]).astype(float)
     raw = OutlierRepresentation([], views=[])
-    greedy = BORE(raw, random_state=0, costs={"x0": 1, "x1": 100}, budget=100)
+    greedy = BORE(
+        raw, random_state=0, selection=ColumnSelection(costs={"x0": 1, "x1": 100}), budget=100
+    )
     assert greedy.fit(X, y).columns_ == ["x1"]
-    assert greedy.set_params(fill=False).fit(X, y).columns_ == ["x0"]  # the paper's rule
+    assert greedy.set_params(selection__skip_unaffordable=False).fit(X, y).columns_ == [
+        "x0"
+    ]  # the paper's rule
 
 
 def test_declared_costs(model, data):
@@ -148,25 +164,35 @@ def test_declared_costs(model, data):
     with pytest.warns(UserWarning, match=r"no price for 14 columns, .* knn_5, knn_10"):
         fast = model.within(1e6, costs={"lof_10": 5})
     assert fast.columns_ == ["x0", "x1", "x2", "x3", "lof_10"]
-    for wrong, message in (
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
         ({"lov_10": 5}, "'lov_10', which is neither .* Did you mean lof_10"),
         ({"lof_10": -1}, "from 0 to 1e\\+100; got -1 for 'lof_10'"),
         ({"lof_10": "cheap"}, "got 'cheap'"),
         ({"lof_10": np.nan}, "got nan"),
         ("measured", "must be one of"),
+        ("measured:additive", "must be one of"),
+        ("fresh", "must be one of"),
         (5, "a dict of prices"),
         (Costs({"lov_10": 5.0}), "neither a column nor a score"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.within(50, costs=wrong)
+    ],
+)
+def test_wrong_costs(model, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        model.within(50, costs=wrong)
 
 
 def test_times_and_units_are_not_mixed(model, data):
     with pytest.raises(ValueError, match="`budget` is a time, but `costs` are units"):
         model.within("20us", costs=prices(model))
     with pytest.raises(ValueError, match="a number of units, but `costs` are seconds"):
-        model.within(20, costs="measured:additive")
-    declared = BORE(SMALL, costs=prices(model), random_state=0).fit(*data)
+        model.within(20, costs="measured:shared")
+    declared = BORE(SMALL, selection=ColumnSelection(costs=prices(model)), random_state=0).fit(
+        *data
+    )
     assert declared.within("1ms", costs="measured:shared").cost_ <= 1e-3
     assert model.within(3).budget_curve().unit == ""
 
@@ -205,7 +231,9 @@ def test_cheap_views_are_bought_when_the_budget_is_tight():
     X = random.normal(size=(2000, 30))
     X[y == 1] *= 1.4
     few = OutlierRepresentation(["knn", "lof"], ks=[5, 10], views=["full", "sample:256"])
-    model = BORE(few, random_state=0, costs="complexity:shared").fit(X, y)
+    model = BORE(few, random_state=0, selection=ColumnSelection(costs="complexity:shared")).fit(
+        X, y
+    )
     scores = [name for name in model.within(8).columns_ if "_" in name]
     assert scores
     assert all(name.endswith("@r256") for name in scores)
@@ -222,23 +250,26 @@ def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
     assert "lof_10@r50" not in BORE(random_state=0).fit(*data).columns_
 
 
-def test_other_heads_scalings_and_detectors(data):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"estimator": ExtraTreesClassifier(5)},
+        {"heads": Heads(penalty="auto")},
+        {"scaling": "rank", "calibration": "oob", "heads": Heads(aggregation="log-odds")},
+        {"reference": Reference(input_scaling=None), "threshold": "alerts:10"},
+    ],
+)
+def test_other_heads_scalings_and_detectors(data, options):
     X, y = data
     few = OutlierRepresentation(["knn", ("trees", IsolationForest(n_estimators=10))], ks=[5, 10])
-    for options in (
-        {"estimator": ExtraTreesClassifier(5)},
-        {"penalty": "auto"},
-        {"scaling": "rank", "calibration": "oob", "aggregation": "log-odds"},
-        {"input_scaling": None, "threshold": "alerts:10"},
-    ):
-        model = BORE(few, random_state=0, n_estimators=20, **options).fit(X, y)
-        fast = model.within(12)
-        assert fast.cost_ <= 12
-        assert model.costs_.total(["trees"]) > model.costs_.total(["x0"])
-        assert_allclose(fast.predict_proba(X).sum(axis=1), 1.0)
-        assert_array_equal(pickle.loads(pickle.dumps(fast)).predict_proba(X), fast.predict_proba(X))
-        again = pickle.loads(pickle.dumps(model)).within(12)
-        assert_array_equal(again.predict_proba(X), fast.predict_proba(X))
+    model = BORE(few, random_state=0, n_estimators=20, **options).fit(X, y)
+    fast = model.within(12)
+    assert fast.cost_ <= 12
+    assert model.costs_.total(["trees"]) > model.costs_.total(["x0"])
+    assert_allclose(fast.predict_proba(X).sum(axis=1), 1.0)
+    assert_array_equal(pickle.loads(pickle.dumps(fast)).predict_proba(X), fast.predict_proba(X))
+    again = pickle.loads(pickle.dumps(model)).within(12)
+    assert_array_equal(again.predict_proba(X), fast.predict_proba(X))
 
 
 def test_the_same_seed_gives_the_same_set(data):
@@ -267,12 +298,24 @@ def test_a_failed_budget_leaves_everything_as_it_was(data):
     with pytest.raises(ValueError, match="cheapest column"):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
-    for wrong in ({"budget": "2 weeks"}, {"selection": "best"}, {"fill": "yes"}, {"costs": "x"}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            BORE(SMALL, **wrong).fit(X, y)
 
 
-def test_a_column_that_is_too_dear_does_not_end_the_purchase():
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("method", "best"), ("skip_unaffordable", "yes"), ("costs", "x"), ("batch_size", 0)],
+)
+def test_wrong_parameters(data, name, value):
+    with pytest.raises(ValueError, match=name):
+        BORE(SMALL, selection=ColumnSelection(**{name: value})).fit(*data)
+
+
+def test_a_wrong_budget(data):
+    with pytest.raises(ValueError, match="budget"):
+        BORE(SMALL, budget="2 weeks").fit(*data)
+
+
+@pytest.mark.parametrize("selection", ["omp", "budget"])
+def test_a_column_that_is_too_dear_does_not_end_the_purchase(selection):
     """The expensive column comes first on every path; a bag must not stop there."""
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], [300, 20])
@@ -281,9 +324,8 @@ def test_a_column_that_is_too_dear_does_not_end_the_purchase():
     heavy[5] = 1e6
     raw = OutlierRepresentation([], views=[])
     model = BORE(raw, random_state=0, n_estimators=30).fit(np.column_stack([X, heavy]), y)
-    for selection in ("omp", "budget"):
-        fast = model.within(6, costs={"x6": 7}, selection=selection)
-        assert fast.columns_ == ["x0", "x1", "x2", "x3", "x4", "x5"]
+    fast = model.within(6, costs={"x6": 7}, method=selection)
+    assert fast.columns_ == ["x0", "x1", "x2", "x3", "x4", "x5"]
 
 
 def test_random_selection_looks_at_no_label(data):
@@ -292,14 +334,20 @@ def test_random_selection_looks_at_no_label(data):
     costs = {**prices(model), "x0": 1, "x1": 1, "x2": 50, "x3": 50}
     chosen = set()
     for seed in range(12):
-        drawn = BORE(SMALL, random_state=seed, selection="random", fill=False, costs=costs)
+        drawn = BORE(
+            SMALL,
+            random_state=seed,
+            selection=ColumnSelection(method="random", skip_unaffordable=False, costs=costs),
+        )
         chosen.add(tuple(drawn.set_params(budget=1).fit(X, y).columns_))
     assert chosen == {("x0",), ("x1",)}
 
 
 def test_measuring_on_a_narrow_model_is_its_own_affair(data):
     X, y = data
-    model = BORE(SMALL, random_state=0, costs="complexity:additive").fit(X, y)
+    model = BORE(SMALL, random_state=0, selection=ColumnSelection(costs="complexity:additive")).fit(
+        X, y
+    )
     narrow = model.within(3)
     again = narrow.measure_costs()
     assert again.names == model.columns_
@@ -317,7 +365,9 @@ def test_a_score_may_be_called_search(data):
 def test_parameters_set_after_fit_wait_for_the_next_fit(model, data):
     changed = clone(model).fit(*data)
     expected = changed.within(25, costs=prices(model)).predict_proba(data[0])
-    changed.set_params(estimator=ExtraTreesClassifier(5), aggregation="log-odds", penalty=1.0)
+    changed.set_params(
+        estimator=ExtraTreesClassifier(5), heads__aggregation="log-odds", heads__penalty=1.0
+    )
     assert_array_equal(changed.within(25, costs=prices(model)).predict_proba(data[0]), expected)
 
 

@@ -88,14 +88,19 @@ def test_devices_are_not_replaced():
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
-def test_inputs_are_not_overwritten(tmp_path):
-    path, link, hard = (tmp_path / name for name in ("t.csv", "link.csv", "hard.csv"))
+@pytest.mark.parametrize("name", ["t.csv", "link.csv", "hard.csv", "./t.csv"])
+def test_inputs_are_not_overwritten(tmp_path, name):
+    path = tmp_path / "t.csv"
     write_batches(path, [BATCH])
-    link.symlink_to(path)
-    os.link(path, hard)
-    for name in (path, link, hard, tmp_path / "." / "t.csv"):
-        with pytest.raises(TableError, match="is being read"):
-            TableWriter(name, inputs=[path])
+    (tmp_path / "link.csv").symlink_to(path)
+    os.link(path, tmp_path / "hard.csv")
+    with pytest.raises(TableError, match="is being read"):
+        TableWriter(f"{tmp_path}/{name}", inputs=[path])
+
+
+def test_inputs_beside_an_output(tmp_path):
+    path = tmp_path / "t.csv"
+    write_batches(path, [BATCH])
     with pytest.raises(TableError, match="in the folder that is being read"):
         TableWriter(tmp_path / "new.parquet", inputs=[tmp_path])
     write_batches(tmp_path / "other.csv", [BATCH], inputs=[path, "-"])

@@ -1,12 +1,12 @@
 """Which rows are learned from: a reference sample of a large table, and bags drawn from it.
 
-The sample holds all labelled outliers and some of the other rows, where a table is too large to be
-used whole. Neighbors are searched among it. Its inliers and unlabelled rows stand for more than
-themselves; whoever counts rows of the table must know for how many.
+Where a table is too large to be used whole, a sample holds all labelled outliers and some of the
+other rows. Neighbors are searched among these. An inlier or unlabelled row of the sample stands for
+several rows of the table, so counts of rows need weights.
 
 Each bag holds a share of the outliers and as many inliers, or more of them, drawn without
-replacement; both classes weigh the same, but for boosted trees, which need no weights. Rows that
-are not in a bag judge it honestly: that is the out-of-bag mask.
+replacement. Both classes get the same total weight, except for boosted trees, which need no
+weights. Rows outside a bag judge it honestly: they are out of bag.
 """
 
 from dataclasses import dataclass, replace
@@ -18,31 +18,33 @@ from numpy.typing import NDArray
 
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
 
-GROUPS = 10  # of bags with the same outliers
-SAMPLINGS = ("stratified", "random")
+MAX_GROUPS = 10
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Which part of a table's rows a sample holds; it always holds all outliers."""
+    """The shares of labelled inliers and unlabelled rows that a sample of a table holds.
 
-    n_rows: int  # of the table
-    inliers: float = 1.0  # share of the labelled inliers that is in the sample
+    It always holds all outliers. ``n_rows`` is the number of rows of the table.
+    """
+
+    n_rows: int
+    inliers: float = 1.0
     unlabelled: float = 1.0
 
     def weigh(self, codes: NDArray) -> NDArray:
-        """Return for how many rows of the table each row of the sample stands."""
+        """Return the number of rows of the table that each row of the sample stands for."""
         weights = {OUTLIER: 1.0, INLIER: 1.0 / self.inliers, UNLABELLED: 1.0 / self.unlabelled}
         return np.select([codes == code for code in weights], list(weights.values()))
 
 
 def check_reference(size: Any, sampling: Any) -> None:
-    """Raise for parameters of a reference sample that are not allowed."""
+    """Refuse wrong parameters of a reference sample."""
     if size is not None and (not is_number(size, Integral) or size < 2):
         raise ValueError(
-            f"`reference_size` must be None or a number of rows from 2 on; got {size!r}."
+            f"`size` of `reference` must be None or a number of rows from 2 on; got {size!r}."
         )
-    check_choice("reference_sampling", sampling, SAMPLINGS)
+    check_choice("sampling", sampling, ("stratified", "random"))
 
 
 def draw_reference(
@@ -50,8 +52,8 @@ def draw_reference(
 ) -> tuple[NDArray | None, Shares]:
     """Return the positions of the rows of a sample, None for all rows, and its shares.
 
-    ``"random"`` draws from all rows that are no labelled outliers; ``"stratified"`` gives labelled
-    inliers and unlabelled rows half of the places each, as far as there are so many: where only few
+    ``"random"`` draws from all rows that are no labelled outliers. ``"stratified"`` gives labelled
+    inliers and unlabelled rows half of the places each, as far as there are so many; where few
     inliers are labelled, all of them stay.
 
     Examples
@@ -68,8 +70,8 @@ def draw_reference(
     places = int(size) - len(outliers)
     if places < 1:
         raise ValueError(
-            f"`reference_size` must exceed the number of labelled outliers, which all stay; got "
-            f"{size} for {len(outliers)} outliers. Raise it."
+            "`size` of `reference` must exceed the number of labelled outliers, which all stay; "
+            f"got {size} for {len(outliers)} outliers. Raise it."
         )
     random = np.random.default_rng(seed)
     if sampling == "stratified":
@@ -82,13 +84,14 @@ def draw_reference(
     if len(inliers) and not len(drawn[0]):
         raise ValueError(
             f"A random sample of {size} rows holds none of the {len(inliers)} labelled inliers. "
-            "Use `reference_sampling='stratified'`, or raise `reference_size`."
+            "Use `sampling='stratified'`, or raise `size`."
         )
-    shares = (
-        len(some) / len(every) if len(some) else 1.0
-        for some, every in zip(drawn, (inliers, unlabelled), strict=True)
+    shares = Shares(
+        len(codes),
+        len(drawn[0]) / len(inliers) if len(drawn[0]) else 1.0,
+        len(drawn[1]) / len(unlabelled) if len(drawn[1]) else 1.0,
     )
-    return np.sort(np.concatenate([outliers, *drawn])), Shares(len(codes), *shares)
+    return np.sort(np.concatenate([outliers, *drawn])), shares
 
 
 def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
@@ -97,14 +100,28 @@ def _draw(rows: NDArray, number: int, random: np.random.Generator) -> NDArray:
 
 @dataclass(frozen=True)
 class Bags:
-    """Rows of all bags."""
+    """Rows of all bags.
 
-    rows: NDArray  # positions in the table, (bags, rows); outliers come first
-    n_outliers: int  # of one bag
-    n_rows: int  # of the table
-    kept_outliers: float  # share of the labelled outliers that one bag holds
+    Attributes
+    ----------
+    rows
+        (bags, rows): positions in the table, outliers first.
+    n_outliers
+        Number of outliers in one bag.
+    n_rows
+        Number of rows of the table.
+    kept_outliers, kept_inliers
+        Shares of the labelled outliers and inliers that one bag holds.
+    put_back
+        (rows, bags): suspicious rows that were drawn and put back. They do not judge the bag, as if
+        it held them.
+    """
+
+    rows: NDArray
+    n_outliers: int
+    n_rows: int
+    kept_outliers: float
     kept_inliers: float
-    # suspicious rows that were drawn and put back, (rows, bags); they judge no more than others do
     put_back: NDArray | None = None
 
     @property
@@ -121,16 +138,16 @@ class Bags:
         return np.repeat(n_rows / (2.0 * counts), counts)
 
     def balance(self, inlier_share: float) -> float:
-        """By how much bags overstate the odds of outliers: b0 w0 / (b1 w1).
+        """Return the factor by which bags overstate the odds of outliers: b0 w0 / (b1 w1).
 
-        b are the shares of inliers and outliers that one bag holds, w their weights; the inliers
-        that bags are drawn from may be a share of all themselves.
+        b0 and b1 are the shares of inliers and outliers that one bag holds, w0 and w1 their
+        weights. The inliers that bags are drawn from may be a share of all inliers.
         """
-        of_outlier, of_inlier = self.weights[[0, -1]].tolist()
-        return inlier_share * self.kept_inliers * of_inlier / (self.kept_outliers * of_outlier)
+        w1, w0 = self.weights[[0, -1]].tolist()
+        return inlier_share * self.kept_inliers * w0 / (self.kept_outliers * w1)
 
     def first(self, number: int) -> "Bags":
-        """Return some of the bags."""
+        """Return the first bags."""
         put_back = None if self.put_back is None else self.put_back[:, :number]
         return replace(self, rows=self.rows[:number], put_back=put_back)
 
@@ -145,24 +162,39 @@ class Bags:
 
 
 @dataclass(frozen=True)
-class Bagging:
-    """How bags are drawn."""
+class BagPlan:
+    """How bags are drawn.
+
+    Attributes
+    ----------
+    n_bags
+        Number of bags.
+    max_samples
+        Share of the smaller class that a bag holds, or of the outliers if there is a ratio.
+    ratio
+        Number of inliers for each outlier; None for balanced bags.
+    min_inliers
+        Least number of inliers in a bag with a ratio, if there are so many.
+    grouped
+        Whether bags share outliers, see :func:`draw_bags`.
+    """
 
     n_bags: int
-    share: float  # of the smaller class, or of the outliers if there is a ratio
-    ratio: float | None = None  # inliers for each outlier; None for balanced bags
-    min_inliers: int = 1  # of a bag with a ratio, as far as there are so many
-    grouped: bool = False  # whether bags share outliers, see :func:`draw_bags`
+    max_samples: float
+    ratio: float | None = None
+    min_inliers: int = 1
+    grouped: bool = False
 
     def count_groups(self, n_outliers: int) -> int:
-        """Return how many bags have outliers of their own; bag b is of group b modulo this."""
-        few = max(1, round(self.share * n_outliers))
-        enough = GROUPS * few >= n_outliers
-        return min(GROUPS, self.n_bags) if self.grouped and enough else self.n_bags
+        """Return the number of groups; bag b belongs to group b modulo this number."""
+        few = max(1, round(self.max_samples * n_outliers))
+        if self.grouped and MAX_GROUPS * few >= n_outliers:
+            return min(MAX_GROUPS, self.n_bags)
+        return self.n_bags
 
 
 def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: Any = 1) -> None:
-    """Raise for parameters of bags that are not allowed."""
+    """Refuse wrong parameters of bags."""
     if ratio is not None and not (is_number(ratio) and 1.0 <= float(ratio) < np.inf):
         raise ValueError(f"`ratio` must be None or a number from 1 on; got {ratio!r}.")
     if not is_number(min_inliers, Integral) or min_inliers < 1:
@@ -170,40 +202,40 @@ def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: An
     if not is_number(n_estimators, Integral) or n_estimators < 1:
         raise ValueError(f"`n_estimators` must be a positive integer; got {n_estimators!r}.")
     if not is_number(share) or not 0.0 < float(share) <= 1.0:
-        raise ValueError(f"`share` must be above 0 and at most 1; got {share!r}.")
+        raise ValueError(f"`max_samples` must be above 0 and at most 1; got {share!r}.")
 
 
 def draw_bags(
     outliers: NDArray,
     inliers: NDArray,
     n_rows: int,
-    how: Bagging,
+    how: BagPlan,
     seed: int,
     left_out: NDArray | None = None,
 ) -> Bags:
     """Draw bags.
 
-    In balanced ones the smaller class decides how many rows of each class a bag holds: a share of
-    it, at least one. With a ratio the outliers decide alone, and no bag holds more than the share
-    of the inliers. Every outlier is in some bag whenever the bags can hold all of them.
+    A balanced bag holds a share of the smaller class, at least one row, and as many rows of the
+    other class. With a ratio the outliers decide alone, and no bag holds more than the share of the
+    inliers. Every outlier is in some bag if the bags can hold all of them.
 
-    Bags of a group hold the same outliers, and every outlier is outside of about as many groups.
-    What trees of one group decide, such as inliers to be ``left_out`` (groups, inliers), as many in
-    each, then depends on no label that bags of this group judge.
+    Bags of a group hold the same outliers, and every outlier is outside about as many groups. What
+    the trees of a group decide then depends on no label that bags of this group judge. An example
+    are the inliers to be ``left_out`` (groups, inliers), the same number in each group.
 
     Examples
     --------
-    >>> bags = draw_bags(np.array([3, 5, 8]), np.arange(10, 20), 20, Bagging(4, 0.7), seed=0)
+    >>> bags = draw_bags(np.array([3, 5, 8]), np.arange(10, 20), 20, BagPlan(4, 0.7), seed=0)
     >>> bags.rows.shape, sorted(set(bags.rows[:, :2].ravel().tolist()))
     ((4, 4), [3, 5, 8])
     """
     random = np.random.default_rng(seed)
     if how.ratio is None:
-        many = few = max(1, round(how.share * min(len(outliers), len(inliers))))
+        many = few = max(1, round(how.max_samples * min(len(outliers), len(inliers))))
     else:
-        few = max(1, round(how.share * len(outliers)))
+        few = max(1, round(how.max_samples * len(outliers)))
         wanted = max(round(how.ratio * few), how.min_inliers)
-        many = min(wanted, max(1, round(how.share * len(inliers))))
+        many = min(wanted, max(1, round(how.max_samples * len(inliers))))
     groups = how.count_groups(len(outliers))
     if groups < how.n_bags:
         order = random.permutation(len(outliers))
@@ -214,7 +246,7 @@ def draw_bags(
         _include_all_outliers(drawn, len(outliers), random)
     if left_out is not None:
         rest = len(inliers) - int(left_out[0].sum())
-        many = min(many, max(1, round(how.share * rest)))
+        many = min(many, max(1, round(how.max_samples * rest)))
     others = np.empty((how.n_bags, many), np.int64)
     put_back = None if left_out is None else np.zeros((n_rows, how.n_bags), dtype=bool)
     for number in range(how.n_bags):
@@ -224,7 +256,8 @@ def draw_bags(
             continue
         wanted = ~left_out[number % groups][order]
         others[number] = order[wanted][:many]
-        seen = np.searchsorted(np.cumsum(wanted), many)  # the place of the last that was wanted
+        # All rows before the last wanted one were drawn.
+        seen = np.searchsorted(np.cumsum(wanted), many)
         put_back[inliers[order[:seen][~wanted[:seen]]], number] = True
     rows = np.hstack([outliers[drawn], inliers[others]])
     return Bags(rows, few, n_rows, few / len(outliers), many / len(inliers), put_back)

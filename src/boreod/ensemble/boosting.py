@@ -1,20 +1,21 @@
 """Boosted trees of one bag: small ones, each fitted to what those before it leave.
 
-This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and their
-outliers few, so what matters is not to believe them too much. Three parts are as in CatBoost
-(Prokhorenkova and others, 2018; Dorogush and others, 2018):
+This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and have
+few outliers, so regularization matters most. Three parts are as in CatBoost (Prokhorenkova and
+others, 2018; Dorogush and others, 2018):
 
 - a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G adds up the
   gradients y - p of a side's n rows, and to this worth noise is added, as large as the root mean
   square of a gradient: about what a cut through labels at random would be worth;
 - leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), none of them so
   long that it could raise the loss, and a tenth of what they add up to takes part;
-- classes are not weighed. The sum of all leaves is what a row adds to the log-odds of its bag, so
-  it is the log-odds of classes of equal weight.
+- classes have no weights. The sum of all leaves is what a row adds to the log-odds of its bag, so
+it
+  is the log-odds of classes of equal weight.
 
 As in random forests, every level of a tree looks at a few random columns, of those that are not
 constant in the bag. Cuts are quantiles of the bag, between values that differ; a bag of hundreds of
-rows has no use for more of them.
+rows does not need more of them.
 """
 
 import numpy as np
@@ -27,17 +28,18 @@ DEPTH = 4
 N_LEAVES = 2**DEPTH
 N_NODES = 2 * N_LEAVES - 1
 LEARNING_RATE = 0.1
-ROW_SHARE = 0.8  # of the rows, that choose the cuts of a tree; all rows fill its leaves
+# This share of the rows chooses the cuts of a tree; all rows fill its leaves.
+ROW_SHARE = 0.8
 L2 = 3.0
 NOISE = 1.0
 NEWTON_STEPS = 10
-# In log-odds. The second derivative of the loss changes by exp(s) at most where a leaf moves by s
-# (Bach, Self-concordant analysis, 2010), so no Newton step raises the loss that is shorter than
-# 1.79, where exp(s) - s - 1 = s^2.
+# In log-odds. If a leaf moves by s, the second derivative of the loss changes by a factor of exp(s)
+# at most (Bach, Self-concordant analysis, 2010). So no Newton step that is shorter than 1.79, where
+# exp(s) - s - 1 = s^2, raises the loss.
 LONGEST_STEP = 1.5
 MAX_BINS = 64
-SIXTEEN_BITS = np.uint64(0xFFFF)
-MEAN_OF_FOUR = 2.0 * (2.0**16 - 1.0)  # of the sum of four random numbers of 16 bits
+# Mean and deviation of the sum of four random numbers of 16 bits.
+MEAN_OF_FOUR = 2.0 * (2.0**16 - 1.0)
 SPREAD_OF_FOUR = 2.0**16 / np.sqrt(3.0)
 
 
@@ -51,11 +53,11 @@ def grow_boosted(
     row_share: float = ROW_SHARE,
     n_tried: int | None = None,
 ) -> Trees:
-    """Fit so many trees to the rows of a bag; fewer would be the first of these.
+    """Fit trees to the rows of a bag; a fit of fewer trees gives the first of these.
 
     ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and there are both.
-    Every level looks at ``n_tried`` columns, the root of the number of those that are not constant
-    unless told. ``noise`` is that of cuts, ``row_share`` the share of rows that choose them.
+    Every level looks at ``n_tried`` columns, by default the root of the number of columns that are
+    not constant. ``noise`` is that of cuts, ``row_share`` the share of rows that choose them.
 
     Examples
     --------
@@ -66,15 +68,17 @@ def grow_boosted(
     True
     """
     edges = [find_edges(column) for column in np.sort(part, axis=0).T]
-    n_bins = np.array([len(of_column) + 1 for of_column in edges])
+    n_bins = np.array([len(cuts) + 1 for cuts in edges])
     useful = np.flatnonzero(n_bins > 1)
     bins = np.empty(part.T.shape, np.uint8)
-    for column, of_column in enumerate(edges):
-        bins[column] = np.searchsorted(of_column, part[:, column])
+    for column, cuts in enumerate(edges):
+        bins[column] = np.searchsorted(cuts, part[:, column])
     n_tried = min(n_tried or max(1, int(np.sqrt(len(useful)))), len(useful))
     state = np.array([seed], dtype=np.uint64)
-    how = n_trees, useful, n_tried, noise, row_share, state
-    return _to_trees(*_boost(bins, n_bins, targets, *how), edges)
+    feature, cut, value = _boost(
+        bins, n_bins, targets, n_trees, useful, n_tried, noise, row_share, state
+    )
+    return _to_trees(feature, cut, value, edges)
 
 
 def find_edges(column: NDArray) -> NDArray:
@@ -85,17 +89,19 @@ def find_edges(column: NDArray) -> NDArray:
     >>> find_edges(np.array([1, 1, 2, 4], dtype=np.float32)).tolist()
     [1.5, 3.0]
     """
-    steps = np.flatnonzero(column[1:] > column[:-1])  # the last of equal values
+    # Each step is the last of equal values.
+    steps = np.flatnonzero(column[1:] > column[:-1])
     if len(steps) >= MAX_BINS:
         quantiles = np.arange(1, MAX_BINS) * len(column) // MAX_BINS - 1
         steps = steps[np.unique(np.minimum(np.searchsorted(steps, quantiles), len(steps) - 1))]
-    below, above = column[steps].astype(np.float64), column[steps + 1].astype(np.float64)
+    below = column[steps].astype(np.float64)
+    above = column[steps + 1].astype(np.float64)
     return round_down(below + 0.5 * (above - below))
 
 
 def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArray]) -> Trees:
     """Bring trees from levels, the children of node i at 2 i + 1 and 2 i + 2, to preorder."""
-    first = np.concatenate([[0], np.cumsum([len(of_column) for of_column in edges])])
+    first = np.concatenate([[0], np.cumsum([len(cuts) for cuts in edges])])
     inside = feature >= 0
     threshold = np.zeros(feature.shape, dtype=np.float32)
     threshold[inside] = np.concatenate(edges)[first[feature[inside]] + cut[inside]]
@@ -105,8 +111,7 @@ def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArra
     order = _preorder(0)
     kept = exists[:, order]
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
-    nodes = (array[:, order][kept] for array in (feature, threshold, value))
-    return Trees(starts, *nodes)
+    return Trees(starts, feature[:, order][kept], threshold[:, order][kept], value[:, order][kept])
 
 
 def _preorder(node: int) -> list[int]:
@@ -130,24 +135,33 @@ def _boost(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return columns, cuts and values of the nodes of all trees, level by level.
 
-    ``bins`` has a line for every column; those that are ``useful`` are drawn, and change places. A
-    column of -1 is a leaf, or no node at all.
+    ``bins`` has a line for every column; ``useful`` columns are drawn, and change places. A column
+    of -1 is a leaf, or no node at all.
     """
-    n_rows, shape = bins.shape[1], (n_trees, N_NODES)
-    feature, cut, value = unset(shape, np.int32), unset(shape, np.int32), unset(shape)
-    inverse, gradient, weight = unset(n_rows), unset(n_rows), unset(n_rows)
+    n_rows = bins.shape[1]
+    shape = (n_trees, N_NODES)
+    feature = unset(shape, np.int32)
+    cut = unset(shape, np.int32)
+    value = unset(shape)
+    inverse = unset(n_rows)
+    gradient = unset(n_rows)
+    weight = unset(n_rows)
     node = unset(n_rows, np.int64)
-    sums, counts = unset(N_LEAVES // 2 * MAX_BINS), unset(N_LEAVES // 2 * MAX_BINS)
-    worth, of_leaves = unset(N_LEAVES // 2), unset((3, N_NODES))
+    sums = unset(N_LEAVES // 2 * MAX_BINS)
+    counts = unset(N_LEAVES // 2 * MAX_BINS)
+    worth = unset(N_LEAVES // 2)
+    leaves = unset((3, N_NODES))
     n_outliers = 0.0
     for row in range(n_rows):
         n_outliers += targets[row]
     for row in range(n_rows):
         inverse[row] = (n_rows - n_outliers) / n_outliers
     for tree in range(n_trees):
-        columns, cuts = feature[tree], cut[tree]
+        columns = feature[tree]
+        cuts = cut[tree]
         for place in range(N_NODES):
-            columns[place], cuts[place] = -1, 0
+            columns[place] = -1
+            cuts[place] = 0
         added = noise * _start(targets, inverse, row_share, state, gradient, weight, node)
         for level in range(DEPTH):
             first = 2**level - 1
@@ -159,7 +173,7 @@ def _boost(
                 _add_up(bins[column], size, gradient, weight, node, first, sums, counts)
                 _compare(sums, counts, column, size, added, state, first, columns, cuts, worth)
             _move(bins, columns, cuts, node, first)
-        _fill(targets, inverse, node, value[tree], of_leaves)
+        _fill(targets, inverse, node, value[tree], leaves)
     return feature, cut, value
 
 
@@ -176,9 +190,10 @@ def _random(state: NDArray) -> int:
 @inner
 def _almost_normal(state: NDArray) -> float:
     """Return a random number of mean 0 and deviation 1: a sum of four, which is nearly normal."""
-    bits, total = _random(state), 0.0
+    bits = _random(state)
+    total = 0.0
     for shift in range(0, 64, 16):
-        total += float((bits >> np.uint64(shift)) & SIXTEEN_BITS)
+        total += float((bits >> np.uint64(shift)) & np.uint64(0xFFFF))
     return (total - MEAN_OF_FOUR) / SPREAD_OF_FOUR
 
 
@@ -192,17 +207,17 @@ def _start(
     weight: NDArray,
     node: NDArray,
 ) -> float:
-    """Put all rows to the root, and take some for cuts; return the root mean square gradient.
+    """Move all rows to the root, and take some for cuts; return the root mean square gradient.
 
-    ``inverse`` is one divided by the odds of every row. Rows that were not taken weigh nothing.
+    ``inverse`` is one divided by the odds of every row. Rows that are not taken have no weight.
     """
     squares = 0.0
     for row in range(targets.shape[0]):
         difference = targets[row] - 1.0 / (1.0 + inverse[row])
         squares += difference * difference
         taken = float(_random(state) >> np.uint64(11)) < row_share * 2.0**53
-        gradient[row] = difference if taken else 0.0
         weight[row] = 1.0 if taken else 0.0
+        gradient[row] = difference if taken else 0.0
         node[row] = 0
     return np.sqrt(squares / targets.shape[0])
 
@@ -229,7 +244,8 @@ def _add_up(
 ) -> None:
     """Add gradients and weights up by bins of one column, for every node of a level."""
     for place in range((first + 1) * n_bins):
-        sums[place], counts[place] = 0.0, 0.0
+        sums[place] = 0.0
+        counts[place] = 0.0
     for row in range(bins.shape[0]):
         if node[row] >= first:
             place = (node[row] - first) * n_bins + int(bins[row])
@@ -250,11 +266,13 @@ def _compare(
     cuts: NDArray,
     worth: NDArray,
 ) -> None:
-    """Cut those nodes of a level by a column to which it is worth most so far."""
+    """Cut the nodes of a level by a column where that is the best cut so far."""
     for place in range(first + 1):
         found, best = _best_cut(sums, counts, place * n_bins, n_bins, noise, state)
         if found >= 0 and best > worth[place]:
-            worth[place], columns[first + place], cuts[first + place] = best, column, found
+            worth[place] = best
+            columns[first + place] = column
+            cuts[first + place] = found
 
 
 @inner
@@ -262,12 +280,16 @@ def _best_cut(
     sums: NDArray, counts: NDArray, start: int, n_bins: int, noise: float, state: NDArray
 ) -> tuple[int, float]:
     """Return the last bin on the left side of the best cut of a node, -1 if there is none."""
-    total, rows = 0.0, 0.0
+    total = 0.0
+    rows = 0.0
     for place in range(start, start + n_bins):
         total += sums[place]
         rows += counts[place]
-    best, highest, without_noise = -1, -np.inf, 0.0
-    left, on_left = 0.0, 0.0
+    best = -1
+    highest = -np.inf
+    without_noise = 0.0
+    left = 0.0
+    on_left = 0.0
     for place in range(start, start + n_bins - 1):
         if counts[place] == 0.0:
             continue
@@ -275,11 +297,14 @@ def _best_cut(
         on_left += counts[place]
         if on_left >= rows:
             break
-        right, on_right = total - left, rows - on_left
+        right = total - left
+        on_right = rows - on_left
         worth = np.sqrt(left * left / (on_left + L2) + right * right / (on_right + L2))
         noisy = worth + noise * _almost_normal(state)
         if noisy > highest:
-            best, highest, without_noise = place - start, noisy, worth
+            best = place - start
+            highest = noisy
+            without_noise = worth
     return best, without_noise + noise * _almost_normal(state)
 
 
@@ -294,15 +319,19 @@ def _move(bins: NDArray, columns: NDArray, cuts: NDArray, node: NDArray, first: 
 
 @inner
 def _fill(
-    targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray, of_leaves: NDArray
+    targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray, leaves: NDArray
 ) -> None:
-    """Solve the leaves of a tree, and bring the odds of all rows up to date."""
-    slopes, bends, factors = of_leaves[0], of_leaves[1], of_leaves[2]
+    """Solve the leaves of a tree, and update the odds of all rows."""
+    slopes = leaves[0]
+    bends = leaves[1]
+    factors = leaves[2]
     for place in range(N_NODES):
         value[place] = 0.0
     for _ in range(NEWTON_STEPS):
         for place in range(N_NODES):
-            slopes[place], bends[place], factors[place] = 0.0, 0.0, np.exp(-value[place])
+            slopes[place] = 0.0
+            bends[place] = 0.0
+            factors[place] = np.exp(-value[place])
         for row in range(node.shape[0]):
             at = node[row]
             p = 1.0 / (1.0 + inverse[row] * factors[at])

@@ -1,7 +1,7 @@
 """From the log-odds of bags to probabilities and decisions.
 
 If a bag keeps a share b1 of the outliers and b0 of the inliers, log(b0 / b1) corrects its log-odds.
-Calibration fits slope and intercept to out-of-bag log-odds instead (Platt: Probabilistic outputs
+Calibration instead fits slope and intercept to out-of-bag log-odds (Platt: Probabilistic outputs
 for support vector machines. 1999). Both keep the ranking. Thresholds come from out-of-bag scores,
 so no test labels are involved:
 
@@ -30,12 +30,6 @@ from boreod.metrics import auc, average_precision
 from boreod.text import count_of
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
 
-TINY_PENALTY = 1e-9
-ALLOWED = (
-    "a probability, 'alerts:<number>', 'alerts:<number>/<rows>', 'fpr:<share>' or "
-    "'precision:<share>'"
-)
-
 
 @dataclass(frozen=True)
 class Correction:
@@ -46,12 +40,13 @@ class Correction:
 
     def apply(self, log_odds: NDArray) -> NDArray:
         """Return corrected log-odds."""
-        if len(log_odds) == 1:  # plain numbers take a fifth of the time
+        # Fast path for one row: plain numbers take a fifth of the time.
+        if len(log_odds) == 1:
             return np.array([self.slope * float(log_odds[0]) + self.shift])
         return self.slope * log_odds + self.shift
 
     def secants(self, start: float, ends: NDArray) -> NDArray | float:
-        """Return the change of corrected log-odds for that of log-odds, from one to others."""
+        """Return the change of corrected log-odds per change of log-odds, from ``start`` on."""
         return self.slope
 
 
@@ -62,18 +57,22 @@ def calibrate(
     otherwise: Correction,
     weights: NDArray | None = None,
 ) -> Correction:
-    """Fit a line to out-of-bag log-odds; ``otherwise`` is used, aloud, if that makes no sense.
+    """Fit a line to out-of-bag log-odds; warn and return ``otherwise`` if it would not rise.
 
-    ``weights`` tell for how many rows each one stands, where inliers are not all of one share.
+    ``weights`` are the numbers of rows that the rows stand for, if inliers have several shares.
     """
     labelled = np.isfinite(log_odds) & (codes >= 0)
     targets = (codes[labelled] == OUTLIER).astype(np.float64)
     if 0 < targets.sum() < len(targets):
         columns = log_odds[labelled, np.newaxis]
-        some = None if weights is None else weights[labelled] / weights[labelled].mean()
-        shift, slope = fit_logistic(columns, targets, TINY_PENALTY, some).coefficients.tolist()
+        if weights is None:
+            relative = None
+            more = float(np.log(inlier_share))
+        else:
+            relative = weights[labelled] / weights[labelled].mean()
+            more = 0.0
+        shift, slope = fit_logistic(columns, targets, 1e-9, relative).coefficients.tolist()
         if slope > 0:
-            more = 0.0 if weights is not None else float(np.log(inlier_share))
             return Correction(shift + more, slope)
     warnings.warn(
         "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
@@ -85,7 +84,7 @@ def calibrate(
 
 
 def expit(log_odds: ArrayLike) -> Any:
-    """Return probabilities; SciPy is imported when it is first needed."""
+    """Return probabilities; SciPy is imported at first use."""
     return _special().expit(log_odds)
 
 
@@ -107,7 +106,7 @@ def count_as_inliers(labels: NDArray) -> NDArray:
 
 
 def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
-    """Say it if more rows are outliers than others, among which may be unlabelled ones."""
+    """Warn if more rows are outliers than inliers, which may include unlabelled rows."""
     n_outliers = int((codes == OUTLIER).sum())
     others = (codes == INLIER) | (assume & (codes == UNLABELLED))
     n_others = round(float(shares.weigh(codes)[others].sum()))
@@ -123,7 +122,7 @@ def warn_of_many_outliers(codes: NDArray, shares: Shares, assume: bool) -> None:
 
 
 def warn_without_score(log_odds: NDArray) -> None:
-    """Say how many rows have no out-of-bag score."""
+    """Warn of labelled rows without an out-of-bag score."""
     missing = int(np.isnan(log_odds).sum())
     if missing:
         warnings.warn(
@@ -137,50 +136,73 @@ def warn_without_score(log_odds: NDArray) -> None:
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """What a model was trained on."""
+    """Numbers of training rows, and how well their out-of-bag probabilities rank them.
+
+    ``judged`` labelled rows have an out-of-bag probability; AUC and average precision are None if
+    these are of one class. ``table_rows`` is the size of the table that the rows were drawn from,
+    ``assumed`` whether unlabelled rows counted as inliers, and ``left_out`` the number of
+    suspicious rows that no bag held.
+    """
 
     rows: int
     outliers: int
     inliers: int
     unlabelled: int
-    table_rows: int  # of the table that the rows were drawn from
+    table_rows: int
     inlier_share: float
     unlabelled_share: float
-    judged: int  # labelled rows with an out-of-bag probability
-    auc: float | None  # of these; None if they are of one class
+    judged: int
+    auc: float | None
     average_precision: float | None
-    assumed: bool  # whether unlabelled rows counted as inliers
-    left_out: int  # suspicious rows among those that counted so, which no bag held
+    assumed: bool
+    left_out: int
 
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """What the bags that did not hold a training row say about it."""
+    """Training rows as judged by the bags that did not hold them.
 
-    probabilities: NDArray = field(repr=False)  # NaN for a row that every bag holds
-    labels: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
+    Attributes
+    ----------
+    probabilities
+        NaN for a row that every bag holds.
+    labels
+        1 outlier, 0 inlier, -1 unlabelled.
+    shares
+        Which part of a larger table the rows are.
+    assumed
+        Whether unlabelled rows count as inliers.
+    left_out
+        Number of suspicious rows that count as inliers and that no bag holds.
+    """
+
+    probabilities: NDArray = field(repr=False)
+    labels: NDArray = field(repr=False)
     shares: Shares
-    assumed: bool = False  # whether unlabelled rows count as inliers
-    left_out: int = 0  # suspicious rows that count as inliers, and that no bag holds
+    assumed: bool = False
+    left_out: int = 0
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for what counts as an inlier, -1 for the rest."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for the rest."""
         return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:
         """Return who is an outlier among the labelled rows with a probability, and these."""
-        return self.codes[self._judged] == OUTLIER, self.probabilities[self._judged]
+        judged = self._judged
+        return self.codes[judged] == OUTLIER, self.probabilities[judged]
 
     @property
     def _judged(self) -> NDArray:
         return np.isfinite(self.probabilities) & (self.codes >= 0)
 
     def summarize(self) -> TrainingSummary:
-        """Return what the rows are, and how well their probabilities rank them."""
+        """Return numbers of rows, and how well probabilities rank them."""
         y_true, y_score = self.judged()
-        both, weights = 0 < y_true.sum() < len(y_true), None
-        if len(self.codes) < self.shares.n_rows:  # a sample of the table, in which few are inliers
+        both = 0 < y_true.sum() < len(y_true)
+        weights = None
+        # A sample of a table has fewer inliers than the table.
+        if len(self.codes) < self.shares.n_rows:
             weights = self.shares.weigh(self.labels)[self._judged]
         return TrainingSummary(
             rows=len(self.codes),
@@ -200,7 +222,7 @@ class OutOfBag:
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the probability that a threshold stands for, see :func:`choose_threshold`.
 
-        None is 0.5, and without any label one alert in a hundred rows.
+        None means 0.5 or, without any label, one alert in a hundred rows.
         """
         unlabelled = bool((self.labels == UNLABELLED).all())
         if threshold is None:
@@ -223,8 +245,8 @@ def choose_threshold(
 ) -> float:
     """Return the threshold for out-of-bag probabilities of the training rows.
 
-    ``weights`` tell for how many rows of a larger table each one stands, ``always`` which of them
-    are alerts whatever their probability; these count among alerts and false positives.
+    ``weights`` are the numbers of rows of a larger table that the rows stand for. Rows marked by
+    ``always`` are alerts whatever their probability; they count as alerts and false positives.
 
     Examples
     --------
@@ -235,11 +257,12 @@ def choose_threshold(
     0.75
     """
     kind, number, rows = read_threshold(spelling)
-    judged = np.isfinite(probabilities)
-    scores, codes = probabilities[judged], codes[judged]
-    weights = np.ones(len(scores)) if weights is None else weights[judged]
     if kind == "probability":
         return number
+    judged = np.isfinite(probabilities)
+    scores = probabilities[judged]
+    codes = codes[judged]
+    weights = np.ones(len(scores)) if weights is None else weights[judged]
     if always is not None and kind in ("alerts", "fpr"):
         scores = np.where(always[judged], 1.0, scores)
     needed = {"alerts": codes >= -1, "fpr": codes == 0, "precision": codes == 1}[kind]
@@ -259,7 +282,7 @@ def choose_threshold(
 
 
 def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
-    """Return kind and number of a threshold, and in how many rows it gives so many alerts.
+    """Return kind and number of a threshold, and the number of rows that alerts refer to.
 
     Examples
     --------
@@ -273,21 +296,28 @@ def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
         kind, _, text = spelling.partition(":")
         first, slash, last = text.partition("/")
         try:
-            number, rows = float(first), float(last) if slash else None
+            number = float(first)
+            rows = float(last) if slash else None
         except ValueError:
-            number, rows = -1.0, None
+            number = -1.0
+            rows = None
         if kind == "alerts" and rows is None and 1 <= number < np.inf:
             return kind, number, None
         if kind == "alerts" and rows is not None and 0.0 < number <= rows < np.inf:
             return kind, number, rows
         if kind in ("fpr", "precision") and rows is None and 0.0 <= number <= 1.0:
             return kind, number, None
-    raise ValueError(f"`threshold` must be {ALLOWED}; got {spelling!r}.")
+    raise ValueError(
+        "`threshold` must be a probability, 'alerts:<number>', 'alerts:<number>/<rows>', "
+        f"'fpr:<share>' or 'precision:<share>'; got {spelling!r}."
+    )
 
 
 def check_alerts(spelling: Any, n_rows: int) -> None:
     """Refuse a threshold that asks for more alerts than a table has rows."""
-    kind, number, rows = ("", 0.0, None) if spelling is None else read_threshold(spelling)
+    if spelling is None:
+        return
+    kind, number, rows = read_threshold(spelling)
     if kind == "alerts" and rows is None and number > n_rows:
         raise ValueError(
             f"`threshold` asks for {number:,.0f} alerts, and the table has {n_rows:,} rows. Ask "
@@ -297,9 +327,9 @@ def check_alerts(spelling: Any, n_rows: int) -> None:
 
 
 def _for_rate(share: float, scores: NDArray, weights: NDArray) -> float:
-    """Return a threshold that about this share of rows is above.
+    """Return a threshold with about this share of rows above it.
 
-    A share of less than half a row cannot be measured: no training row is above then.
+    A share of less than half a row cannot be measured; then no training row is above.
     """
     wanted = share * float(weights.sum())
     if wanted >= 0.5 * float(weights.min()):
@@ -315,7 +345,7 @@ def _for_rate(share: float, scores: NDArray, weights: NDArray) -> float:
 
 
 def _for_alerts(wanted: float, scores: NDArray, weights: NDArray) -> float:
-    """Return a threshold that rows of about this weight are above."""
+    """Return a threshold with rows of about this weight above it."""
     order = np.argsort(-scores, kind="stable")
     alerts = np.cumsum(weights[order])
     count = int(np.searchsorted(alerts, wanted)) + 1
@@ -325,9 +355,10 @@ def _for_alerts(wanted: float, scores: NDArray, weights: NDArray) -> float:
 
 
 def _for_false_positives(share: float, scores: NDArray, weights: NDArray) -> float:
-    """Return the lowest threshold above which inliers of at most this share of the weight are."""
+    """Return the lowest threshold with at most this share of the inliers' weight above it."""
     order = np.argsort(-scores, kind="stable")
-    scores, weights = scores[order], weights[order]
+    scores = scores[order]
+    weights = weights[order]
     allowed = int(share * len(scores))
     if len(scores) and weights.min() < weights.max():
         above = np.cumsum(weights)
@@ -338,7 +369,8 @@ def _for_false_positives(share: float, scores: NDArray, weights: NDArray) -> flo
 def _for_precision(wanted: float, scores: NDArray, codes: NDArray, weights: NDArray) -> float:
     """Return the lowest threshold at which enough of the alerts are outliers."""
     order = np.argsort(-scores, kind="stable")
-    ranked, weights = scores[order], weights[order]
+    ranked = scores[order]
+    weights = weights[order]
     precision = np.cumsum(weights * (codes[order] == 1)) / np.cumsum(weights)
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
@@ -352,13 +384,14 @@ def _for_precision(wanted: float, scores: NDArray, codes: NDArray, weights: NDAr
 
 
 def _below(ranked: NDArray, count: int) -> float:
-    """Return a threshold that ``count`` of the descending scores are above, ties permitting."""
+    """Return a threshold with ``count`` of the descending scores above it, ties permitting."""
     if count >= len(ranked):
         return 0.0
     last = ranked[count - 1]
     if ranked[count] < last:
         return float(0.5 * (last + ranked[count]))
-    # A tie: take all of it or nothing, whichever comes closer; but never no alert at all.
-    above, through = int((ranked > last).sum()), int((ranked >= last).sum())
+    # Take all rows of a tie or none, whichever is closer, but never raise no alert at all.
+    above = int((ranked > last).sum())
+    through = int((ranked >= last).sum())
     takes_none = above > 0 and count - above <= through - count
     return float(last if takes_none else np.nextafter(last, 0.0))

@@ -2,13 +2,13 @@
 
 Every score column is brought to a common scale that no tail can stretch: with r the distance from
 the median in mean absolute deviations, r / (3 + |r|), then to mean 0 and deviation 1 among the
-training rows. The consensus is their mean. Trees then learn to tell the rows that are highest in it
-from the others, on bags, so that each row is judged by trees that did not see it; where columns are
-noise these trees do not split. The score of a row is the mean of both, standardized.
+training rows. The consensus is their mean. Trees then learn to separate the rows that are highest
+in it from the others, on bags, so that each row is judged by trees that did not see it; where
+columns are noise these trees do not split. The score of a row is the mean of both, standardized.
 
-A ranking is no probability: what is told is the quantile of the score among the training rows.
-Between these a straight line in log-odds is followed, and beyond the last of them too, so a
-row more outlying than all training rows still ranks above them.
+A ranking is no probability, so the result is the quantile of the score among the training rows.
+Between two of these, and beyond the last one, log-odds follow a straight line. A row that is more
+outlying than all training rows therefore still ranks above them.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.bags import Bagging, Bags, draw_bags
+from boreod.ensemble.bags import BagPlan, Bags, draw_bags
 from boreod.ensemble.calibration import logit
 
-SOFTNESS = 3.0  # mean absolute deviations from the median at which half of the way is gone
-TOP_SHARE = 0.01  # of the rows, which trees learn to tell from the others
-MIN_TOP = 5
 MOST_KNOTS = 1000
-MIN_DEVIATION = 1e-12  # of a column on the common scale; less is constant
+# A column with a smaller deviation on the common scale is constant.
+MIN_DEVIATION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class ConsensusHead:
-    """The mean of score columns on a common scale."""
+    """The mean of score columns on a common scale.
 
-    center: NDArray  # median of every column
-    spread: NDArray  # mean absolute deviation from it
-    mean: NDArray  # of what becomes of the column, and its deviation
+    ``center`` and ``spread`` are the median of every column and the mean absolute deviation from
+    it; ``mean`` and ``deviation`` are those of the softened column.
+    """
+
+    center: NDArray
+    spread: NDArray
+    mean: NDArray
     deviation: NDArray
 
     @classmethod
@@ -65,7 +67,7 @@ class ConsensusHead:
 
 def _soften(table: NDArray, center: NDArray, spread: NDArray) -> NDArray:
     way = np.divide(table - center, spread, out=np.zeros_like(table), where=spread > 0.0)
-    return way / (SOFTNESS + np.abs(way))
+    return way / (3.0 + np.abs(way))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +82,15 @@ class Quantiles:
         """Learn quantiles; equal scores share their middle."""
         values, counts = np.unique(scores, return_counts=True)
         middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
+        if len(values) == 1:
+            return cls(values + np.array([0.0, 1.0]), logit(np.array([0.5, 0.75])))
         if len(values) > MOST_KNOTS:
             some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
-            values, middle = values[some], middle[some]
-        if len(values) == 1:
-            values, middle = values + np.array([0.0, 1.0]), np.array([0.5, 0.75])
+            return cls(values[some], logit(middle[some]))
         return cls(values, logit(middle))
 
     def apply(self, scores: NDArray) -> NDArray:
-        """Return log-odds; the line through the upper half goes on above, that of the lower below.
+        """Return log-odds; beyond the ends, lines through the upper and lower half continue.
 
         Examples
         --------
@@ -103,15 +105,18 @@ class Quantiles:
         return result
 
     def secants(self, start: float, ends: NDArray) -> NDArray:
-        """Return the change of log-odds for that of scores, from one score to others."""
+        """Return the change of log-odds per change of scores, from ``start`` on."""
         way = ends - start
         change = self.apply(ends) - self.apply(np.array([start]))
         return np.divide(change, way, out=np.ones_like(way), where=way != 0.0)
 
 
-def draw_top(scores: NDArray, how: Bagging, seed: int) -> tuple[Bags, NDArray]:
-    """Draw bags in which the highest rows of a consensus are the outliers, and mark these."""
-    number = min(max(MIN_TOP, round(TOP_SHARE * len(scores))), max(1, len(scores) // 2))
+def draw_top(scores: NDArray, how: BagPlan, seed: int) -> tuple[Bags, NDArray]:
+    """Draw bags in which the highest rows of a consensus are the outliers, and mark these.
+
+    These are one row in a hundred, but at least five and at most half of all.
+    """
+    number = min(max(5, round(0.01 * len(scores))), max(1, len(scores) // 2))
     top = np.argsort(-scores, kind="stable")[:number]
     marked = np.zeros(len(scores), dtype=bool)
     marked[top] = True

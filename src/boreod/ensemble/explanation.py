@@ -1,4 +1,4 @@
-"""Explanations: what every column added to a row's log-odds.
+"""Explanations: the contributions of columns to a row's log-odds.
 
 The bags' log-odds s_b are linear in the columns; the log-odds of their mean probability are not.
 But a difference of logarithms is a difference divided by the logarithmic mean L, so between a base
@@ -17,17 +17,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.heads import log_mean, log_sigmoid
+from boreod.ensemble.heads import LogisticHead, log_mean, log_sigmoid
 
 
 @dataclass(frozen=True)
 class Explanation:
     """Contributions of columns to the log-odds of rows."""
 
-    columns: list[str]  # or groups of them
-    contributions: NDArray = field(repr=False)  # each row adds up to ``log_odds - base``
-    base: float  # log-odds of the base row
-    log_odds: NDArray = field(repr=False)  # as ``decision_function`` returns them
+    # Names of columns, or of groups of columns.
+    columns: list[str]
+    # Each row adds up to ``log_odds - base``.
+    contributions: NDArray = field(repr=False)
+    # Log-odds of the base row.
+    base: float
+    # Log-odds as ``decision_function`` returns them.
+    log_odds: NDArray = field(repr=False)
 
     def top(self, number: int = 5) -> list[list[tuple[str, float]]]:
         """Return the columns that moved each row most, with their contributions."""
@@ -50,21 +54,18 @@ class Explanation:
 
 
 def contribute(
-    table: NDArray,
-    base: NDArray,
-    coefficients: NDArray,
-    intercepts: NDArray,
-    aggregation: str,
-    total: NDArray,
+    table: NDArray, base: NDArray, head: LogisticHead, aggregation: str, total: NDArray
 ) -> NDArray:
     """Return contributions that add up to ``total`` for every row."""
     steps = table - base
+    coefficients = head.coefficients
     if aggregation == "log-odds":
-        weights = np.full((len(table), len(intercepts)), 1.0 / len(intercepts))
+        weights = np.full((len(table), len(coefficients)), 1.0 / len(coefficients))
     else:
-        weights = weigh_bags(base @ coefficients.T + intercepts, steps @ coefficients.T)
+        weights = weigh_bags(base @ coefficients.T + head.intercepts, steps @ coefficients.T)
     result = steps * (weights @ coefficients)
-    missing = total - result.sum(axis=1)  # of the size of rounding errors
+    # Rounding errors are shared in proportion.
+    missing = total - result.sum(axis=1)
     size = np.abs(result).sum(axis=1)
     share = np.divide(missing, size, out=np.zeros_like(missing), where=size > 0)
     return result + np.abs(result) * share[:, np.newaxis]
@@ -72,15 +73,15 @@ def contribute(
 
 def weigh_bags(start: NDArray, way: NDArray) -> NDArray:
     """Return the weight of each bag's change in log-odds; all in logarithms, against underflow."""
-    low, high = np.minimum(start, start + way), np.maximum(start, start + way)
-    size = np.abs(way)
-    # log of (sigma(high) - sigma(low)) / (high - low)
-    slope = log_sigmoid(high) + log_sigmoid(-low) + _log_of_shrinking(size)
+    low = np.minimum(start, start + way)
+    high = np.maximum(start, start + way)
+    # This is the logarithm of (sigma(high) - sigma(low)) / (high - low).
+    slope = log_sigmoid(high) + log_sigmoid(-low) + _log_of_shrinking(np.abs(way))
     weights = np.zeros_like(slope)
     for side in (1.0, -1.0):
         first = log_mean(log_sigmoid(side * start[np.newaxis]))
         second = log_mean(log_sigmoid(side * (start + way)))
-        # log of the logarithmic mean (b - a) / (log b - log a)
+        # This is the logarithm of the logarithmic mean (b - a) / (log b - log a).
         middle = np.maximum(first, second) + _log_of_shrinking(np.abs(first - second))
         weights += np.exp(slope - middle[:, np.newaxis])
     return weights / way.shape[1]

@@ -1,7 +1,7 @@
 """A fitted detector without its training: from rows to log-odds, reasons and novelty.
 
-This is what model files hold and what travels to other processes. It reads float64 rows that were
-checked already; nothing here needs scikit-learn.
+Model files hold it, and it is sent to other processes. It reads float64 rows that were checked
+already. Nothing here needs scikit-learn.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,12 @@ from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Scaler, feature_sources
 
-MAX_ROWS_AT_ONCE = 65_536  # whose columns are in memory together
+# The columns of so many rows are in memory together.
+MAX_ROWS_AT_ONCE = 65_536
 
 
 class Assessment(NamedTuple):
-    """What ``decision_function``, ``novelty`` and ``explain(grouped=True)`` say, as asked for."""
+    """Results of ``decision_function``, ``novelty`` and ``explain(grouped=True)``, as wanted."""
 
     log_odds: NDArray
     novelty: Novelty | None
@@ -35,16 +36,36 @@ class Assessment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Everything that predictions need."""
+    """Everything that predictions need.
 
-    input_scaler: MinMax | None  # of the raw columns, before neighbors are searched
-    columns: FittedColumns  # those in use
+    Attributes
+    ----------
+    input_scaler
+        Scales the raw columns before neighbors are searched.
+    columns, scaler
+        The columns in use, and their scaling.
+    members
+        Heads and their weights.
+    base
+        Features of the mean inlier, with which explanations compare.
+    correction
+        From log-odds of bags to those of the table.
+    aggregation
+        How bags are averaged: "mean" of probabilities, or "log-odds".
+    classes
+        Labels of both classes, inlier first.
+    seen
+        The facts about training rows that novelty needs.
+    """
+
+    input_scaler: MinMax | None
+    columns: FittedColumns
     scaler: Scaler
     members: list[Member]
-    base: NDArray  # features of the mean inlier, with which explanations compare
+    base: NDArray
     correction: Correction | Quantiles
-    aggregation: str  # of bags: "mean" of probabilities, or "log-odds", as always if boosted
-    classes: NDArray  # inlier first
+    aggregation: str
+    classes: NDArray
     seen: SeenRows
 
     @property
@@ -53,7 +74,7 @@ class Fitted:
         return bool(self.columns.views)
 
     def scale_input(self, rows: NDArray) -> NDArray:
-        """Bring raw columns to the training range; rows absurdly far outside stay computable."""
+        """Scale raw columns by the training range; rows far outside stay finite."""
         return rows if self.input_scaler is None else self.input_scaler.transform(rows)
 
     def represent(self, rows: NDArray, engine: Engine) -> NDArray:
@@ -77,21 +98,21 @@ class Fitted:
         self, rows: NDArray, engine: Engine, explain: bool = False, novelty: bool = True
     ) -> Assessment:
         """Return log-odds, novelty and reasons of rows from one search of their neighbors."""
-        points, explanation = self.scale_input(rows), None
+        points = self.scale_input(rows)
+        explanation = None
         if explain:
             table, isolation = self._represent(points, engine, novelty)
             explanation = self._explain(table, grouped=True)
             odds = explanation.log_odds
         else:
             odds, isolation = self._score(points, engine, isolate=novelty)
-        return Assessment(
-            odds, self.seen.compare(rows, isolation) if novelty else None, explanation
-        )
+        compared = self.seen.compare(rows, isolation) if novelty else None
+        return Assessment(odds, compared, explanation)
 
     def _score(
         self, points: NDArray, engine: Engine, corrected: bool = True, isolate: bool = False
     ) -> tuple[NDArray, NDArray | None]:
-        """Return log-odds and isolation, of very many rows in parts, of copies once."""
+        """Return log-odds and isolation; very many rows are scored in parts, and copies once."""
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
             return self._combine(table, corrected, engine), isolation
@@ -107,7 +128,7 @@ class Fitted:
     def _represent(
         self, points: NDArray, engine: Engine, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """Return scaled columns, and on request the distance to the 10th reference row."""
+        """Return scaled columns and, if wanted, the distance to the 10th reference row."""
         if isolate:
             table, isolation = self.columns.compute_and_isolate(points, engine)
         else:
@@ -121,26 +142,29 @@ class Fitted:
         return self.correction.apply(odds) if corrected else odds
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
-        before, start = self._combine(table, False), self._combine(self.base[np.newaxis], False)
-        odds, base = self.correction.apply(before), float(self.correction.apply(start)[0])
+        before = self._combine(table, False)
+        start = self._combine(self.base[np.newaxis], False)
+        odds = self.correction.apply(before)
+        base = float(self.correction.apply(start)[0])
         secants = self.correction.secants(float(start[0]), before)
-        alone = len(self.members) == 1 and isinstance(self.correction, Correction)
-        change = (odds - base) / secants if alone else None
-        of_features = sum_of(
+        change = None
+        if len(self.members) == 1 and isinstance(self.correction, Correction):
+            change = (odds - base) / secants
+        by_feature = sum_of(
             m.weight * m.contribute(table, self.base, self.aggregation, change)
             for m in self.members
         )
-        contributions = np.reshape(secants, (-1, 1)) * self._by_column(of_features)
+        contributions = np.reshape(secants, (-1, 1)) * self._by_column(by_feature)
         result = Explanation(list(self.columns.names), contributions, base, odds)
         return result.grouped(self.columns.families) if grouped else result
 
-    def _by_column(self, of_features: NDArray) -> NDArray:
-        """Add up what a column says in two scalings."""
+    def _by_column(self, by_feature: NDArray) -> NDArray:
+        """Add up the contributions of a column in several scalings."""
         n_columns = len(self.columns.names)
-        result = np.ascontiguousarray(of_features[:, :n_columns])
+        result = np.ascontiguousarray(by_feature[:, :n_columns])
         sources = feature_sources(self.scaler, n_columns)
         for place in range(n_columns, len(sources)):
-            result[:, sources[place]] += of_features[:, place]
+            result[:, sources[place]] += by_feature[:, place]
         return result
 
     @property
@@ -156,5 +180,5 @@ class Fitted:
 
     @property
     def tree_counts(self) -> dict[str, int]:
-        """How many trees each of them has."""
+        """Numbers of trees of the tree heads, by kind."""
         return {kind: head.trees.n_trees for kind, head in self.tree_heads.items()}

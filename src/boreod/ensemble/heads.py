@@ -1,7 +1,7 @@
-"""Heads: what is fitted on every bag, and how the log-odds of the bags become one.
+"""Heads: models that are fitted to every bag, and how the log-odds of the bags become one.
 
-The logistic head is the paper's; any classifier with probabilities can take its
-place. A head returns log-odds, one column per bag.
+The logistic head is the paper's; any classifier with probabilities can take its place. A head
+returns log-odds, one column per bag.
 """
 
 import warnings
@@ -17,28 +17,36 @@ from boreod.ensemble.bags import Bags
 from boreod.ensemble.logistic import Solution, add_up, add_up_row, fit_standardized
 from boreod.parallel import Engine, one_blas_thread
 from boreod.scores.foreign import fresh_copy
+from boreod.validation import INLIER, OUTLIER
 
 PENALTY = 1e-6
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
-ALMOST_ZERO = 1e-290  # sums of probabilities below this are computed as logarithms
-FARTHEST = 1e30  # in ranges of the training rows; trees compute in float32
-EVERY_BAG = np.empty((0, 0), bool)  # in the place of a mask
-MIN_PROBABILITY = 1e-12  # probabilities of trees can be exactly 0 or 1, log-odds cannot
+# Smaller sums of probabilities are computed as logarithms.
+ALMOST_ZERO = 1e-290
+# An empty mask means that every bag is used.
+EVERY_BAG = np.empty((0, 0), bool)
+# Probabilities of trees can be exactly 0 or 1, but log-odds must be finite.
+MIN_PROBABILITY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticHead:
-    """One logistic regression a bag."""
+    """One logistic regression per bag.
 
-    coefficients: NDArray  # for scaled columns, (bags, columns)
+    ``coefficients`` are those of scaled columns, (bags, columns); ``gradients`` are the largest
+    components of the gradient that were left in each bag.
+    """
+
+    coefficients: NDArray
     intercepts: NDArray
-    gradients: NDArray  # the largest component that was left in each bag
+    gradients: NDArray
     penalty: float
 
     @classmethod
     def fit(cls, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> "LogisticHead":
         """Solve all bags."""
-        targets, weights = bags.targets, bags.weights
+        targets = bags.targets
+        weights = bags.weights
 
         def solve(rows: NDArray) -> Solution:
             return fit_standardized(table[rows], targets, penalty, weights)
@@ -70,9 +78,12 @@ class LogisticHead:
 
     def first(self, n_bags: int) -> "LogisticHead":
         """Return the head with the first bags only."""
-        bags = slice(n_bags)
-        parts = self.coefficients[bags], self.intercepts[bags], self.gradients[bags]
-        return LogisticHead(*parts, self.penalty)
+        return LogisticHead(
+            self.coefficients[:n_bags],
+            self.intercepts[:n_bags],
+            self.gradients[:n_bags],
+            self.penalty,
+        )
 
     @cached_property
     def _by_column(self) -> NDArray:
@@ -91,30 +102,32 @@ class ClassifierHead:
     ) -> "ClassifierHead":
         """Fit a copy to every bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
-        targets, weights = bags.targets.astype(np.int64), bags.weights
-        how = {} if (weights == 1.0).all() else _weighted(estimator, weights)
+        targets = bags.targets.astype(np.int64)
+        weights = bags.weights
+        options = {} if (weights == 1.0).all() else _weighted(estimator, weights)
 
         def fit(number: int) -> Any:
             model = fresh_copy(estimator, seeds[number])
-            return model.fit(table[bags.rows[number]], targets, **how)
+            return model.fit(table[bags.rows[number]], targets, **options)
 
         return cls(engine.map(fit, list(range(len(bags.rows))), "bags"))
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
-        table = np.clip(table, -FARTHEST, FARTHEST)
-        of_bags = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
-        if np.isnan(of_bags).any():
+        # Trees compute in float32, so values must stay within its range.
+        table = np.clip(table, -1e30, 1e30)
+        found = np.column_stack([model.predict_proba(table)[:, 1] for model in self.models])
+        if np.isnan(found).any():
             raise ValueError(
                 f"The classifier {self.models[0]!r} returned NaN as a probability. "
-                "Use one that copes with small bags, or raise `share`."
+                "Use one that copes with small bags, or raise `max_samples`."
             )
-        probabilities = np.clip(of_bags.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
+        probabilities = np.clip(found.astype(np.float64), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         return np.log(probabilities) - np.log1p(-probabilities)
 
 
 def _weighted(estimator: Any, weights: NDArray) -> dict[str, NDArray]:
-    """Return rows' weights for a classifier that takes them."""
+    """Return options of ``fit`` with the rows' weights; refuse a classifier that takes none."""
     from sklearn.utils.validation import has_fit_parameter
 
     if not has_fit_parameter(estimator, "sample_weight"):
@@ -126,9 +139,9 @@ def _weighted(estimator: Any, weights: NDArray) -> dict[str, NDArray]:
 
 
 def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-    """Return one log-odds per row: of the mean probability over bags, or the mean itself.
+    """Return one log-odds per row: those of the mean probability over bags, or their mean.
 
-    ``use`` tells which bags count for which row; rows without a bag get NaN.
+    ``use`` (rows, bags) says which bags count for a row; rows without a bag get NaN.
     """
     if aggregation == "mean":
         mask = EVERY_BAG if use is None else np.ascontiguousarray(use)
@@ -151,8 +164,9 @@ def _odds_of_means(log_odds: NDArray, use: NDArray) -> NDArray:
 
 @compiled
 def _combined(table: NDArray, weights: NDArray, intercepts: NDArray, every: NDArray) -> NDArray:
-    """Return the same for logistic regressions, whose log-odds are not kept."""
-    result, log_odds = unset(table.shape[0]), unset((1, intercepts.shape[0]))
+    """Return the same for logistic regressions, without keeping the log-odds of all rows."""
+    result = unset(table.shape[0])
+    log_odds = unset((1, intercepts.shape[0]))
     for row in range(table.shape[0]):
         add_up_row(table, row, weights, intercepts, log_odds[0])
         result[row] = _odds_of_mean(log_odds, every, ZERO)
@@ -163,18 +177,26 @@ def _combined(table: NDArray, weights: NDArray, intercepts: NDArray, every: NDAr
 def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
     """Return the log-odds of the mean probability of one row.
 
-    With p and q the sums of the probabilities of both sides, log(p / q) is that of 1 + (p - q) / q:
-    the difference, added up by itself, is right to 1e-16 where both sums are nearly equal.
+    With p and q the sums of the probabilities of both classes, log(p / q) = log(1 + (p - q) / q).
+    The difference is added up by itself, so it is right to 1e-16 where both sums are nearly equal.
     """
-    outlier, inlier, difference, count = 0.0, 0.0, 0.0, 0
+    outlier = 0.0
+    inlier = 0.0
+    difference = 0.0
+    count = 0
     for bag in range(log_odds.shape[1]):
         if use.shape[0] == 0 or use[row, bag]:
             odds = log_odds[row, bag]
             small = np.exp(-abs(odds))
             likely = 1.0 / (1.0 + small)
-            outlier += likely if odds > 0.0 else small * likely
-            inlier += small * likely if odds > 0.0 else likely
-            difference += (1.0 - small) * likely if odds > 0.0 else (small - 1.0) * likely
+            if odds > 0.0:
+                outlier += likely
+                inlier += small * likely
+                difference += (1.0 - small) * likely
+            else:
+                outlier += small * likely
+                inlier += likely
+                difference += (small - 1.0) * likely
             count += 1
     if count == 0:
         return np.nan
@@ -185,8 +207,9 @@ def _odds_of_mean(log_odds: NDArray, use: NDArray, row: int) -> float:
 
 @inner
 def _log_of_sum(log_odds: NDArray, use: NDArray, row: int, side: float) -> float:
-    """Return the logarithm of a sum of probabilities of one side that may underflow."""
-    highest, total = -np.inf, 0.0
+    """Return the logarithm of a sum of probabilities of one class that may underflow."""
+    highest = -np.inf
+    total = 0.0
     for bag in range(log_odds.shape[1]):
         if use.shape[0] == 0 or use[row, bag]:
             highest = max(highest, side * log_odds[row, bag])
@@ -203,7 +226,7 @@ def _log_probability(odds: float) -> float:
 
 
 def mean_of_bags(values: NDArray, use: NDArray | None = None) -> NDArray:
-    """Return the mean of every row; for one row NumPy's own takes several times as long."""
+    """Return the mean of every row; for one row NumPy's ``mean`` takes several times as long."""
     if use is not None:
         return values.mean(axis=1, where=use)
     return np.add.reduce(values, axis=1) / values.shape[1]
@@ -223,14 +246,16 @@ def log_mean(logs: NDArray) -> NDArray:
 def choose_penalty(
     table: NDArray, bags: Bags, codes: NDArray, aggregation: str, engine: Engine
 ) -> LogisticHead:
-    """Return the head with the lowest out-of-bag log-loss, both classes weighted alike."""
+    """Return the head with the lowest out-of-bag log-loss; both classes have the same weight."""
     labelled = np.flatnonzero(codes >= 0)
     use = ~bags.holds[labelled]
     heads = [LogisticHead.fit(table, bags, penalty, engine) for penalty in PENALTIES]
     losses = []
     for head in heads:
         odds = combine(head.log_odds(table[labelled]), aggregation, use)
-        outliers, inliers = (odds[np.isfinite(odds) & (codes[labelled] == c)] for c in (1, 0))
+        known = np.isfinite(odds)
+        outliers = odds[known & (codes[labelled] == OUTLIER)]
+        inliers = odds[known & (codes[labelled] == INLIER)]
         if outliers.size == 0 or inliers.size == 0:
             raise ValueError(
                 "`penalty='auto'` needs out-of-bag scores of both classes, and all labelled "

@@ -7,9 +7,9 @@ Minimized for every bag, over standardized columns and an intercept:
 The weights w of rows are 1 in balanced bags.
 
 Bags are small and often separable; without a penalty their optimum is at infinity. A tiny penalty
-makes every problem well posed. Newton's method is used because nothing less reaches such optima: it
-solves for coefficients where a bag has more rows than columns and for one multiplier per row
-otherwise, whichever is smaller. The intercept takes part in the penalty, as a column of ones.
+makes every problem well posed. Newton's method is used, because slower methods do not reach such
+optima. It solves for coefficients if a bag has more rows than columns, and otherwise for one
+multiplier per row. The intercept is a column of ones and takes part in the penalty.
 """
 
 from dataclasses import dataclass
@@ -27,19 +27,26 @@ from boreod.compiled import (
     unset,
 )
 
-MOST_STEPS, MOST_RIDGES = 200, 10
-SMALL_GRADIENT = 1e-8  # of a mean over rows: as good as zero
-VANISHING_GRADIENT = 1e-10  # at which steps end, unless rounding ends them before
-OLD_STEPS = 6.0  # that an old Hessian may still need; else a new one is worth its time
-BLOCK = 32  # rows whose products are computed together
+MAX_STEPS = 200
+# A gradient of a mean over rows that is as good as zero.
+SMALL_GRADIENT = 1e-8
+# Steps end at this gradient, unless rounding ends them before.
+VANISHING_GRADIENT = 1e-10
+# An old Hessian is used again if it needs at most so many more steps.
+MAX_OLD_STEPS = 6.0
+# The products of so many rows are computed together.
+BLOCK = 32
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The optimum of one problem."""
+    """The optimum of one problem.
 
-    coefficients: NDArray  # intercept first, then one per column
-    gradient: float  # the largest absolute component that is left
+    ``coefficients`` begin with the intercept; ``gradient`` is the largest absolute component left.
+    """
+
+    coefficients: NDArray
+    gradient: float
 
     @property
     def converged(self) -> bool:
@@ -62,18 +69,19 @@ def fit_logistic(
     n = len(targets)
     design = np.ones((1 + columns.shape[1], n))
     design[1:] = columns.T
-    start, signs = np.zeros(len(design)), 2.0 * targets - 1.0
-    weights = np.ones(n) if weights is None else weights
-    beta, gradient = _minimize(design, signs, weights, penalty, start)
+    if weights is None:
+        weights = np.ones(n)
+    signs = 2.0 * targets - 1.0
+    beta, gradient = _minimize(design, signs, weights, penalty, np.zeros(len(design)))
     return Solution(beta, float(np.abs(gradient).max()) / n)
 
 
 def fit_standardized(
     columns: NDArray, targets: NDArray, penalty: float, weights: NDArray | None = None
 ) -> Solution:
-    """Solve one problem on columns brought to mean 0 and deviation 1; coefficients are for yours.
+    """Solve one problem on standardized columns; coefficients are for the original columns.
 
-    A column that is constant within the bag says nothing there and gets the coefficient 0.
+    A column that is constant within the bag gets the coefficient 0.
     """
     center, inverse = standardization(columns)
     solution = fit_logistic((columns - center) * inverse, targets, penalty, weights)
@@ -85,7 +93,8 @@ def fit_standardized(
 
 def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
     """Return center and inverse deviation of columns; the inverse is 0 for constant ones."""
-    center, spread = columns.mean(axis=0), columns.std(axis=0)
+    center = columns.mean(axis=0)
+    spread = columns.std(axis=0)
     flat = spread <= 1e-12 * (1.0 + np.abs(center))
     return center, np.divide(1.0, spread, out=np.zeros_like(spread), where=~flat)
 
@@ -120,18 +129,24 @@ def descend(
     penalty: float,
     start: NDArray,
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Take Newton steps until the gradient vanishes; where it grows, so short that they lead down.
+    """Take Newton steps until the gradient vanishes; shorten those that would lead upwards.
 
-    ``design`` has a row for every coefficient, so that some of the coefficients are a slice. A
-    Hessian takes much longer than a gradient, so that of earlier coefficients is used again as long
-    as the gradient falls so fast that few further steps will do. Returns coefficients, gradient,
-    and weighted targets minus probabilities.
+    ``design`` has a row for every coefficient, so some of the coefficients are a slice. A Hessian
+    takes much longer than a gradient. So the old Hessian is used again while the gradient falls
+    fast enough to need only a few more steps. Returns coefficients, gradient, and weighted targets
+    minus probabilities.
     """
-    n, size = design.shape[1], min(design.shape)
-    ridge, small, beta = penalty * n, VANISHING_GRADIENT * n, start
-    factor, root, is_known, used = unset((size, size)), unset(n), False, ridge
+    n = design.shape[1]
+    size = min(design.shape)
+    ridge = penalty * n
+    small = VANISHING_GRADIENT * n
+    beta = start
+    factor = unset((size, size))
+    root = unset(n)
+    is_known = False
+    used = ridge
     gradient, residual = _evaluate(design, signs, weights, beta, ridge)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         before = _largest(gradient)
         if before <= small:
             break
@@ -142,15 +157,17 @@ def descend(
         moved = _move(beta, step, 1.0)
         new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         if is_new and not _largest(new_gradient) < before:
-            value, length = _objective(design, signs, weights, beta, ridge), 1.0
+            value = _objective(design, signs, weights, beta, ridge)
+            length = 1.0
             while not _objective(design, signs, weights, moved, ridge) < value:
                 length /= 2.0
+                # Rounding leaves no further progress.
                 if length < 1e-8:
-                    return beta, gradient, residual  # rounding leaves no further progress
+                    return beta, gradient, residual
                 moved = _move(beta, step, length)
             new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         after = _largest(new_gradient)
-        is_known = after * (after / before) ** OLD_STEPS <= small
+        is_known = after * (after / before) ** MAX_OLD_STEPS <= small
         if is_new or after < before:
             beta, gradient, residual = moved, new_gradient, new_residual
     return beta, gradient, residual
@@ -166,7 +183,7 @@ def _move(beta: NDArray, step: NDArray, size: float) -> NDArray:
 
 @inner
 def _largest(values: NDArray) -> float:
-    """Return the largest absolute value, NaN if there is any."""
+    """Return the largest absolute value, or NaN if there is any."""
     largest = 0.0
     for value in values:
         if not abs(value) <= largest:
@@ -182,7 +199,8 @@ def _objective(
 ) -> float:
     """Return what is minimized, times the number of rows."""
     d, n = design.shape
-    odds, value = unset(n), 0.0
+    odds = unset(n)
+    value = 0.0
     products(design, beta, odds, True)
     for place in range(d):
         value += 0.5 * ridge * beta[place] * beta[place]
@@ -198,7 +216,9 @@ def _evaluate(
 ) -> tuple[NDArray, NDArray]:
     """Return gradient and weighted targets minus probabilities."""
     d, n = design.shape
-    odds, residual, gradient = unset(n), unset(n), unset(d)
+    odds = unset(n)
+    residual = unset(n)
+    gradient = unset(d)
     products(design, beta, odds, True)
     for row in range(n):
         margin = signs[row] * odds[row]
@@ -216,16 +236,17 @@ def _make_factor(
     design: NDArray, gram: NDArray, residual: NDArray, weights: NDArray, ridge: float,
     root: NDArray, factor: NDArray,
 ) -> float:  # fmt: skip
-    """Factorize what a Newton step solves, design W design' + ridge, in the smaller dimension.
+    """Factorize the matrix of a Newton step, design W design' + ridge, in the smaller dimension.
 
-    That is R gram R + ridge with R R = W for one unknown per row. Where rounding leaves no factor,
-    a larger ridge gives one: the step is shorter, and still leads downwards. Returns that ridge.
+    For one unknown per row it is R gram R + ridge with R R = W. If rounding leaves no factor, a
+    larger ridge gives one; the step is then shorter and still leads downwards. Returns that ridge.
     """
-    n, more = design.shape[1], ridge
+    n = design.shape[1]
+    more = ridge
     for row in range(n):
         error = abs(residual[row]) / weights[row]
         root[row] = np.sqrt(weights[row] * (error * (1.0 - error)))
-    for _ in range(MOST_RIDGES):
+    for _ in range(10):
         if gram.shape[0] == 0:
             _fill_hessian(design, root, factor)
         else:
@@ -256,8 +277,10 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 def _solve_lower(factor: NDArray, vector: NDArray) -> None:
     """Solve factor x = vector in its place."""
     for row in range(vector.shape[0]):
-        a, b, c, d, whole = vector[row], 0.0, 0.0, 0.0, row - row % 4
-        for place in range(0, whole, 4):  # four sums that need not wait for each other
+        # Four sums do not have to wait for each other.
+        a, b, c, d = vector[row], 0.0, 0.0, 0.0
+        whole = row - row % 4
+        for place in range(0, whole, 4):
             a -= factor[row, place] * vector[place]
             b -= factor[row, place + 1] * vector[place + 1]
             c -= factor[row, place + 2] * vector[place + 2]
@@ -286,7 +309,8 @@ def _newton_step(
     With one unknown per row, by Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
     """
     d, n = design.shape
-    step, inside = unset(d), unset(n)
+    step = unset(d)
+    inside = unset(n)
     if gram.shape[0] == 0:
         for place in range(d):
             step[place] = gradient[place]
@@ -326,7 +350,8 @@ def add_up_row(
     for bag in range(intercepts.shape[0]):
         line[bag] = 0.0
     for column in range(table.shape[1]):
-        value, factors = table[row, column], weights[column]
+        value = table[row, column]
+        factors = weights[column]
         for bag in range(intercepts.shape[0]):
             line[bag] += value * factors[bag]
     for bag in range(intercepts.shape[0]):

@@ -1,8 +1,8 @@
-"""Members of a detector: several heads, each with what it reads, averaged as log-odds.
+"""Members of a detector: several heads, the features that each reads, and their weighted mean.
 
-Heads differ in scale: trees are shy, a separable logistic regression is sure. A line with a
-positive slope, learned out of bag, brings the log-odds of each to the same meaning, those of
-classes of equal weight; a row's score depends on that row only, and no line ends above the largest
+Heads differ in scale: log-odds of trees are small, those of a separable logistic regression are
+large. A line with a positive slope, learned out of bag, brings each to the log-odds of classes of
+equal weight. A row's score depends on that row only, and a line does not end at the largest
 training value. Weights are learned out of bag, see :mod:`boreod.ensemble.stacking`.
 
 ==================  ===========================================================================
@@ -15,7 +15,7 @@ kind                what is fitted to every bag, and the features that it reads
 ``boosted+scores``  the same, raw columns and scores
 ==================  ===========================================================================
 
-A detector with one head averages nothing: it is taken as it is. Without labels the members are a
+A detector with one head uses it without line and weight. Without labels the members are a
 consensus of scores and trees that sharpen it, see :mod:`boreod.ensemble.consensus`.
 """
 
@@ -42,18 +42,17 @@ Head = LogisticHead | ClassifierHead | TreeHead | ConsensusHead
 KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
 CONSENSUS = "consensus"
 UNCHANGED = Correction(0.0)
-NEWTON_STEPS = 100
-BLOCK_ROWS = 512  # that a thread scores at once
+MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One head, the features that it reads, its line and its weight."""
+    """One head, the places of the features that it reads (None for all), its line and weight."""
 
     kind: str
     head: Head
-    features: NDArray | None = None  # their places; None for all
+    features: NDArray | None = None
     line: Correction = UNCHANGED
     weight: float = 1.0
 
@@ -63,13 +62,13 @@ class Member:
 
     @cached_property
     def _places(self) -> NDArray | slice | None:
-        """The features as a slice if they are the first ones: that is faster."""
+        """The features, as a slice if they are the first ones, which is faster."""
         if self.features is None or (self.features != np.arange(len(self.features))).any():
             return self.features
         return slice(len(self.features))
 
     def log_odds(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, from the bags that may be used."""
+        """Return one log-odds per row, from the bags that ``use`` allows."""
         return self.line.apply(self.unlined(table, aggregation, use))
 
     def unlined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
@@ -82,24 +81,26 @@ class Member:
     def contribute(
         self, table: NDArray, base: NDArray, aggregation: str, change: NDArray | None = None
     ) -> NDArray:
-        """Return what each feature adds to the log-odds of rows, beyond those of the base row.
+        """Return what each feature adds to the log-odds of rows, compared with the base row.
 
-        ``change`` is the sum of these, if it is known.
+        ``change`` is the sum of these contributions, if it is known.
         """
-        rows, start = self.read(table), self.read(base[np.newaxis])
-        of_rows, of_base = self.head.log_odds(rows), self.head.log_odds(start)
-        if isinstance(self.head, LogisticHead):
+        head = self.head
+        rows = self.read(table)
+        start = self.read(base[np.newaxis])
+        odds = head.log_odds(rows)
+        odds_of_start = head.log_odds(start)
+        if isinstance(head, LogisticHead):
             if change is None:
-                change = combine(of_rows, aggregation) - combine(of_base, aggregation)
-            bags = self.head.coefficients, self.head.intercepts
-            parts = contribute(rows, start[0], *bags, aggregation, change)
-        elif isinstance(self.head, TreeHead):
-            slopes = np.full(of_rows.shape, 1.0 / of_rows.shape[1])
-            if aggregation == "mean" and not self.head.boosted:
-                slopes = weigh_bags(of_base[0], of_rows - of_base)
-            parts = self.head.contribute(rows, start[0], slopes, of_rows - of_base)
-        elif isinstance(self.head, ConsensusHead):
-            parts = self.head.contribute(rows, start[0])
+                change = combine(odds, aggregation) - combine(odds_of_start, aggregation)
+            parts = contribute(rows, start[0], head, aggregation, change)
+        elif isinstance(head, TreeHead):
+            slopes = np.full(odds.shape, 1.0 / odds.shape[1])
+            if aggregation == "mean" and not head.boosted:
+                slopes = weigh_bags(odds_of_start[0], odds - odds_of_start)
+            parts = head.contribute(rows, start[0], slopes, odds - odds_of_start)
+        elif isinstance(head, ConsensusHead):
+            parts = head.contribute(rows, start[0])
         else:
             raise TypeError(
                 "Exact contributions exist for boreod's own heads only. Use a permutation "
@@ -113,22 +114,24 @@ class Member:
 def average(
     members: list[Member], table: NDArray, aggregation: str, engine: Engine | None = None
 ) -> NDArray:
-    """Return the weighted mean of the members' log-odds; of many rows by several threads."""
+    """Return the weighted mean of the members' log-odds; threads share many rows."""
     if len(members) == 1:
         return members[0].log_odds(table, aggregation)
-    if len(table) == 1:  # the same sums of plain numbers, which take a tenth of the time
+    # Fast path for one row: the same sums of plain numbers take a tenth of the time.
+    if len(table) == 1:
         found = [float(member.unlined(table, aggregation)[0]) for member in members]
         both = zip(members, found, strict=True)
         return np.array([sum_of(m.weight * (m.line.slope * x + m.line.shift) for m, x in both)])
-    if isinstance(engine, Threads) and engine.n_threads > 1 and len(table) > BLOCK_ROWS:
-        parts = [table[start : start + BLOCK_ROWS] for start in range(0, len(table), BLOCK_ROWS)]
-        of_part = partial(average, members, aggregation=aggregation)
-        return np.concatenate(engine.map(of_part, parts, "heads"))
+    if isinstance(engine, Threads) and engine.n_threads > 1 and len(table) > MAX_ROWS_PER_THREAD:
+        starts = range(0, len(table), MAX_ROWS_PER_THREAD)
+        parts = [table[start : start + MAX_ROWS_PER_THREAD] for start in starts]
+        work = partial(average, members, aggregation=aggregation)
+        return np.concatenate(engine.map(work, parts, "heads"))
     return sum_of(member.weight * member.log_odds(table, aggregation) for member in members)
 
 
 def sum_of(arrays: Iterable[Any]) -> Any:
-    """Add arrays up in their order, or numbers."""
+    """Add up arrays or numbers in their order."""
     total, *rest = arrays
     for array in rest:
         total = total + array
@@ -137,91 +140,103 @@ def sum_of(arrays: Iterable[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which heads are fitted, and how."""
+    """Which heads are fitted, and how.
+
+    ``estimator`` of another library takes the place of all heads. Every bag gets ``n_trees``
+    extremely randomized trees, and boosted ones in proportion.
+    """
 
     kinds: tuple[str, ...]
-    estimator: Any  # of another library, in the place of all heads
+    estimator: Any
     penalty: float | str
-    n_trees: int  # extremely randomized trees a bag; boosted ones in proportion
+    n_trees: int
     aggregation: str
 
     def trees_of(self, kind: str) -> int:
-        """Return how many trees a head of this kind fits to one bag."""
+        """Return the number of trees that a head of this kind fits to one bag."""
         if kind.startswith("boosted"):
             return max(1, round(BOOSTED_TREES * self.n_trees / 10))
         return self.n_trees if kind.startswith("trees") else 0
 
     def count_trees(self, kind: str, n_bags: int) -> int:
-        """Return how many trees a head of this kind has, in all of its bags."""
+        """Return the number of trees of a head of this kind in all of its bags."""
         return self.trees_of(kind) * (min(n_bags, BOOSTED_BAGS) if "boosted" in kind else n_bags)
+
+
+@dataclass(frozen=True, eq=False)
+class BaggedTable:
+    """Features of training rows, and the bags drawn from them.
+
+    The first features are raw columns, then come scores and after all columns other scalings of
+    these. ``codes`` mark the rows that are evidence: 1 outliers, 0 inliers, -1 the rest.
+    """
+
+    table: NDArray
+    n_raw: int
+    n_columns: int
+    bags: Bags
+    codes: NDArray
+    seed: int
 
 
 def learn_members(
     recipe: Recipe,
-    table: NDArray,
-    columns: tuple[int, int],
-    bags: Bags,
-    codes: NDArray,
-    seed: int,
+    data: BaggedTable,
     engine: Engine,
     known: Mapping[str, TreeHead | LogisticHead] | None = None,
     n_folds: int = FOLDS,
 ) -> tuple[list[Member], NDArray]:
     """Fit all heads; return them and the out-of-bag log-odds of all rows.
 
-    ``columns`` are the numbers of raw columns and of all columns, which are the first features;
-    ``codes`` tell which rows are evidence: outliers and those that count as inliers. Heads that are
-    ``known`` were fitted to these columns and bags before, to at least as many trees. ``n_folds``
-    is that of :func:`boreod.ensemble.stacking.stack`.
+    ``known`` heads were fitted to these columns and bags before, with at least as many trees.
+    ``n_folds`` is that of :func:`boreod.ensemble.stacking.stack`.
     """
-    known, outside = known or {}, ~bags.holds
+    outside = ~data.bags.holds
     members, found = [], []
-    for kind in _distinct_kinds(recipe, *columns):
-        features = _features_of(kind, table.shape[1], *columns)
-        if kind in known:
-            given = known[kind]
-            head: Head = given.keep(recipe.trees_of(kind)) if isinstance(given, TreeHead) else given
-        else:
-            how = table, features, bags, codes, seed + KINDS.index(kind), engine
-            head = _fit_head(kind, recipe, *how)
+    for kind in _distinct_kinds(recipe, data):
+        features = _features_of(kind, data)
+        head: Head | None = (known or {}).get(kind)
+        if head is None:
+            head = _fit_head(kind, recipe, data, features, engine)
+        elif isinstance(head, TreeHead):
+            head = head.keep(recipe.trees_of(kind))
         member = Member(kind, head, features)
         use = outside[:, :BOOSTED_BAGS] if kind.startswith("boosted") else outside
-        odds = member.log_odds(table, recipe.aggregation, use)
         members.append(member)
-        found.append(odds)
+        found.append(member.log_odds(data.table, recipe.aggregation, use))
     if len(members) == 1:
         return members, found[0]
-    weighed = [_weigh(*pair, codes) for pair in zip(members, found, strict=True)]
-    judged = [place for place, member in enumerate(weighed) if member is not None]
-    if judged:  # a head without evidence beside others that have some is left out
-        found = [found[place] for place in judged]
-    members = [member for member in weighed if member is not None] or members
+    weighed = [_weigh(m, odds, data.codes) for m, odds in zip(members, found, strict=True)]
+    # Heads without evidence are left out if others have some.
+    if any(member is not None for member in weighed):
+        found = [odds for odds, member in zip(found, weighed, strict=True) if member is not None]
+        members = [member for member in weighed if member is not None]
     if len(members) == 1:
         return [replace(members[0], line=UNCHANGED, weight=1.0)], found[0]
     evidence = np.array([member.weight for member in members])
-    weights, mean = stack(_on_lines(members, found), codes, evidence, n_folds)
+    weights, mean = stack(_on_lines(members, found), data.codes, evidence, n_folds)
     pairs = zip(members, weights.tolist(), strict=True)
     return [replace(member, weight=weight) for member, weight in pairs], mean
 
 
 def learn_consensus(
-    recipe: Recipe, table: NDArray, n_raw: int, bags: Bags, seed: int, engine: Engine
+    recipe: Recipe, data: BaggedTable, engine: Engine
 ) -> tuple[list[Member], NDArray]:
-    """Fit a consensus of all scores, and trees that tell its highest rows from the others.
+    """Fit a consensus of all scores, and trees that separate its highest rows from the others.
 
     Members are standardized; their mean is the score of a row.
     """
+    table = data.table
     members, found = [], []
-    if n_raw < table.shape[1]:
-        places = np.arange(n_raw, table.shape[1])
-        head = ConsensusHead.fit(table[:, places])
-        members.append(Member(CONSENSUS, head, places))
+    if data.n_raw < table.shape[1]:
+        places = np.arange(data.n_raw, table.shape[1])
+        members.append(Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places))
         found.append(members[-1].log_odds(table, recipe.aggregation))
-    if n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
-        raw = np.arange(n_raw)
-        forest = TreeHead.fit(table[:, raw], bags, recipe.n_trees, False, seed, engine)
+    if data.n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
+        raw = np.arange(data.n_raw)
+        forest = TreeHead.fit(table[:, raw], data.bags, recipe.n_trees, False, data.seed, engine)
         members.append(Member("trees", forest, raw))
-        odds = members[-1].log_odds(table, recipe.aggregation, ~bags.holds)
+        odds = members[-1].log_odds(table, recipe.aggregation, ~data.bags.holds)
         inside = members[-1].log_odds(table, recipe.aggregation)
         found.append(np.where(np.isfinite(odds), odds, inside))
     standard = []
@@ -233,49 +248,44 @@ def learn_consensus(
     return standard, mean_of(_on_lines(standard, found), weights)
 
 
-def _distinct_kinds(recipe: Recipe, n_raw: int, n_columns: int) -> list[str]:
-    """Leave out heads that would read the same as another, or nothing."""
+def _distinct_kinds(recipe: Recipe, data: BaggedTable) -> list[str]:
+    """Return kinds of heads, without those that would read the same as another, or nothing."""
     if recipe.estimator is not None:
         return ["logistic"]
-    if 0 < n_raw < n_columns:
+    if 0 < data.n_raw < data.n_columns:
         return list(recipe.kinds)
     return list(dict.fromkeys(kind.partition("+")[0] for kind in recipe.kinds))
 
 
-def _features_of(kind: str, n_features: int, n_raw: int, n_columns: int) -> NDArray | None:
+def _features_of(kind: str, data: BaggedTable) -> NDArray | None:
     if kind == "logistic":
         return None
-    number = n_columns if kind.endswith("+scores") or n_raw == 0 else n_raw
-    return None if number == n_features else np.arange(number)
+    number = data.n_columns if kind.endswith("+scores") or data.n_raw == 0 else data.n_raw
+    return None if number == data.table.shape[1] else np.arange(number)
 
 
 def _fit_head(
-    kind: str,
-    recipe: Recipe,
-    table: NDArray,
-    features: NDArray | None,
-    bags: Bags,
-    codes: NDArray,
-    seed: int,
-    engine: Engine,
+    kind: str, recipe: Recipe, data: BaggedTable, features: NDArray | None, engine: Engine
 ) -> Head:
+    table = data.table
+    seed = data.seed + KINDS.index(kind)
     if recipe.estimator is not None:
-        return ClassifierHead.fit(table, bags, recipe.estimator, seed, engine)
+        return ClassifierHead.fit(table, data.bags, recipe.estimator, seed, engine)
     if kind == "logistic":
         if recipe.penalty == "auto":
-            return choose_penalty(table, bags, codes, recipe.aggregation, engine)
-        return LogisticHead.fit(table, bags, float(recipe.penalty), engine)
+            return choose_penalty(table, data.bags, data.codes, recipe.aggregation, engine)
+        return LogisticHead.fit(table, data.bags, float(recipe.penalty), engine)
+    boosted = kind.startswith("boosted")
+    bags = data.bags.first(BOOSTED_BAGS) if boosted else data.bags
     part = table if features is None else table[:, features]
-    if kind.startswith("trees"):
-        return TreeHead.fit(part, bags, recipe.n_trees, False, seed, engine)
-    some = bags.first(BOOSTED_BAGS)
-    return TreeHead.fit(part, some, recipe.trees_of(kind), True, seed, engine)
+    return TreeHead.fit(part, bags, recipe.trees_of(kind), boosted, seed, engine)
 
 
 def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
     """Learn line and average precision of a member out of bag; None if there is no evidence."""
     judged = np.isfinite(odds) & (codes != UNLABELLED)
-    outliers, odds = codes[judged] == OUTLIER, odds[judged]
+    outliers = codes[judged] == OUTLIER
+    odds = odds[judged]
     if not 0 < outliers.sum() < len(outliers):
         return None
     weights = np.where(outliers, 0.5 / outliers.sum(), 0.5 / (~outliers).sum())
@@ -284,7 +294,7 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
 
 
 def _on_lines(members: list[Member], found: list[NDArray]) -> NDArray:
-    """Return what members say, (rows, members)."""
+    """Return the log-odds of members after their lines, (rows, members)."""
     return np.column_stack(
         [member.line.apply(odds) for member, odds in zip(members, found, strict=True)]
     )
@@ -298,10 +308,10 @@ def fit_line(
 ) -> Correction:
     """Fit a line through log-odds to labels by weighted logistic regression.
 
-    Targets are those of Platt (Probabilistic outputs for support vector machines, 1999): as if one
-    more row of each class had been seen, so that few rows that can be told apart do not make a
+    Targets are those of Platt (Probabilistic outputs for support vector machines, 1999), as if one
+    more row of each class had been seen. So a few rows that are easy to separate do not make the
     line vertical. ``counts`` are the numbers of outliers and inliers that the rows stand for, if
-    these are more. A slope that is not positive is none: the line is then almost flat.
+    these are more. Where the slope would not be positive, the line is almost flat.
     """
     n_outliers, n_inliers = counts or (outliers.sum(), (~outliers).sum())
     targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))
@@ -313,7 +323,7 @@ def fit_line(
         return float(weights @ (np.logaddexp(0.0, z) - targets * z))
 
     value = loss(line)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(100):
         p = expit(design @ line)
         gradient = design.T @ (weights * (p - targets))
         hessian = (design.T * (weights * p * (1.0 - p))) @ design
@@ -324,10 +334,11 @@ def fit_line(
         moved = loss(line - size * step)
         if not moved < value:
             break
-        line, value = line - size * step, moved
+        line = line - size * step
+        value = moved
     shift, slope = line.tolist()
-    if slope < MIN_SLOPE:  # it ranks no better than chance: it has no say
-        return Correction(
-            float(np.log(weights[outliers].sum() / weights[~outliers].sum())), MIN_SLOPE
-        )
+    # A head that ranks no better than chance has almost no influence.
+    if slope < MIN_SLOPE:
+        balance = weights[outliers].sum() / weights[~outliers].sum()
+        return Correction(float(np.log(balance)), MIN_SLOPE)
     return Correction(shift, slope)

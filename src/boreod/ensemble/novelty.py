@@ -1,16 +1,16 @@
 """Novelty: how unlike all training rows a row is, whatever the labels taught.
 
-Learned weights may be blind to what no label ever showed. A row is therefore also compared with the
-training rows themselves, by its *isolation*: the distance to its 10th reference row. Let d be that
-of the row and d_i those of the n training rows that are not labelled outlier, each to its own 10th
-neighbor. Then
+Learned weights may be blind to kinds of outliers that no label showed. A row is therefore also
+compared with the training rows themselves, by its *isolation*: the distance to its 10th reference
+row. Let d be that of the row, and d_i those of the n training rows that are not labelled outlier,
+each to its own 10th neighbor. Then
 
     p = (1 + number of d_i that are at least d) / (n + 1)
 
 is a valid p-value for a row that is exchangeable with these: at most a share x of such rows have
 p <= x (Laxhammar and Falkman: Conformal prediction for distribution-independent anomaly detection,
-2010). A small p alone is no alarm, as a share x of all ordinary rows have it. A row is *novel* if
-p is at its floor, so that no training row is as isolated, and d is more than FACTOR times the 99th
+2010). A small p alone is no alarm, because a share x of all ordinary rows have it. A row is *novel*
+if no training row is as isolated (p is at its floor) and d is more than FACTOR times the 99th
 percentile of the d_i.
 
 The factor: within the training rows of 21 public tables, 60 % of them judging the others, rows
@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from boreod.validation import OUTLIER
 
 FACTOR = 4.0
-PERCENTILE = 0.99
 MOST_RANGES = 1e300
-NAMED = 3  # columns that words about a row name
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,14 @@ class Novelty:
     columns
         Names of the raw columns.
     ranges
-        (rows, columns): how far a value is outside the range of the training rows, in such ranges;
-        negative below it, 0 inside, infinite where training rows had one value only.
+        (rows, columns): how far a value is outside the range of the training rows, in units of that
+        range; negative below it, 0 inside, infinite where training rows had only one value.
     distances
-        To the 10th reference row; None if the model searches no neighbors.
+        Distances to the 10th reference row; None if the model searches no neighbors.
     p_values
-        Share of training rows that are as isolated; None likewise.
+        Share of training rows that are as isolated; None if the model searches no neighbors.
     novel
-        Which rows are more isolated than any training row, by far.
+        Whether rows are far more isolated than any training row.
     usual
         The 99th percentile of the distances of training rows; 0 if the model searches none.
     """
@@ -82,9 +81,10 @@ class Novelty:
         for row in np.flatnonzero(self.ranges.any(axis=1)):
             far = np.argsort(-np.abs(self.ranges[row]), kind="stable")
             far = far[self.ranges[row, far] != 0.0]
-            named = [_tell(self.columns[at], self.ranges[row, at]) for at in far[:NAMED]]
-            more = [f"{len(far) - NAMED} more"] if len(far) > NAMED else []
-            result[row] = "; ".join([*named, *more])
+            words = [_describe(self.columns[at], self.ranges[row, at]) for at in far[:MOST_NAMED]]
+            if len(far) > MOST_NAMED:
+                words.append(f"{len(far) - MOST_NAMED} more")
+            result[row] = "; ".join(words)
         return result
 
     def words(self) -> list[str | None]:
@@ -102,7 +102,7 @@ class Novelty:
         ]
 
 
-def _tell(name: str, ranges: float) -> str:
+def _describe(name: str, ranges: float) -> str:
     side = "above" if ranges > 0 else "below"
     if np.isinf(ranges):
         return f"{name} {side} its only value"
@@ -111,14 +111,14 @@ def _tell(name: str, ranges: float) -> str:
 
 @dataclass(frozen=True)
 class SeenRows:
-    """What novelty remembers of the training rows.
+    """The facts about training rows that novelty needs.
 
     Attributes
     ----------
     columns
         Names of the raw columns.
     low, high
-        Their ranges.
+        Lowest and highest values of the columns.
     isolation
         Distance of every training row to its 10th neighbor; None if no neighbors are searched.
     codes
@@ -145,7 +145,7 @@ class SeenRows:
         if not len(known):
             return 0.0
         extent = 1.0 if self.scaled else float(np.max(self.high - self.low, initial=0.0)) or 1.0
-        return float(np.quantile(known, PERCENTILE) or known[-1] or extent)
+        return float(np.quantile(known, 0.99) or known[-1] or extent)
 
     @property
     def limit(self) -> float:
@@ -171,11 +171,12 @@ class SeenRows:
         return Novelty(self.columns, self._ranges(rows), isolation, p_values, novel, self.usual)
 
     def novel_training_rows(self) -> NDArray:
-        """Tell which training rows would be novel if they were new: compared with the others."""
+        """Return which training rows would be novel compared with the others."""
         if self.isolation is None:
             return np.zeros(len(self.codes), bool)
         known = self._ascending
-        novel = self.isolation > self.limit  # labelled outliers, which are not among the known
+        # Only labelled outliers can be beyond the limit, because it was made of all other rows.
+        novel = self.isolation > self.limit
         if len(known) > 1 and known[-1] > max(FACTOR * self.usual, known[-2]):
             novel |= (self.isolation == known[-1]) & (self.codes != OUTLIER)
         return novel

@@ -1,8 +1,8 @@
-"""What the training rows held, in few numbers: quantiles of columns and some known outliers.
+"""A short profile of the training rows: quantiles of columns and some known outliers.
 
-*Normal rows* are the training rows that are not labelled outlier. A model keeps their quantiles, so
-that it can say how unusual a value is and how far a later table has moved, and up to 200 known
-outliers, so that it can name the one that a row is close to. All of it is plain numbers and words.
+*Normal rows* are the training rows that are not labelled outlier. A model keeps their quantiles to
+judge how unusual a value is and how far a later table has moved. It keeps up to 200 known outliers
+to name the one that a row is close to. All of it is plain numbers and words.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,22 +20,25 @@ from boreod.validation import OUTLIER
 SHARES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5,
           0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1.0)  # fmt: skip
 FEW_SHARES = (0.0, 0.05, 0.5, 0.95, 1.0)
-MANY_COLUMNS = 2000  # from here on few quantiles are kept, and from five times as many on none
-DIGITS = 7  # that are kept of a number
+# From so many columns on few quantiles are kept, and from five times as many on none.
+MANY_COLUMNS = 2000
 MAX_CASES = 200
-MAX_NUMBERS = 20_000  # of all known outliers together
-NEAR = 0.01  # share of the normal rows that are near a known outlier
-COMPARED = 5000  # normal rows, to find out how far that is
-FARTHEST = 1e6  # ranges; what is beyond counts as that far
+# All known outliers together have at most so many values.
+MAX_NUMBERS = 20_000
+MAX_COMPARED_ROWS = 5000
+MAX_RANGES = 1e6
 
 
 @dataclass(frozen=True)
 class KnownCases:
-    """Some labelled outliers, in ranges of the columns, and what users call them."""
+    """Some labelled outliers, in ranges of the columns, with their names.
+
+    One normal row in a hundred is at most ``near`` from one of them.
+    """
 
     names: list[str]
     rows: list[list[float]]
-    near: float  # distance that a hundredth of the normal rows have to one of them
+    near: float
 
     def find(self, points: NDArray) -> tuple[NDArray, NDArray]:
         """Return the place of the nearest case of every row, and its distance."""
@@ -55,12 +58,12 @@ class TrainingProfile:
     rows
         Number of normal rows.
     means
-        Of every column; that of a column of zeros and ones is a share of rows.
+        Means of the columns; that of a column of zeros and ones is a share of rows.
     quantiles
-        For every column those at ``shares`` of the rows that have a value; none if columns are
-        very many.
+        For every column the quantiles at ``shares`` of the rows that have a value; empty if there
+        are very many columns.
     cases
-        Known outliers; None if no row is labelled so.
+        Known outliers; None if no row is labelled outlier.
     """
 
     rows: int
@@ -76,18 +79,18 @@ class TrainingProfile:
         name: Callable[[int], str] | None = None,
         filled: Mapping[int, int] | None = None,
     ) -> "TrainingProfile":
-        """Return what is to be kept of training rows.
+        """Return the profile of training rows.
 
         Parameters
         ----------
         matrix
             Rows of numbers.
         codes
-            Their labels: 1 outlier, 0 inlier, -1 unlabelled.
+            Labels of the rows: 1 outlier, 0 inlier, -1 unlabelled.
         name
-            Tells what users call the row at a place; None for row numbers from 1 on.
+            Function that returns the name of the row at a place; None for numbers from 1 on.
         filled
-            By columns the columns that mark where they have no value, but were filled.
+            For columns whose missing values were filled, the column that marks these rows.
         """
         known = codes == OUTLIER
         normal = matrix if known.all() else matrix[~known]
@@ -118,16 +121,19 @@ class TrainingProfile:
         >>> profile.compare(0, 2000.0), profile.compare(0, 990.0)
         ((1.0, 0.0), (0.98, 0.005))
         """
-        known, shares = np.array(self.quantiles[column]), self.shares
+        known = np.array(self.quantiles[column])
+        shares = self.shares
         if not len(known):
             return 0.0, 0.0
         value = _short(value)
-        first, last = (int(np.searchsorted(known, value, side)) for side in ("left", "right"))
+        first = int(np.searchsorted(known, value, "left"))
+        last = int(np.searchsorted(known, value, "right"))
         if first == len(known):
             return 1.0, 0.0
         if last == 0:
             return 0.0, 1.0
-        if first < last:  # it is a quantile: between them nobody knows where it begins and ends
+        # Rows with the value of a quantile may begin and end anywhere between its neighbors.
+        if first < last:
             below = shares[first - 1] if first else 0.0
             above = 1.0 - shares[last] if last < len(known) else 0.0
             return below, max(0.0, round(above, 12))
@@ -137,11 +143,11 @@ class TrainingProfile:
         return float(share), float(1.0 - share)
 
     def typical(self, column: int) -> tuple[float, float] | None:
-        """Return the values between which nine of ten normal rows are; None if unknown."""
-        known, shares = self.quantiles[column], self.shares
+        """Return the 5 % and 95 % quantiles of the normal rows; None if unknown."""
+        known = self.quantiles[column]
         if not known:
             return None
-        return known[shares.index(0.05)], known[shares.index(0.95)]
+        return known[self.shares.index(0.05)], known[self.shares.index(0.95)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words, ready for JSON."""
@@ -149,13 +155,13 @@ class TrainingProfile:
 
     @classmethod
     def from_dict(cls, data: Any, n_columns: int) -> "TrainingProfile":
-        """Return a profile from what may be anything, or say in a ``ValueError`` what is wrong."""
+        """Return a profile from untrusted data; a ``ValueError`` says what is wrong with it."""
         found = typed_json(cls, data, "profile")
         found._check(n_columns)
         return found
 
     def _check(self, n_columns: int) -> None:
-        """Refuse what ``learn`` cannot have returned."""
+        """Refuse a profile that ``learn`` cannot have returned."""
         sizes = {len(column) for column in self.quantiles}
         cases = self.cases
         for is_right, what in (
@@ -174,9 +180,9 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """Which rows a detector has learned from, so that it is not judged by what it knows.
+    """Hashes of the rows that a detector has learned from, so that it is not judged by these.
 
-    ``hashes`` are those of the training rows, as new rows would be prepared, in their order.
+    ``hashes`` are those of the training rows, prepared as new rows would be, in their order.
 
     Examples
     --------
@@ -189,24 +195,30 @@ class LearnedRows:
 
     @classmethod
     def of(cls, rows: NDArray) -> "LearnedRows":
-        """Return what is to be remembered of rows."""
+        """Return the hashes of rows."""
         return cls(hash_rows(rows))
 
     def find(self, rows: NDArray, start: int = 0) -> NDArray:
         """Return the place of an equal training row, -1 if there is none.
 
-        Of several it is the one at the same place, if ``start`` is that of the first row, or else
-        the first.
+        ``start`` is the place of the first row in its table. Of several equal training rows it is
+        the one at the same place, or else the first.
         """
-        wanted, known = hash_rows(rows), self.hashes[self._order]
+        wanted = hash_rows(rows)
+        known = self.hashes[self._order]
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         places = np.where(known[at] == wanted, self._order[at], UNKNOWN)
         same = np.minimum(np.arange(start, start + len(wanted)), len(known) - 1)
         return np.where(self.hashes[same] == wanted, same, places)
 
+    @property
+    def n_copies(self) -> int:
+        """Number of training rows that equal an earlier one."""
+        return len(self.hashes) - len(np.unique(self.hashes))
+
     @cached_property
     def copies(self) -> float:
-        """Share of the training rows that equal another one: so many new rows may, by chance."""
+        """Share of training rows that equal another one; as many new rows may, by chance."""
         times = np.unique(self.hashes, return_counts=True)[1]
         return float(times[times > 1].sum() / len(self.hashes))
 
@@ -219,7 +231,7 @@ def in_ranges(rows: NDArray, low: NDArray, high: NDArray) -> NDArray:
     """Return rows as distances from the lowest training row, in ranges of the training rows."""
     extent = np.where(high > low, high - low, 1.0)
     with np.errstate(over="ignore"):
-        return np.clip((rows - low) / extent, -FARTHEST, FARTHEST)
+        return np.clip((rows - low) / extent, -MAX_RANGES, MAX_RANGES)
 
 
 def _shares_of(n_columns: int) -> tuple[float, ...]:
@@ -231,20 +243,21 @@ def _shares_of(n_columns: int) -> tuple[float, ...]:
 def _keep_cases(
     matrix: NDArray, normal: NDArray, known: NDArray, name: Callable[[int], str] | None
 ) -> KnownCases | None:
-    """Return known outliers from everywhere in the table, and how near is near."""
-    most = min(MAX_CASES, max(1, MAX_NUMBERS // matrix.shape[1]))
+    """Return known outliers, spread over the table."""
     if not len(known) or matrix.shape[1] >= 5 * MANY_COLUMNS:
         return None
-    kept = known[np.unique(np.linspace(0, len(known) - 1, min(most, len(known))).astype(int))]
-    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    most = min(MAX_CASES, max(1, MAX_NUMBERS // matrix.shape[1]), len(known))
+    kept = known[np.unique(np.linspace(0, len(known) - 1, most).astype(int))]
+    low = matrix.min(axis=0)
+    high = matrix.max(axis=0)
     points = in_ranges(matrix[kept], low, high)
     rows = [[_short(value) for value in row] for row in points.tolist()]
     called = [f"row {place + 1}" if name is None else name(place) for place in kept.tolist()]
-    some = normal[:: -(-len(normal) // COMPARED)]
-    cases = KnownCases(called, rows, 0.0)
-    near = float(np.quantile(cases.find(in_ranges(some, low, high))[1], NEAR))
-    return KnownCases(called, rows, _short(near))
+    some = in_ranges(normal[:: -(-len(normal) // MAX_COMPARED_ROWS)], low, high)
+    distances = KnownCases(called, rows, 0.0).find(some)[1]
+    return KnownCases(called, rows, _short(float(np.quantile(distances, 0.01))))
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    """Return a number with seven digits."""
+    return float(f"{value:.7g}")

@@ -1,17 +1,17 @@
 """Weights of heads: logistic regression on what they say out of bag.
 
 This is stacked generalization (Wolpert, 1992) with weights that are not negative (Breiman, Stacked
-regressions, 1996). Rows count as often as they come, so what matters is to tell the few outliers
-from the highest of many inliers; a weight by the average precision of each head alone does not see
-that two heads say the same.
+regressions, 1996). All rows have the same weight, so what matters is to separate the few outliers
+from the highest of many inliers. Weights in proportion to the average precision of each head alone
+would not notice that two heads agree.
 
-Few outliers tell little about weights. Below ten of them for every head, as many as a regression
-should have (Peduzzi and others, 1996), weights are those by average precision. Above, they are
-held near these as by a normal prior whose standard deviation is the mean weight. No head loses its
-say altogether.
+Few outliers say little about weights. A regression should have ten of them for every head (Peduzzi
+and others, 1996); with fewer, weights are those in proportion to average precision. With more, they
+are held near these, as by a normal prior whose standard deviation is the mean weight. No head loses
+all of its weight.
 
-Weights that were learned from a row would flatter it. So out-of-bag rows are dealt into folds, and
-each fold is averaged by weights learned from the others; new rows by those of all.
+Weights that were learned from a row would flatter it. So out-of-bag rows are split into folds, and
+each fold is averaged with weights learned from the others. New rows use the weights of all folds.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ from boreod.parallel import one_blas_thread
 from boreod.validation import OUTLIER, UNLABELLED
 
 FOLDS = 5
-EVENTS = 10  # outliers for every head
-LEAST = 0.1  # of the weight by average precision, that every head keeps
-MOST_INLIERS = 50_000  # that weights are learned from; more of them change nothing
+MIN_OUTLIERS_PER_HEAD = 10
+# Weights are learned from so many inliers at most; more of them change nothing.
+MOST_INLIERS = 50_000
 
 
 def stack(
@@ -32,9 +32,9 @@ def stack(
 ) -> tuple[NDArray, NDArray]:
     """Return weights of heads, which add up to 1, and their mean for all rows.
 
-    ``odds`` are out-of-bag log-odds, (rows, heads), each on the same scale, NaN where a head cannot
-    judge a row; ``codes`` tell which rows are outliers or inliers, and ``evidence`` is the average
-    precision of every head. Without folds, 0, the mean flatters the rows a little.
+    ``odds`` are out-of-bag log-odds (rows, heads) on one scale, NaN where a head cannot judge a
+    row. ``codes`` mark outliers and inliers, and ``evidence`` is the average precision of every
+    head. Without folds (0) the mean flatters the rows a little.
 
     Examples
     --------
@@ -50,23 +50,26 @@ def stack(
     judged = np.flatnonzero(np.isfinite(odds).all(axis=1) & (codes != UNLABELLED))
     outliers = judged[codes[judged] == OUTLIER]
     inliers = judged[codes[judged] != OUTLIER]
-    if len(outliers) < EVENTS * len(start) or len(inliers) < FOLDS:
+    if len(outliers) < MIN_OUTLIERS_PER_HEAD * len(start) or len(inliers) < FOLDS:
         return start, mean_of(odds, start)
-    with one_blas_thread():  # tables are small: threads would wait for each other
+    # The tables are small, so threads of BLAS would only wait for each other.
+    with one_blas_thread():
         point = _learn(odds, outliers, inliers, start)
         weights = _weights_of(point)
         mean = mean_of(odds, weights)
         for fold in range(n_folds):
-            rest = [np.delete(rows, np.s_[fold::n_folds]) for rows in (outliers, inliers)]
-            held = np.concatenate([outliers[fold::n_folds], inliers[fold::n_folds]])
-            of_rest = _learn(odds, rest[0], rest[1], start, point)  # near that of all rows
-            mean[held] = mean_of(odds[held], _weights_of(of_rest))
+            some = np.s_[fold::n_folds]
+            held = np.concatenate([outliers[some], inliers[some]])
+            # The optimum of the other folds is near that of all rows.
+            nearby = _learn(odds, np.delete(outliers, some), np.delete(inliers, some), start, point)
+            mean[held] = mean_of(odds[held], _weights_of(nearby))
     return weights, mean
 
 
 def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
-    """Average what heads say; a row that some of them cannot judge is judged by the others."""
-    total, known_weights = np.zeros(len(odds)), np.zeros(len(odds))
+    """Average the log-odds of heads; where some are NaN, those of the others."""
+    total = np.zeros(len(odds))
+    known_weights = np.zeros(len(odds))
     for column, weight in zip(odds.T, weights, strict=True):
         known = np.isfinite(column)
         total[known] += weight * column[known]
@@ -75,7 +78,7 @@ def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
 
 
 def _weights_of(point: NDArray) -> NDArray:
-    """Return weights that add up to 1, without the intercept."""
+    """Return weights that add up to 1; the last value of a point is the intercept."""
     return point[:-1] / point[:-1].sum()
 
 
@@ -86,21 +89,21 @@ def _learn(
     start: NDArray,
     first: NDArray | None = None,
 ) -> NDArray:
-    """Return the weights and intercept that give outliers and inliers their labels.
+    """Return weights and intercept of the regression.
 
-    Weights are held near ``start``; the search for them begins at ``first``, if it is known.
+    Weights are held near ``start``; the search begins at ``first``, if it is known.
     """
     from scipy.optimize import minimize
 
-    step = -(-len(inliers) // MOST_INLIERS)
-    some = inliers[::step]
+    some = inliers[:: -(-len(inliers) // MOST_INLIERS)]
     table = odds[np.concatenate([outliers, some])]
     targets = np.arange(len(table)) < len(outliers)
     counts = np.where(targets, 1.0, len(inliers) / len(some))
     strength = 0.5 * len(start) ** 2
 
     def loss(point: NDArray) -> tuple[float, NDArray]:
-        away, z = point[:-1] - start, table @ point[:-1] + point[-1]
+        away = point[:-1] - start
+        z = table @ point[:-1] + point[-1]
         residuals = counts * (expit(z) - targets)
         value = counts @ (np.logaddexp(0.0, z) - targets * z) + strength * (away @ away)
         slopes = residuals @ table + 2.0 * strength * away
@@ -108,5 +111,6 @@ def _learn(
 
     if first is None:
         first = np.append(start, logit(len(outliers) / (len(outliers) + len(inliers))))
-    bounds = [*((LEAST * weight, None) for weight in start), (None, None)]
+    # Every head keeps a tenth of its first weight.
+    bounds = [*((0.1 * weight, None) for weight in start), (None, None)]
     return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -1,15 +1,15 @@
-"""What a fit keeps of its training, so that other columns and budgets can be learned from it."""
+"""The training of a fit, which is kept so that other columns and budgets can be learned."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious, widen
-from boreod.ensemble.bags import Bagging, Bags, Shares, draw_bags
+from boreod.ensemble.bags import BagPlan, Bags, Shares, draw_bags
 from boreod.ensemble.calibration import (
     Correction,
     OutOfBag,
@@ -21,7 +21,14 @@ from boreod.ensemble.calibration import (
 from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import KINDS, Recipe, fit_line, learn_consensus, learn_members
+from boreod.ensemble.members import (
+    KINDS,
+    BaggedTable,
+    Recipe,
+    fit_line,
+    learn_consensus,
+    learn_members,
+)
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.stacking import FOLDS
 from boreod.ensemble.tree_heads import TreeHead
@@ -30,10 +37,12 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Scaler, fit_scaler
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
 
-if TYPE_CHECKING:  # it needs scikit-learn, and nothing else here does
+# Only this import needs scikit-learn.
+if TYPE_CHECKING:
     from boreod.representation.transformer import OutlierRepresentation
 
-MIN_PENALTY = 1e-12  # smaller ones vanish beside the rounding errors of the bags
+# Smaller penalties vanish beside the rounding errors of the bags.
+MIN_PENALTY = 1e-12
 
 
 class NotStoredError(ValueError, AttributeError):
@@ -49,7 +58,7 @@ class NotStoredError(ValueError, AttributeError):
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of the detector at the time of its fit, as far as learning again needs them."""
+    """Parameters of the detector at the time of its fit that learning again needs."""
 
     recipe: Recipe
     calibration: str | None
@@ -57,7 +66,7 @@ class Options:
     prior: float | None = None
 
     def check(self) -> None:
-        """Raise for what is not allowed."""
+        """Refuse wrong parameters."""
         recipe = self.recipe
         check_choice("aggregation", recipe.aggregation, ("mean", "log-odds"))
         check_choice("calibration", self.calibration, (None, "oob", "platt"))
@@ -86,7 +95,7 @@ class Options:
             raise ValueError(f"`prior` must be None or between 0 and 1; got {self.prior!r}.")
 
     def check_untaught(self) -> None:
-        """Raise for what has no meaning without labels."""
+        """Refuse parameters that have no meaning without labels."""
         given = {"prior": self.prior, "estimator": self.recipe.estimator}
         for name, value in given.items():
             if value is not None:
@@ -99,37 +108,57 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table becomes bags: parameters of the detector that matter in its fit only."""
+    """Parameters of the detector that only its fit needs.
+
+    With ``assume`` unlabelled rows may count as inliers, and the most suspicious are left out. With
+    ``reference_outliers`` neighbors are searched among labelled outliers, too.
+    """
 
     input_scaling: str | None
     scaling: str
-    bagging: Bagging
-    assume: bool  # whether unlabelled rows may count as inliers, the most suspicious left out
-    reference_outliers: bool  # whether neighbors are searched among labelled outliers, too
+    bagging: BagPlan
+    assume: bool
+    reference_outliers: bool
+
+
+class Labels(NamedTuple):
+    """Labels of training rows.
+
+    ``codes`` are 1 for outliers, 0 for inliers and -1 for unlabelled rows. ``classes`` are the
+    users' labels, inlier first. ``shares`` say which part of a larger table the rows are.
+    """
+
+    codes: NDArray
+    classes: NDArray
+    shares: Shares
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Scaled training rows, their labels and bags, and what computes their columns."""
+    """Scaled training rows, their labels and bags, and what computes their columns.
+
+    ``columns`` are all columns and ``table`` holds their features for all training rows. ``seen``
+    lacks the isolation of the rows. ``seed`` is that of estimators and random choices.
+    """
 
     input_scaler: MinMax | None
-    columns: FittedColumns  # all of them
+    columns: FittedColumns
     scaler: Scaler
-    table: NDArray  # features of all training rows
-    labels: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
-    assumed: Assumed  # who counts as an inlier
-    classes: NDArray  # inlier first
+    table: NDArray
+    labels: NDArray
+    assumed: Assumed
+    classes: NDArray
     bags: Bags
     shares: Shares
-    seen: SeenRows  # but for the isolation of the rows
+    seen: SeenRows
     options: Options
-    seed: int  # of estimators and random choices
+    seed: int
 
     @classmethod
     def fit(
         cls,
         rows: NDArray,
-        labels: tuple[NDArray, NDArray, Shares],
+        labels: Labels,
         representation: "OutlierRepresentation",
         names: list[str],
         plan: Plan,
@@ -139,40 +168,56 @@ class Training:
     ) -> "Training":
         """Compute and scale the columns of all rows, and draw bags; the representation is fitted.
 
-        ``labels`` are codes, classes, and which part of a larger table the rows are; ``seeds`` are
-        those of bags and of what is learned from them.
+        ``seeds`` are those of bags and of what is learned from them.
         """
-        codes, classes, shares = labels
-        scaler = MinMax.fit(rows) if plan.input_scaling == "minmax" else None
-        assumed = assume_inliers(codes, plan.bagging, plan.assume)
-        points = rows if scaler is None else scaler.transform(rows)
-        apart = None if plan.reference_outliers else codes == OUTLIER
-        table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
-        columns = representation.fitted_columns_
+        codes = labels.codes
         taught = bool((codes == OUTLIER).any())
         if not taught:
             options.check_untaught()
-        scaling = fit_scaler(plan.scaling if taught else "minmax", table, columns.n_raw)
-        table = scaling.transform(table)
-        if taught and plan.assume:
-            part = table[:, : columns.n_raw or len(columns.names)]
-            of_trees = seeds[1] + KINDS.index("trees")
-            how = plan.bagging, options.recipe.n_trees, (seeds[0], of_trees), engine
-            assumed = find_suspicious(assumed, part, shares.weigh(codes), *how)
+        input_scaler = MinMax.fit(rows) if plan.input_scaling == "minmax" else None
+        points = rows if input_scaler is None else input_scaler.transform(rows)
+        apart = None if plan.reference_outliers else codes == OUTLIER
+        table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
+        columns = representation.fitted_columns_
+        scaler = fit_scaler(plan.scaling if taught else "minmax", table, columns.n_raw)
+        table = scaler.transform(table)
         if taught:
-            who = [np.flatnonzero(assumed.codes == code) for code in (OUTLIER, INLIER)]
-            how_drawn = widen(plan.bagging, len(who[0])) if assumed.complete else plan.bagging
-            bags = draw_bags(who[0], who[1], len(rows), how_drawn, seeds[0], assumed.of_groups)
+            assumed = assume_inliers(codes, plan.bagging, plan.assume)
+            bagging = plan.bagging
+            if plan.assume:
+                part = table[:, : columns.n_raw or len(columns.names)]
+                weights = labels.shares.weigh(codes)
+                both_seeds = seeds[0], seeds[1] + KINDS.index("trees")
+                n_trees = options.recipe.n_trees
+                assumed = find_suspicious(
+                    assumed, part, weights, bagging, n_trees, both_seeds, engine
+                )
+            outliers = np.flatnonzero(assumed.codes == OUTLIER)
+            inliers = np.flatnonzero(assumed.codes == INLIER)
+            if assumed.complete:
+                bagging = widen(bagging, len(outliers))
+            left_out = assumed.suspicious_by_group
+            bags = draw_bags(outliers, inliers, len(rows), bagging, seeds[0], left_out)
         else:
             scores = table[:, columns.n_raw :]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]
             bags, top = draw_top(consensus, plan.bagging, seeds[0])
             assumed = Assumed(codes, False, top)
-        seen = SeenRows(names, rows.min(axis=0), rows.max(axis=0), None, codes, scaler is not None)
+        low, high = rows.min(axis=0), rows.max(axis=0)
         return cls(
-            scaler, columns, scaling, table, codes, assumed, classes, bags, shares, seen, options,
-            seeds[1],
-        )  # fmt: skip
+            input_scaler=input_scaler,
+            columns=columns,
+            scaler=scaler,
+            table=table,
+            labels=codes,
+            assumed=assumed,
+            classes=labels.classes,
+            bags=bags,
+            shares=labels.shares,
+            seen=SeenRows(names, low, high, None, codes, input_scaler is not None),
+            options=options,
+            seed=seeds[1],
+        )
 
     @property
     def taught(self) -> bool:
@@ -181,7 +226,7 @@ class Training:
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for what counts as an inlier, -1 for the rest."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for the rest."""
         return self.assumed.codes
 
     def learn(
@@ -194,72 +239,80 @@ class Training:
     ) -> tuple[Fitted, OutOfBag]:
         """Solve the bags on some of the columns; nothing is searched again.
 
-        ``recipe`` tells which heads are fitted, if not those of the options; heads that are
-        ``known`` for these columns are taken as they are. ``n_folds`` keep weights of heads from
-        flattering the rows that they were learned from; 0 is faster.
+        ``recipe`` names the heads, None for those of the options. ``known`` heads of these columns
+        are not fitted again. ``n_folds`` keep weights of heads from flattering the rows that they
+        were learned from; 0 is faster.
         """
         recipe = recipe or self.options.recipe
+        columns = self.columns
+        scaler = self.scaler
+        table = self.table
         wanted = set(names)
-        places = [place for place, name in enumerate(self.columns.names) if name in wanted]
-        columns, scaler, table = self.columns, self.scaler, self.table
+        places = [place for place, name in enumerate(columns.names) if name in wanted]
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
-            scaler, table = scaler.keep(places), table[:, self._features(places)]
-        counts = columns.n_raw, len(columns.names)
+            scaler = scaler.keep(places)
+            table = table[:, self._features(places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
+        n_columns = len(columns.names)
+        data = BaggedTable(table, columns.n_raw, n_columns, self.bags, evidence, self.seed)
         correction: Correction | Quantiles
         if self.taught:
+            # The trees that looked for suspicious rows had the same bags, columns and seed.
             if known is None and table is self.table and self.assumed.trees is not None:
-                known = {"trees": self.assumed.trees}  # the same bags, columns and seed
-            how = self.bags, evidence, self.seed, engine, known, n_folds
-            members, odds = learn_members(recipe, table, counts, *how)
+                known = {"trees": self.assumed.trees}
+            members, odds = learn_members(recipe, data, engine, known, n_folds)
             correction = self._correct(odds, len(members) == 1)
         else:
-            members, odds = learn_consensus(
-                recipe, table, columns.n_raw, self.bags, self.seed, engine
-            )
+            members, odds = learn_consensus(recipe, data, engine)
             correction = Quantiles.fit(odds)
-        widest = columns.widest
+        ordinary = self.assumed.in_bags if self.taught else ~self.assumed.left_out
+        isolation = None if columns.widest is None else columns.widest.isolation
         fitted = Fitted(
-            self.input_scaler,
-            columns,
-            scaler,
-            members,
-            table[self.assumed.in_bags if self.taught else ~self.assumed.left_out].mean(axis=0),
-            correction,
-            recipe.aggregation,
-            self.classes,
-            replace(self.seen, isolation=None if widest is None else widest.isolation),
+            input_scaler=self.input_scaler,
+            columns=columns,
+            scaler=scaler,
+            members=members,
+            base=table[ordinary].mean(axis=0),
+            correction=correction,
+            aggregation=recipe.aggregation,
+            classes=self.classes,
+            seen=replace(self.seen, isolation=isolation),
         )
-        oob = OutOfBag(
-            expit(correction.apply(odds)), self.labels, self.shares,
-            self.assumed.unlabelled, int(self.taught and self.assumed.left_out.sum()),
-        )  # fmt: skip
-        return fitted, oob
+        left_out = int(self.taught and self.assumed.left_out.sum())
+        probabilities = expit(correction.apply(odds))
+        assumed = self.assumed.unlabelled
+        return fitted, OutOfBag(probabilities, self.labels, self.shares, assumed, left_out)
 
     def _features(self, places: list[int]) -> list[int]:
-        """Return where in the table the features of some columns are."""
+        """Return the places of the features of some columns in the table."""
         n_columns = len(self.columns.names)
         extra = [n_columns + place for place in places if n_columns + place < self.table.shape[1]]
         return places + extra
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
         """Return the line from log-odds of bags, or of averaged members, to those of the table."""
-        codes, share = self.codes, self.shares.inliers
-        if self.assumed.unlabelled:  # of labelled inliers and unlabelled rows together
+        codes = self.codes
+        share = self.shares.inliers
+        weights = self.shares.weigh(self.labels)
+        # Labelled inliers and unlabelled rows have different shares; take that of both together.
+        if self.assumed.unlabelled:
             inliers = codes == INLIER
-            share = float(inliers.sum() / self.shares.weigh(self.labels)[inliers].sum())
-        n_outliers, n_inliers = (codes == OUTLIER).sum(), (codes == INLIER).sum() / share
-        whole = alone and not self.assumed.left_out.any()
-        balance = self.bags.balance(share) if whole else n_outliers / n_inliers
+            share = float(inliers.sum() / weights[inliers].sum())
+        n_outliers = (codes == OUTLIER).sum()
+        n_inliers = (codes == INLIER).sum() / share
+        if alone and not self.assumed.left_out.any():
+            balance = self.bags.balance(share)
+        else:
+            balance = n_outliers / n_inliers
         correction = Correction(float(np.log(balance)))
         judged = np.isfinite(odds) & (codes >= 0)
         outliers = codes[judged] == OUTLIER
         if self.options.calibration == "oob":
-            rows = self.shares.weigh(self.labels) if self.assumed.unlabelled else None
-            correction = calibrate(odds, codes, share, correction, rows)
+            several = weights if self.assumed.unlabelled else None
+            correction = calibrate(odds, codes, share, correction, several)
         elif self.options.calibration == "platt" and 0 < outliers.sum() < len(outliers):
-            weights = self.shares.weigh(self.labels)[judged]
+            weights = weights[judged]
             counts = float(weights[outliers].sum()), float(weights[~outliers].sum())
             correction = fit_line(odds[judged], outliers, weights / weights.sum(), counts)
         if self.options.prior is not None:
@@ -269,6 +322,6 @@ class Training:
         return correction
 
     def place_of(self, names: list[str]) -> NDArray:
-        """Return where in the table columns are."""
+        """Return the places of columns in the table."""
         place = {name: number for number, name in enumerate(self.columns.names)}
         return np.array([place[name] for name in names])

@@ -2,11 +2,11 @@
 
 Both are kept as flat arrays, see :mod:`boreod.scores.trees`. Extremely randomized trees (Geurts,
 Ernst, Wehenkel, 2006) are fitted by scikit-learn and split at random places, which suits bags with
-few outliers; boosted ones, see :mod:`boreod.ensemble.boosting`, find interactions where there are
-more of them.
+few outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions where there are
+more outliers.
 
-A leaf that holds outliers only would say "certain". Leaves of random trees are therefore smoothed
-as if each held some weight of both classes, so that log-odds stay finite.
+A leaf that holds only outliers would have infinite log-odds. Leaves of random trees are therefore
+smoothed, as if each held some weight of both classes.
 """
 
 from dataclasses import dataclass, replace
@@ -21,26 +21,32 @@ from boreod.parallel import Engine
 from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
-SMOOTHING = 0.05  # weight that is added to every leaf, where that of a mean row is 1
-BOOSTED_BAGS = 10  # boosted trees vary little from bag to bag
+# This weight is added to every leaf; the mean weight of a row is 1.
+SMOOTHING = 0.05
+# Boosted trees vary little from bag to bag, so few bags are enough.
+BOOSTED_BAGS = 10
 BOOSTED_TREES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class TreeHead:
-    """Trees, as many for every bag."""
+    """Trees, the same number for every bag.
+
+    Leaves of ``boosted`` trees add up to log-odds; otherwise their mean is a probability.
+    """
 
     trees: Trees
     n_bags: int
-    boosted: bool  # leaves add up to log-odds; otherwise their mean is a probability
+    boosted: bool
 
     @classmethod
     def fit(
         cls, table: NDArray, bags: Bags, n_trees: int, boosted: bool, seed: int, engine: Engine
     ) -> "TreeHead":
-        """Fit so many trees to each bag."""
+        """Fit ``n_trees`` trees to each bag."""
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
-        targets, weights = bags.targets, bags.weights
+        targets = bags.targets
+        weights = bags.weights
 
         def grow(number: int) -> Trees:
             part = narrow(table[bags.rows[number]])
@@ -65,10 +71,10 @@ class TreeHead:
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, as :func:`combine` does, without a detour by log-odds.
+        """Return one log-odds per row, as :func:`combine` does, but from means of probabilities.
 
-        Bags of boosted trees are averaged as what they add up to, whatever the aggregation: one
-        bag that is sure of itself does not decide alone.
+        Of boosted trees the log-odds are averaged, whatever the aggregation, so that a single bag
+        with large log-odds does not decide alone.
         """
         if self.boosted or aggregation != "mean":
             return combine(self.log_odds(table), "log-odds", use)
@@ -77,13 +83,13 @@ class TreeHead:
             mean = mean_of_bags(sums)
         else:
             counts = use.sum(axis=1)
-            mean = np.divide((sums * use).sum(axis=1), counts, out=np.full(len(sums), np.nan),
-                             where=counts > 0)  # fmt: skip
+            mean = np.full(len(sums), np.nan)
+            np.divide((sums * use).sum(axis=1), counts, out=mean, where=counts > 0)
         probabilities = mean / self.n_trees
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def keep(self, n_trees: int) -> "TreeHead":
-        """Return the head with the first trees of every bag, as a fit of so many would give."""
+        """Return the head with the first trees of every bag; a fit of so many gives the same."""
         if n_trees == self.n_trees:
             return self
         return replace(self, trees=self.trees.keep_per_group(self.n_bags, n_trees))
@@ -100,16 +106,16 @@ class TreeHead:
         """Return contributions of features to the sum of slopes times changes of log-odds.
 
         Slopes and changes are (rows, bags); changes are those of the bags' log-odds from the base
-        row. Where leaves are probabilities, each bag's contributions are brought to log-odds by
-        the change of one for the change of the other.
+        row. Where leaves are probabilities, each bag's contributions are multiplied by the change
+        of its log-odds per change of its probability.
         """
         if not self.boosted:
             start = self.trees.add_up(base[np.newaxis], self.n_bags)
             way = (self.trees.add_up(table, self.n_bags) - start) / self.n_trees
             p = start / self.n_trees
-            steep = 1.0 / (p * (1.0 - p))  # the limit where nothing changes
-            ratio = np.divide(changes, way, out=np.broadcast_to(steep, way.shape).copy(),
-                              where=np.abs(way) > 1e-12)  # fmt: skip
+            # This is the limit where nothing changes.
+            ratio = np.broadcast_to(1.0 / (p * (1.0 - p)), way.shape).copy()
+            np.divide(changes, way, out=ratio, where=np.abs(way) > 1e-12)
             slopes = slopes * ratio / self.n_trees
         return self.trees.contribute(table, base, slopes)
 
@@ -121,14 +127,14 @@ def _grow_random(
     from sklearn import config_context
     from sklearn.tree import ExtraTreeRegressor
 
-    # for targets of 0 and 1 the variance is half of Gini's impurity: regression splits alike, and
-    # takes half the time
+    # For targets of 0 and 1 the variance is half of Gini's impurity. So regression trees have the
+    # same splits as classification trees, and take half the time.
     grown = []
     seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n_trees).tolist()
-    # hundreds of small fits: what scikit-learn checks in each is known here
+    # Hundreds of small fits need no checks by scikit-learn, because the input is known.
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        for of_tree in seeds:
-            model = ExtraTreeRegressor(max_features="sqrt", random_state=of_tree)
+        for tree_seed in seeds:
+            model = ExtraTreeRegressor(max_features="sqrt", random_state=tree_seed)
             tree = model.fit(part, targets, weights, check_input=False).tree_
             weight = tree.weighted_n_node_samples
             outliers = tree.value[:, 0, 0] * weight

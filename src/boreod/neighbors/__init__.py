@@ -1,9 +1,15 @@
-"""Neighbor search and the neighbor graph: the ground on which every score stands."""
+"""Neighbor search and the neighbor graph, from which every score is computed."""
 
-from boreod.neighbors.backends import BACKENDS, make_backend, read_neighbors
 from boreod.neighbors.block import Block, Ks, Reverse, whole_vectors
-from boreod.neighbors.foreign import ForeignNeighbors, Recall, RecallError
-from boreod.neighbors.graph import SEARCH_ROWS, NeighborGraph, TrainingGraph, blocks
+from boreod.neighbors.graph import (
+    BACKENDS,
+    SEARCH_ROWS,
+    NeighborGraph,
+    TrainingGraph,
+    blocks,
+    check_neighbors,
+    make_backend,
+)
 from boreod.neighbors.known_rows import KnownRows, distinct_rows
 from boreod.neighbors.metrics import METRICS
 from boreod.neighbors.part import depth_for, part_of
@@ -13,19 +19,16 @@ __all__ = [
     "METRICS",
     "SEARCH_ROWS",
     "Block",
-    "ForeignNeighbors",
     "KnownRows",
     "Ks",
     "NeighborGraph",
-    "Recall",
-    "RecallError",
     "Reverse",
     "TrainingGraph",
     "blocks",
+    "check_neighbors",
     "depth_for",
     "distinct_rows",
     "make_backend",
     "part_of",
-    "read_neighbors",
     "whole_vectors",
 ]

@@ -1,16 +1,16 @@
 """Exact search by brute force: a float32 pass over the table, then float64 for the few that matter.
 
-The first pass gives candidates and tells up to which distance they are complete. True distances of
+The first pass gives candidates and the distance up to which they are complete. True distances of
 the candidates then show that the k nearest lie below that; where ties left no space to note all
 candidates, the cells of the table that are near enough are searched again in float64.
 """
+
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, unset
-from boreod.neighbors.candidates import COMPLETE, COMPLETE_TO, COUNT
-from boreod.neighbors.cells import Cells, box_lengths, cut_into_cells
 from boreod.neighbors.metrics import (
     COSINE,
     MANHATTAN,
@@ -22,12 +22,22 @@ from boreod.neighbors.metrics import (
     reduced_distances,
     sort_pairs,
 )
-from boreod.neighbors.rough import NO_RADIUS, TOGETHER, find_candidates, rough_reach, rows_of_cells
-from boreod.neighbors.rounded import Rounded, round_table
+from boreod.neighbors.rough import (
+    COMPLETE,
+    COMPLETE_TO,
+    COUNT,
+    NO_RADIUS,
+    TOGETHER,
+    find_candidates,
+    rows_of_cells,
+)
+from boreod.neighbors.rounded import Rounded, rough_reach, round_table
+from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells
 from boreod.parallel import computed_once, one_blas_thread
 
 WORTH_PRODUCTS = 2**20  # rows times values of the table; less takes less than preparing BLAS
 NO_RADII = np.empty(0)
+NO_LIMIT = nullcontext()
 
 
 class BruteForce:
@@ -66,10 +76,14 @@ class BruteForce:
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
         distances, indices, pairs, n_pairs = self._search(rows, k, radii)
-        m, room, within = len(rows), unset(n_pairs), unset(n_pairs)
-        offsets, covering = unset(m + 2, np.int64), unset(n_pairs, np.int32)
-        found = (room, offsets, covering, within)
-        _truly_covering(self.points, rows, pairs, radii, self.metric, *found)
+        m = len(rows)
+        room = unset(n_pairs)
+        offsets = unset(m + 2, np.int64)
+        covering = unset(n_pairs, np.int32)
+        within = unset(n_pairs)
+        _truly_covering(
+            self.points, rows, pairs, radii, self.metric, room, offsets, covering, within
+        )
         return distances, indices, (offsets[:-1], covering[: offsets[m]], within[: offsets[m]])
 
     def _search(
@@ -83,20 +97,24 @@ class BruteForce:
             lengths = lengths[self.order] if len(radii) else radii
             rough = rough_reach(lengths, table[-1], rows.shape[1], self.metric)
             self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
-        how = table, cells, rows, k, *reach[1:], self.metric
-        if self.uses_products(len(rows)):
-            with one_blas_thread():
-                found = find_candidates(*how, True)
-        else:
-            found = find_candidates(*how, False)
-        candidates, counts, known, pairs, n_pairs = found
-        distances, indices = unset((len(rows), k)), unset((len(rows), k), np.int32)
-        room, settings = candidates.shape[1], (known, self.metric, distances, indices)
-        lists = (self.points, rows, candidates, counts, *settings, unset(room))
-        if _nearest_of(*lists):
+        _, rough, farthest = reach
+        with_products = self.uses_products(len(rows))
+        with one_blas_thread() if with_products else NO_LIMIT:
+            candidates, counts, known, pairs, n_pairs = find_candidates(
+                table, cells, rows, k, rough, farthest, self.metric, with_products
+            )
+        distances = unset((len(rows), k))
+        indices = unset((len(rows), k), np.int32)
+        room = unset(candidates.shape[1])
+        n_unsure = _nearest_of(
+            self.points, rows, candidates, counts, known, self.metric, distances, indices, room
+        )
+        if n_unsure:
             unsure = np.flatnonzero(counts[:, COUNT] < 0)
-            again = (*cells, rows, unsure, *settings, unset(room), candidates)
-            _search_again(self.points, *again)
+            _search_again(
+                self.points, cells, rows, unsure, known, self.metric, distances, indices, room,
+                candidates,
+            )  # fmt: skip
         return distances, indices, pairs, n_pairs
 
 
@@ -120,7 +138,8 @@ def _nearest_of(
     for row in range(m):
         size, sure, to = counts[row, COUNT], ZERO, known[row, COMPLETE_TO]
         some = candidates[row]
-        if counts[row, COMPLETE]:  # otherwise not all of them were noted
+        # Without it, not all candidates were noted.
+        if counts[row, COMPLETE]:
             reduced_distances(points, candidates, rows, row, size, metric, kept)
             for place in range(size):
                 sure += length(kept[place], metric) <= to
@@ -138,8 +157,7 @@ def _nearest_of(
 
 @compiled
 def _search_again(
-    points: NDArray, order: NDArray, cuts: NDArray, low: NDArray, high: NDArray,
-    rows: NDArray, unsure: NDArray, known: NDArray, metric: int,
+    points: NDArray, cells: Cells, rows: NDArray, unsure: NDArray, known: NDArray, metric: int,
     distances: NDArray, indices: NDArray, kept: NDArray, candidates: NDArray,
 ) -> None:  # fmt: skip
     """Search some of the rows in float64 and fill in their lists.
@@ -147,10 +165,11 @@ def _search_again(
     Their nearest lie within a known length; a cell that is farther away is only met if there are
     fewer.
     """
+    order, cuts, _, _ = cells
     n_cells, k = cuts.shape[0] - 1, distances.shape[1]
     bounds, near = unset((1, n_cells)), unset(n_cells, np.int32)
     for row in unsure:
-        box_lengths(low, high, rows, row, metric, bounds, ZERO)
+        box_lengths(cells, rows, row, metric, bounds, ZERO)
         for cell in range(n_cells):
             near[cell] = cell
         sort_pairs(bounds[0], near, n_cells)
@@ -187,7 +206,7 @@ def _truly_covering(
 ) -> None:  # fmt: skip
     """Keep the pairs whose true distance is within the radius, grouped by row.
 
-    ``offsets`` has one place more than needed: while pairs are put in their places it tells the
+    ``offsets`` has one place more than needed: while pairs are put in their places it holds the
     next free one of every row, which is where the next row begins in the end.
     """
     m, n_kept = rows.shape[0], 0

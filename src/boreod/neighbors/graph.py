@@ -6,8 +6,14 @@ at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and ne
 
 Copies of a row have the same neighborhood, so only the first of them is searched and scored; a
 table of many copies costs what its distinct rows cost.
+
+A search back end has two methods. ``nearest(rows, k)`` returns distances and indices of the k
+nearest reference rows by (distance, index). ``nearest_and_reverse(rows, k, radii)`` also returns
+offsets, indices and distances of the reference rows that have a row within their radius. Back ends
+agree to the last bit, so the choice between them changes nothing but the time.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,17 +23,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
-from boreod.neighbors.backends import Backend, make_backend
 from boreod.neighbors.block import Block, Ks, Reverse
-from boreod.neighbors.foreign import ForeignSearch, Recall
+from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.known_rows import UNKNOWN, distinct_rows
 from boreod.neighbors.metrics import METRICS, embed
-from boreod.parallel import Engine
+from boreod.neighbors.tree import KDTree
+from boreod.parallel import Engine, one_blas_thread
+from boreod.text import shorten
 
-LARGE_TABLE = 20_000  # rows whose descriptions do not fit into the cache
+# From so many rows on, descriptions do not fit into the cache, and brute force needs whole blocks.
+LARGE_TABLE = 20_000
+# Below so many rows a tree cannot win back the time of the comparison.
+ALWAYS_BRUTE_BELOW = 2000
+# Above so many columns, boxes of a tree hardly ever exclude each other.
+ALWAYS_BRUTE_ABOVE = 15
+TIMED_ROWS = 16
+TIMED_ROWS_LARGE = 128
 SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
 WIDE = 100  # columns from which up to four times as many rows share the reading of the table
 ENOUGH_BLOCKS = 32  # for all threads
+Backend = BruteForce | KDTree
+Copies = tuple[NDArray, NDArray]  # positions of distinct rows; for every row its place among them
+BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
@@ -45,8 +62,6 @@ class NeighborGraph:
     backend: Any  # the search; None in a graph that travels with training rows and need not search
     # k-distances of the reference rows by ks; the first entry has all that are known
     known_radii: dict[Ks, NDArray]
-    # what a search of another library found of the true neighbors; None for our own
-    recall: Recall | None = None
 
     @classmethod
     def build(
@@ -58,9 +73,9 @@ class NeighborGraph:
         neighbors: Any,
         radii: dict[Ks, NDArray] | None = None,
     ) -> "NeighborGraph":
-        """Return a graph of the rows of one view, whose k-distances are known or will be told.
+        """Return a graph of the rows of one view, whose k-distances are known or set later.
 
-        ``neighbors`` tells how to search, see :func:`boreod.neighbors.backends.make_backend`.
+        ``neighbors`` is "auto" or a name of BACKENDS.
         """
         code = METRICS[metric]
         reference = embed(points, code)
@@ -142,11 +157,18 @@ class TrainingGraph:
     inverse: tuple[NDArray, NDArray, NDArray] | None = None
 
     @classmethod
-    def build(cls, graph: NeighborGraph, engine: Engine) -> "TrainingGraph":
-        """Search the neighbors of all reference rows, block by block; tell the graph the radii."""
+    def build(
+        cls, graph: NeighborGraph, engine: Engine, copies: Copies | None = None
+    ) -> "TrainingGraph":
+        """Search the neighbors of all reference rows, block by block; give the graph the radii.
+
+        ``copies`` is what :func:`distinct_rows` returns, if it is known already.
+        """
         n, k, reverse_k = len(graph.reference), graph.k, graph.reverse_k
-        distinct, place = near_rows_together(*distinct_rows(graph.reference), graph.backend)
-        distances, indices = unset((n, k)), unset((n, k), np.int32)
+        copies = copies or distinct_rows(graph.reference)
+        distinct, place = near_rows_together(copies, graph.backend)
+        distances = unset((n, k))
+        indices = unset((n, k), np.int32)
         ties: list[bool] = []
 
         def take(rows: slice, found: tuple[NDArray, NDArray, bool]) -> None:
@@ -166,9 +188,7 @@ class TrainingGraph:
         radii = distances[:, [k - 1 for k in graph.ks]]
         graph.known_radii[graph.ks] = np.ascontiguousarray(radii)
         result = cls(graph, distances, indices, distinct, place)
-        if isinstance(graph.backend, ForeignSearch):
-            graph.recall = graph.backend.check_recall(k, graph.radii((k,))[:, 0])
-        elif reverse_k > 0 and not any(ties):
+        if reverse_k > 0 and not any(ties):
             result.inverse = turn_around(distances, indices, graph.reverse_radii)
         return result
 
@@ -210,15 +230,60 @@ class TrainingGraph:
         return Reverse(*without_own(entries, own))
 
 
-def near_rows_together(distinct: NDArray, place: NDArray, backend: Any) -> tuple[NDArray, NDArray]:
+def check_neighbors(wanted: object) -> None:
+    """Raise if ``neighbors`` is neither "auto" nor a name of BACKENDS."""
+    if not isinstance(wanted, str) or wanted not in ("auto", *BACKENDS):
+        raise ValueError(
+            f"`neighbors` must be 'auto', one of {list(BACKENDS)}; got {shorten(wanted)}."
+        )
+
+
+def make_backend(wanted: str, points: NDArray, metric: int, k: int) -> Backend:
+    """Build the search that is asked for, over embedded rows, for lists of length ``k``."""
+    check_neighbors(wanted)
+    return (
+        choose_backend(points, metric, k) if wanted == "auto" else BACKENDS[wanted](points, metric)
+    )
+
+
+def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
+    """Return brute force or the tree, whichever was faster on rows spread over the table.
+
+    The number of columns alone does not say which is faster.
+    """
+    n, d = points.shape
+    brute = BruteForce(points, metric)
+    if n < ALWAYS_BRUTE_BELOW or d > ALWAYS_BRUTE_ABOVE:
+        return brute
+    tree = KDTree(points, metric)
+    size = TIMED_ROWS
+    if n >= LARGE_TABLE or brute.uses_products(TIMED_ROWS_LARGE):
+        size = TIMED_ROWS_LARGE
+    if brute.uses_products(size):
+        # Finding the BLAS library takes time that must not be measured.
+        with one_blas_thread():
+            pass
+    rows = np.ascontiguousarray(points[:: max(1, n // size)][:size])
+    return brute if _seconds(brute, rows, k) <= _seconds(tree, rows, k) else tree
+
+
+def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
+    """Time one search after a first one that compiles or loads the kernel."""
+    backend.nearest(rows[:1], k)
+    started = time.perf_counter()
+    backend.nearest(rows, k)
+    return time.perf_counter() - started
+
+
+def near_rows_together(copies: Copies, backend: Any) -> Copies:
     """Let blocks of training rows be near each other: they then look up the same neighbors.
 
     What does not fit into the cache is so read from memory less often.
     """
-    order = getattr(backend, "order", None)
-    if order is None or len(order) < LARGE_TABLE:
-        return distinct, place
-    by_rank = np.argsort(np.argsort(order)[distinct])
+    distinct, place = copies
+    if len(place) < LARGE_TABLE:
+        return copies
+    by_rank = np.argsort(np.argsort(backend.order)[distinct])
     return distinct[by_rank], np.argsort(by_rank)[place]
 
 
@@ -227,7 +292,7 @@ def _search(
 ) -> tuple[NDArray, NDArray, bool]:
     """Return lists of some distinct rows, and whether a reverse neighbor may be missing.
 
-    One neighbor more than k tells ties at the end of a list.
+    One neighbor more than k shows whether a list ends in ties.
     """
     backend, reference, distinct = searched
     one_more = min(k + 1, reference.shape[0] - 1)

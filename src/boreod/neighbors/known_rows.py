@@ -18,6 +18,8 @@ MINUS_ZERO = np.uint64(1 << 63)  # its bits
 class KnownRows:
     """The index of every distinct row of a table, float64 in C order.
 
+    ``hashes`` are those of :func:`hash_rows`, where they are known already.
+
     Examples
     --------
     >>> known = KnownRows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
@@ -25,18 +27,48 @@ class KnownRows:
     [1, 0, -1]
     """
 
-    def __init__(self, rows: NDArray) -> None:
+    def __init__(self, rows: NDArray, hashes: NDArray | None = None) -> None:
         self.rows = rows
+        if hashes is not None:
+            vars(self)["hashes"] = hashes
 
     def find(self, rows: NDArray) -> NDArray:
         """Return the lowest index of an identical reference row, or -1, for every row."""
-        hashes, order = self._hashes
+        hashes, order = self._sorted
         return _find(self.rows, hashes, order, rows, _bits(rows))
 
+    def find_own(self) -> NDArray:
+        """Return the lowest index of an identical row for every row of the table."""
+        hashes, order = self._sorted
+        is_new = np.ones(len(order), bool)
+        is_new[1:] = hashes[1:] != hashes[:-1]
+        first = np.empty_like(order)
+        first[order] = order[is_new][np.cumsum(is_new) - 1]
+        copies = np.flatnonzero(first != np.arange(len(first)))
+        for column in self.rows.T:
+            if not np.array_equal(column[copies], column[first[copies]]):
+                return self.find(self.rows)  # Rows that differ have the same hash.
+        return first
+
+    def distinct(self) -> tuple[NDArray, NDArray]:
+        """Return the positions of distinct rows, and for every row its place among these."""
+        first = self.find_own()
+        distinct = np.flatnonzero(first == np.arange(len(first)))
+        return distinct, np.searchsorted(distinct, first)
+
+    def part(self, rows: NDArray) -> "KnownRows":
+        """Return the same for some of the rows; nothing is hashed again."""
+        return KnownRows(self.rows[rows], self.hashes[rows])
+
     @computed_once
-    def _hashes(self) -> tuple[NDArray, NDArray]:
+    def hashes(self) -> NDArray:
+        """Hashes of all rows, in their order."""
+        return hash_rows(self.rows)
+
+    @computed_once
+    def _sorted(self) -> tuple[NDArray, NDArray]:
         """Hashes of all rows, ascending, and the rows that have them."""
-        hashes = _hash_rows(_bits(self.rows))
+        hashes = self.hashes.view(np.uint64)
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
@@ -55,9 +87,7 @@ def distinct_rows(rows: NDArray) -> tuple[NDArray, NDArray]:
     >>> distinct.tolist(), place.tolist()
     ([0, 1], [0, 1, 0])
     """
-    first = KnownRows(rows).find(rows)
-    distinct = np.flatnonzero(first == np.arange(len(rows)))
-    return distinct, np.searchsorted(distinct, first)
+    return KnownRows(rows).distinct()
 
 
 def _bits(rows: NDArray) -> NDArray:
@@ -70,7 +100,7 @@ def _hash_row(bits: NDArray) -> np.uint64:
     state = np.uint64(0x9E3779B97F4A7C15)
     for column in range(bits.shape[0]):
         value = bits[column]
-        if value == MINUS_ZERO:  # is the same number as 0.0
+        if value == MINUS_ZERO:  # It is the same number as 0.0.
             value = np.uint64(0)
         state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
         state ^= state >> np.uint64(29)
@@ -93,7 +123,7 @@ def _find(
     for row in range(rows.shape[0]):
         wanted, found[row] = _hash_row(bits[row]), UNKNOWN
         place, stop = 0, hashes.shape[0]
-        while place < stop:  # the first hash that is not smaller
+        while place < stop:  # Find the first hash that is not smaller.
             middle = (place + stop) // 2
             if hashes[middle] < wanted:
                 place = middle + 1

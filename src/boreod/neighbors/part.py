@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled, unset
 from boreod.neighbors.block import Ks
 from boreod.neighbors.graph import (
+    Copies,
     NeighborGraph,
     TrainingGraph,
     leave_out,
@@ -49,12 +50,9 @@ class PartSearch:
         self._reach: tuple[NDArray, NDArray] | None = None
 
     @property
-    def order(self) -> NDArray | None:
-        """The rows, near ones together; None if the other search has no such order."""
-        order = getattr(self._backend, "order", None)
-        if order is None:
-            return None
-        places = self.place[order]
+    def order(self) -> NDArray:
+        """An order of the rows that brings near ones together."""
+        places = self.place[self._backend.order]
         return places[places >= 0]
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
@@ -84,24 +82,28 @@ class PartSearch:
     ) -> tuple[NDArray, NDArray]:
         """Cut lists to k rows of the part; search longer ones where these are too short."""
         distances, indices, short = cut(*lists, self.place, k)
-        # lists of another library are never longer than those that it was made for
-        search = getattr(self._backend, "brute", self._backend)
         while len(short):
             depth = min(self._n_rows, 2 * depth)
-            longer: tuple[NDArray, NDArray] = search.nearest(rows[short], depth)
+            longer: tuple[NDArray, NDArray] = self._backend.nearest(rows[short], depth)
             *found, still = cut(*longer, self.place, k)
             distances[short], indices[short] = found
             short = short[still]
         return distances, indices
 
 
-def part_of(training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int) -> TrainingGraph:
-    """Return the graph of some reference rows, ascending, and their lists."""
+def part_of(
+    training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int, copies: Copies | None = None
+) -> TrainingGraph:
+    """Return the graph of some reference rows, ascending, and their lists.
+
+    ``copies`` is what :func:`distinct_rows` returns for them, if it is known already.
+    """
     whole = training.graph
     search = PartSearch(whole, rows)
     reference = np.ascontiguousarray(whole.reference[rows])
     k = ks[-1]
-    one_more = min(k + 1, len(rows) - 1)  # tells ties at the end of a list
+    # One neighbor more shows whether a list ends in ties.
+    one_more = min(k + 1, len(rows) - 1)
     lists = training.distances[rows], training.indices[rows]
     distances, indices, short = cut(*lists, search.place, one_more)
     if len(short):
@@ -111,8 +113,8 @@ def part_of(training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int) -> T
     graph = NeighborGraph(
         reference, whole.metric, whole.dimension, ks, reverse_k, search, {ks: radii}
     )
-    distinct, place = near_rows_together(*distinct_rows(reference), search)
-    complete = reverse_k > 0 and not whole.recall
+    distinct, place = near_rows_together(copies or distinct_rows(reference), search)
+    complete = reverse_k > 0
     if complete and one_more > k:
         complete = not bool((distances[:, k] == distances[:, reverse_k - 1]).any())
     distances, indices = (np.ascontiguousarray(array[:, :k]) for array in (distances, indices))

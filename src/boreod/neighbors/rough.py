@@ -1,62 +1,81 @@
 """The float32 pass of the brute-force search: few candidates out of many rows.
 
-The table lies in cells of nearby rows (:mod:`boreod.neighbors.rounded`). A candidate is noted with
-an upper bound on its reduced distance, and the k-th smallest of these bounds the k-th distance: a
-cell whose box is farther away is not even looked at, and of the others only rows that may be nearer
-are noted. The few nearest cells give a first bound.
+The table lies in cells of nearby rows (:mod:`boreod.neighbors.rounded`). Every row of a block has a
+list of candidates, each with an upper bound on its reduced distance. The k-th smallest of these
+bounds the k-th distance. A cell whose box is farther away is skipped; of the other cells, only rows
+that may be nearer are noted. When a list is full, candidates that are too far are dropped. The few
+nearest cells give a first bound.
 
 Where several rows of a block meet a cell, their distances are products of matrices, unless the
 error of these matters: then, and for few rows, they are sums of squared differences.
 
-Memory is set aside by Python, and parts of kernels are told numbers of rows instead of rows: arrays
-that are made or cut out inside of kernels take long to compile.
+Python allocates the memory, and parts of kernels get the numbers of rows instead of slices: arrays
+that are made or cut out inside kernels take long to compile.
 """
 
 import threading
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, float32_products, inner, unset
-from boreod.neighbors.candidates import (
-    BOUND,
-    CENTER,
-    COMPLETE,
-    COMPLETE_TO,
-    COUNT,
-    ERROR,
-    GROUP,
-    MET_ERROR,
-    ROUNDED,
-    SQUARE,
-    STEPS,
-    make_room,
-    note,
-)
-from boreod.neighbors.cells import Cells, box_lengths
-from boreod.neighbors.metrics import MANHATTAN, distances_to_tile
+from boreod.neighbors.metrics import distances_to_tile, length
 from boreod.neighbors.rounded import (
     EXTRA,
     FACTOR,
+    ROUNDED,
     Rounded,
     error_of_differences,
     error_of_products,
     growth_of,
     place_row,
 )
+from boreod.neighbors.tree import Cells, box_lengths
 
-TILE, WIDE_TILE = 256, 1024  # rows of a cell, which meet the rows of a block together
-WIDE = 500  # columns from which larger cells are better, because none can be left out
-NEAR_ROWS = 1024  # of the nearest cells, which give a first bound
-TOGETHER = 4  # rows for which a product is faster
+# Largest number of rows of a cell. From 500 columns on, larger cells are better: none is skipped.
+TILE = 256
+WIDE_TILE = 1024
+NEAR_ROWS = 1024  # rows of the nearest cells, which give a first bound
+TOGETHER = 4  # number of rows from which a product is faster
 NEGLIGIBLE = 0.02  # share of the k-th reduced distance that the error of products may have
-TOO_FAR = 1e30  # for products: squares that float32 cannot hold, as infinity less infinity is NaN
-MARK = -1.0  # in the place of the distance to a cell that gives a first bound
-NO_RADIUS = -2.0  # of a cell, less than any distance
+# Squares from here on are not computed by products: infinity less infinity is NaN in float32.
+TOO_FAR = 1e30
+MARK = -1.0  # in place of the distance to a cell that gives a first bound
+NO_RADIUS = -2.0  # of a cell without radii, less than any distance
+GROUP = 8  # comparisons, a byte each, that are read as one number of 64 bits
+SHIFT = 15  # bits of a float32 number that a bound leaves out: 256 steps for a power of two
+STEPS = 1024  # among which a bound is chosen
+
+# Columns of `known`: the bound on the k-th distance of a row, the length up to which its candidates
+# are complete, the largest error so far; for the cell that it meets, the error of its distances
+# and the square of its length around the center.
+BOUND, COMPLETE_TO, MET_ERROR, ERROR, SQUARE = range(5)
+# Columns of `counts`: number of candidates, whether these are all, and the center in use.
+COUNT, COMPLETE, CENTER = range(3)
 
 NO_PAIRS = unset((2, 0), np.int32)
-_LAST = threading.local()  # memory of the search for one row
+_LAST = threading.local()  # memory of the last search for one row
+
+
+class Work(NamedTuple):
+    """Memory of a search for a block of rows."""
+
+    bounds: NDArray  # distances of rows to the boxes of cells
+    known: NDArray  # see BOUND
+    counts: NDArray  # see COUNT
+    candidates: NDArray  # indices of candidates
+    progress: NDArray  # the next turn, and the number of pairs
+    kept: NDArray  # upper bounds on the reduced distances of candidates
+    bits: NDArray  # the same memory as integers
+    placed: NDArray  # rows around their centers
+    gathered: NDArray  # those of them that meet a cell
+    tiles: NDArray  # reduced distances of rows to those of a cell
+    chosen: NDArray  # rows that meet a cell
+    groups: NDArray  # results of comparisons, eight at a time
+    below: NDArray  # the same memory, one at a time
+    steps: NDArray  # how many candidates have a bound on each step
+    number: NDArray  # the same memory as float32 numbers
 
 
 def find_candidates(
@@ -85,25 +104,30 @@ def find_candidates(
         Rows and reference rows of which the one may lie within the radius of the other, and how
         many such pairs there are.
     """
-    (m, d), n_cells, tile = rows.shape, len(farthest), rows_of_cells(rows.shape[1])
+    m, d = rows.shape
+    n_cells, tile, growth = len(farthest), rows_of_cells(d), growth_of(d)
     work = _work_for(m, d, n_cells, tile, 4 * k + NEAR_ROWS + tile)
     bounds, known, counts, candidates, progress = work[:5]
     pairs = unset((2, 2 * tile * m), np.int32) if len(reach) else NO_PAIRS
-    fixed: tuple[Any, ...] = (*table, *cells, rows, k, growth_of(d), metric, reach, *work)
 
     def meet(last: int, with_products: bool, farthest: NDArray) -> None:
         nonlocal pairs
-        while _meet_cells(*(*fixed, last, with_products, farthest, pairs)):
+        while _meet_cells(
+            table, cells, rows, k, growth, metric, reach, work, last, with_products, farthest, pairs
+        ):
             pairs = np.concatenate([pairs, unset(pairs.shape, np.int32)], axis=1)
 
-    progress[0], progress[1] = -1, 0
+    progress[0] = -1
+    progress[1] = 0
     n_turns = n_cells + 1
     if with_products:
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
         if spoiled.any():
-            bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan  # which no limit exceeds
-            known[spoiled, :3], counts[spoiled, COUNT] = (np.inf, np.inf, 0.0), 0
+            # No limit exceeds NaN: the other rows do not meet their marked cells again.
+            bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan
+            known[spoiled, :3] = (np.inf, np.inf, 0.0)
+            counts[spoiled, COUNT] = 0
             progress[0] = 0
             meet(n_turns, False, np.full(n_cells, NO_RADIUS))
     meet(2 * n_turns, with_products, farthest)
@@ -112,47 +136,91 @@ def find_candidates(
 
 def rows_of_cells(n_columns: int) -> int:
     """Return how many rows a cell may have."""
-    return TILE if n_columns < WIDE else WIDE_TILE
+    return TILE if n_columns < 500 else WIDE_TILE
 
 
 def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
-    """Return memory for a search; a row alone takes that of the last one."""
+    """Return the fields of :class:`Work`; a row alone takes the memory of the last one."""
     shape = (m, d, n_cells, tile, room)
     if m == 1 and getattr(_LAST, "shape", None) == shape:
         return cast(tuple[NDArray, ...], _LAST.work)
-    kept, placed = unset((m, room), np.float32), unset((2, m, d + EXTRA), np.float32)
-    groups, steps = unset(tile // GROUP, np.uint64), unset(STEPS, np.int32)
-    work = (
-        unset((m, n_cells)),
-        unset((m, 5)),
-        unset((m, 3), np.int64),
-        unset((m, room), np.int32),
-        unset(2, np.int64),
-        *(kept, kept.view(np.int32), placed[0], placed[1], unset((m, tile), np.float32)),
-        *(unset(m, np.int64), groups, groups.view(np.uint8), steps, steps.view(np.float32)),
+    kept = unset((m, room), np.float32)
+    groups = unset(tile // GROUP, np.uint64)
+    steps = unset(STEPS, np.int32)
+    work = Work(
+        bounds=unset((m, n_cells)),
+        known=unset((m, 5)),
+        counts=unset((m, 3), np.int64),
+        candidates=unset((m, room), np.int32),
+        progress=unset(2, np.int64),
+        kept=kept,
+        bits=kept.view(np.int32),
+        placed=unset((m, d + EXTRA), np.float32),
+        gathered=unset((m, d + EXTRA), np.float32),
+        tiles=unset((m, tile), np.float32),
+        chosen=unset(m, np.int64),
+        groups=groups,
+        below=groups.view(np.uint8),
+        steps=steps,
+        number=steps.view(np.float32),
     )
+    # Numba reads plain tuples faster than named ones.
+    fields = tuple(work)
     if m == 1:
-        _LAST.shape, _LAST.work = shape, work
-    return work
+        _LAST.shape = shape
+        _LAST.work = fields
+    return fields
 
 
-def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
-    """Return what lengths around the rows of the table become in the float32 pass."""
-    with np.errstate(over="ignore"):  # too far for float32 covers everything
-        reduced = radii / extent if metric == MANHATTAN else (radii / extent) ** 2
-        return (reduced * (growth_of(n_columns) * ROUNDED)).astype(np.float32)
+@compiled
+def _meet_cells(
+    table: Rounded, cells: Cells, rows: NDArray, k: int, growth: float, metric: int,
+    reach: NDArray, fields: tuple[NDArray, ...], last: int, with_products: bool,
+    farthest: NDArray, pairs: NDArray,
+) -> bool:  # fmt: skip
+    """Go on with a search: a turn for every marked cell, then for every other one.
+
+    After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
+    whether it stopped earlier, because there is not enough space for pairs.
+    """
+    work = Work(*fields)
+    bounds, known, progress, chosen = work.bounds, work.known, work.progress, work.chosen
+    n_cells, n_found, tile = farthest.shape[0], progress[1], work.tiles.shape[1]
+    if progress[0] < 0:
+        _begin(cells, rows, metric, work)
+        progress[0] = 0
+    turn = progress[0] - 1
+    while True:
+        turn, cell, size = _next_turn(turn + 1, last, with_products, farthest, work)
+        if turn == last:
+            break
+        marked, at_end = turn <= n_cells, cell == n_cells
+        needed = ZERO if at_end else tile
+        if reach.shape[0] > 0 and n_found + size * needed > pairs.shape[1]:
+            progress[0], progress[1] = turn, n_found
+            return True
+        _make_room(size, needed, k, growth, table[4], metric, work)
+        if at_end:
+            continue
+        _measure(table, cells, cell, rows, size, metric, with_products, work)
+        for place in range(size):
+            row = chosen[place]
+            if _is_near(bounds[row, cell], known[row, COMPLETE_TO], NO_RADIUS, marked):
+                _note(cells, cell, row, place, growth, work)
+        if farthest[cell] >= 0.0:
+            n_found = _cover(cells, cell, marked, size, farthest, reach, work, pairs, n_found)
+    progress[0], progress[1] = last, n_found
+    return False
 
 
 @inner
-def _begin(
-    low: NDArray, high: NDArray, rows: NDArray, metric: int, n_near: int,
-    bounds: NDArray, known: NDArray, counts: NDArray, near: NDArray,
-) -> None:  # fmt: skip
+def _begin(cells: Cells, rows: NDArray, metric: int, work: Work) -> None:
     """Fill in the distances to boxes, mark the few nearest cells of every row, and begin lists."""
-    n_cells = bounds.shape[1]
+    bounds, known, counts, near = work.bounds, work.known, work.counts, work.steps
+    n_cells, n_near = bounds.shape[1], NEAR_ROWS // work.tiles.shape[1]
     size = n_near if n_near < n_cells else n_cells
     for row in range(rows.shape[0]):
-        box_lengths(low, high, rows, row, metric, bounds, row)
+        box_lengths(cells, rows, row, metric, bounds, row)
         for cell in range(n_cells):
             place, bound = cell, bounds[row, cell]
             if cell >= size:
@@ -170,90 +238,26 @@ def _begin(
         counts[row, COUNT], counts[row, COMPLETE], counts[row, CENTER] = 0, 1, -1
 
 
-@compiled
-def _meet_cells(
-    values: NDArray, centers: NDArray, center_of: NDArray, radii: NDArray,
-    extent: float, order: NDArray, cuts: NDArray, low: NDArray, high: NDArray,
-    rows: NDArray, k: int, growth: float, metric: int, reach: NDArray,
-    bounds: NDArray, known: NDArray, counts: NDArray, candidates: NDArray,
-    progress: NDArray, kept: NDArray, bits: NDArray, placed: NDArray,
-    gathered: NDArray, tiles: NDArray, chosen: NDArray, groups: NDArray,
-    below: NDArray, steps: NDArray, number: NDArray, last: int,
-    with_products: bool, farthest: NDArray, pairs: NDArray,
-) -> bool:  # fmt: skip
-    """Go on with a search: a turn for every cell that is marked, then for every one that is not.
-
-    After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
-    whether it stopped earlier, because there is not enough space for pairs.
-    """
-    n_cells, n_found, tile = cuts.shape[0] - 1, progress[1], tiles.shape[1]
-    if progress[0] < 0:
-        _begin(low, high, rows, metric, NEAR_ROWS // tile, bounds, known, counts, steps)
-        progress[0] = 0
-    turn = progress[0] - 1
-    while True:
-        turn, cell, size = _next_turn(
-            turn + 1, last, with_products, bounds, known, farthest, chosen
-        )
-        if turn == last:
-            break
-        marked, at_end = turn <= n_cells, cell == n_cells
-        needed = ZERO if at_end else tile
-        if reach.shape[0] > 0 and n_found + size * needed > pairs.shape[1]:
-            progress[0], progress[1] = turn, n_found
-            return True
-        make_room(
-            chosen, size, needed, k, growth, extent, metric, kept, bits, candidates, counts, known,
-            steps, number,
-        )  # fmt: skip
-        if at_end:
-            continue
-        start, stop = cuts[cell], cuts[cell + 1]
-        _measure(
-            values, centers, center_of[cell], radii[cell], extent, start, stop, rows, chosen, size,
-            metric, with_products, known, counts, placed, gathered, tiles,
-        )  # fmt: skip
-        for place in range(size):
-            row = chosen[place]
-            if _is_near(bounds[row, cell], known[row, COMPLETE_TO], NO_RADIUS, marked):
-                note(
-                    order, start, stop, row, place, growth, tiles, below, groups, kept, candidates,
-                    counts, known,
-                )  # fmt: skip
-        if farthest[cell] >= 0.0:
-            n_found = _cover(
-                cell, marked, order, start, stop, chosen, size, bounds, farthest, known, tiles,
-                reach, below, groups, pairs, n_found,
-            )  # fmt: skip
-    progress[0], progress[1] = last, n_found
-    return False
-
-
 @inner
 def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
-    """Tell whether a row is within one of two limits of a cell with, or without, a mark."""
+    """Return whether a row is within one of two limits of a cell with, or without, a mark."""
     return (bound < 0.0) == marked and (bound <= limit or bound <= other)
 
 
 @inner
 def _next_turn(
-    turn: int,
-    last: int,
-    with_products: bool,
-    bounds: NDArray,
-    known: NDArray,
-    farthest: NDArray,
-    chosen: NDArray,
+    turn: int, last: int, with_products: bool, farthest: NDArray, work: Work
 ) -> tuple[int, int, int]:
-    """Go on to the next turn in which rows meet a cell; fill in which, return how many, too.
+    """Go on to the next turn in which rows meet a cell: return turn, cell and number of rows.
 
-    If few do not, they come along, because products of all rows need not gather any. In a turn
-    without a cell there are all.
+    If nearly all rows meet it, the others come along, because products of all rows need not gather
+    any. In a turn without a cell there are all.
     """
+    bounds, known, chosen = work.bounds, work.known, work.chosen
     m, n_cells = bounds.shape[0], farthest.shape[0]
     while turn < last:
         marked, size = turn <= n_cells, ZERO
-        cell = turn if marked else turn - n_cells - 1  # a remainder would take longer
+        cell = turn if marked else turn - n_cells - 1  # A remainder would take longer.
         if cell < n_cells:
             for row in range(m):
                 bound = bounds[row, cell]
@@ -272,12 +276,15 @@ def _next_turn(
 
 @inner
 def _measure(
-    values: NDArray, centers: NDArray, center: int, radius: float, extent: float,
-    start: int, stop: int, rows: NDArray, chosen: NDArray, size: int, metric: int,
-    with_products: bool, known: NDArray, counts: NDArray, placed: NDArray,
-    gathered: NDArray, tiles: NDArray,
+    table: Rounded, cells: Cells, cell: int, rows: NDArray, size: int, metric: int,
+    with_products: bool, work: Work,
 ) -> None:  # fmt: skip
     """Fill in reduced distances of the chosen rows to those of a cell, and their errors E."""
+    values, centers, center_of, radii, extent = table
+    cuts = cells[1]
+    known, counts, placed = work.known, work.counts, work.placed
+    gathered, tiles, chosen = work.gathered, work.tiles, work.chosen
+    start, stop, center, radius = cuts[cell], cuts[cell + 1], center_of[cell], radii[cell]
     d, n_good = rows.shape[1], 0
     plain_error = error_of_differences(radius, d, metric)
     for place in range(size):
@@ -312,13 +319,116 @@ def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> N
 
 
 @inner
+def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Work) -> None:
+    """Note the rows of a cell that may be nearer to a row than the bound on its k-th.
+
+    Comparisons are stored first, a byte each, and then read eight by eight, in ``groups``.
+    """
+    order, cuts, _, _ = cells
+    known, counts, tiles = work.known, work.counts, work.tiles
+    groups, below, kept, candidates = work.groups, work.below, work.kept, work.candidates
+    start, stop = cuts[cell], cuts[cell + 1]
+    width, error, so_far = stop - start, known[row, ERROR], counts[row, COUNT]
+    n_groups = (width + GROUP - 1) // GROUP
+    largest = known[row, MET_ERROR]
+    known[row, MET_ERROR] = error if error > largest else largest
+    limit = np.float32((growth * known[row, BOUND] + error) * ROUNDED)
+    groups[n_groups - 1] = 0
+    for column in range(width):
+        below[column] = tiles[place, column] <= limit
+    for group in range(n_groups):
+        left, column = groups[group], GROUP * group
+        while left != 0:
+            if left & np.uint64(255):
+                found = np.float64(tiles[place, column])
+                kept[row, so_far] = (growth * (found if found > 0.0 else 0.0) + error) * ROUNDED
+                candidates[row, so_far] = order[start + column]
+                so_far += 1
+            left, column = left >> np.uint64(8), column + 1
+    counts[row, COUNT] = so_far
+
+
+@inner
+def _make_room(
+    size: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
+) -> None:
+    """Make lists of chosen rows short that lack the room needed; if none is, all of them."""
+    chosen, counts, room = work.chosen, work.counts, work.kept.shape[1]
+    for place in range(size):
+        row = chosen[place]
+        if needed == 0 or counts[row, COUNT] + needed > room:
+            _tighten(row, needed, k, growth, extent, metric, work)
+
+
+@inner
+def _tighten(
+    row: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
+) -> None:
+    """Drop candidates that are too far, so that there is room for ``needed`` more.
+
+    Ties may leave no room: then ``k`` stay that keep the bound.
+    """
+    known, counts, kept, candidates = work.known, work.counts, work.kept, work.candidates
+    count, stay = counts[row, COUNT], ZERO
+    if count < k:
+        return
+    bound = np.float64(_bound_on(row, k, count, work)) * ROUNDED
+    known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
+    farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
+    limit = np.float32(farthest)
+    for place in range(count):
+        kept[row, stay], candidates[row, stay] = kept[row, place], candidates[row, place]
+        stay += kept[row, place] <= limit
+    if stay + needed > kept.shape[1]:
+        count, stay, counts[row, COMPLETE] = stay, ZERO, 0
+        for place in range(count):
+            if kept[row, place] <= bound and stay < k:
+                kept[row, stay], candidates[row, stay] = kept[row, place], candidates[row, place]
+                stay += 1
+    counts[row, COUNT] = stay
+
+
+@inner
+def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
+    """Return a number that at least ``k`` values do not exceed, little more than the k-th of them.
+
+    The bits of float32 numbers, none of them negative, have the order of the numbers. ``number``
+    reads as such numbers what is written into ``steps``.
+    """
+    bits, steps, number = work.bits, work.steps, work.number
+    highest = ZERO
+    for place in range(count):
+        highest = bits[row, place] if bits[row, place] > highest else highest
+    while True:
+        lowest = (highest >> SHIFT) - (STEPS - 1)
+        for step in range(STEPS):
+            steps[step] = 0
+        for place in range(count):
+            if bits[row, place] <= highest:
+                step = (bits[row, place] >> SHIFT) - lowest
+                steps[step if step > 0 else 0] += 1
+        if steps[0] < k:
+            break
+        highest = ((lowest + 1) << SHIFT) - 1  # The values are too different for so few steps.
+    step, so_far = 0, steps[0]
+    while so_far < k:
+        step += 1
+        so_far += steps[step]
+    end = ((lowest + step + 1) << SHIFT) - 1
+    steps[0] = end if end < highest else highest
+    return number[0]
+
+
+@inner
 def _cover(
-    cell: int, marked: bool, order: NDArray, start: int, stop: int,
-    chosen: NDArray, size: int, bounds: NDArray, farthest: NDArray,
-    known: NDArray, tiles: NDArray, reach: NDArray, below: NDArray,
-    groups: NDArray, pairs: NDArray, found: int,
+    cells: Cells, cell: int, marked: bool, size: int, farthest: NDArray, reach: NDArray,
+    work: Work, pairs: NDArray, found: int,
 ) -> int:  # fmt: skip
     """Note the rows of a cell whose radii may cover chosen rows; return how many so far."""
+    order, cuts, _, _ = cells
+    bounds, known, tiles = work.bounds, work.known, work.tiles
+    below, groups, chosen = work.below, work.groups, work.chosen
+    start, stop = cuts[cell], cuts[cell + 1]
     width, here = stop - start, reach[start:stop]
     n_groups = (width + GROUP - 1) // GROUP
     for place in range(size):

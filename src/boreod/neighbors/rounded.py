@@ -28,12 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import inner, unset
-from boreod.neighbors.cells import Cells
 from boreod.neighbors.metrics import MANHATTAN
+from boreod.neighbors.tree import Cells
 
 UNIT = 2.0**-24  # relative rounding error of float32
 UNDERFLOW = 1e-17  # of a float32 distance in a table of extent 1
 MIN_EXTENT = 1e-140  # of a table
+ROUNDED = 1.0 + 2.0**-20  # factor for what a few float32 operations lose
 EXTRA = 2  # columns of a product besides those of the table: the squares
 FACTOR = np.full(1, -2.0, np.float32)  # of products
 ONE_PLACE = 1.5  # times as far away as around its own center a row may be for cells to share one
@@ -81,6 +82,15 @@ def _longest(rows: NDArray, metric: int) -> float:
 def growth_of(n_columns: int) -> float:
     """Return g."""
     return float((1.0 - _relative_error(n_columns)) ** -4)
+
+
+def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
+    """Return what lengths around the rows of the table become in the float32 pass."""
+    with np.errstate(over="ignore"):  # A length too large for float32 covers everything.
+        reduced = radii / extent
+        if metric != MANHATTAN:
+            reduced = reduced**2
+        return (reduced * (growth_of(n_columns) * ROUNDED)).astype(np.float32)
 
 
 @inner

@@ -34,55 +34,64 @@ def evaluate(
     keep: options.Keep = None,
     since: options.Since = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of tables, picture and report.")
+        Path, typer.Option("--output", "-o", help="Folder for tables, picture and report.")
     ] = Path("results"),
     methods: Annotated[
         str | None,
-        typer.Option(help="Names, separated by commas; all installed ones if not given."),
+        typer.Option(help="Methods, separated by commas; default: all that are installed."),
     ] = None,
     budgets: Annotated[
-        str | None, typer.Option(help="Times per row such as 20us,1ms; 'none' for no budgets.")
+        str | None, typer.Option(help="Times per row, such as 20us,1ms; 'none' for no budgets.")
     ] = None,
     batch: options.Batch = None,
     method: Annotated[
-        str, typer.Option(help="What keeps to budgets and reference sizes: detector or bore.")
+        str, typer.Option(help="Method for budgets and reference sizes: detector or bore.")
     ] = "detector",
     reference_sizes: Annotated[
         str | None,
-        typer.Option(help="Rows to learn from, such as 1000,5000: what does that lose?"),
+        typer.Option(help="Numbers of rows to learn from, such as 1000,5000, to see the loss."),
     ] = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
-        bool, typer.Option("--transductive", help="Judged rows are unlabelled rows of the fit.")
+        bool, typer.Option("--transductive", help="Use judged rows as unlabelled rows of the fit.")
     ] = False,
     *,
     reading: dict[str, Any],
     jobs: options.Processes = -1,
-    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of splits and methods.")] = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare methods and budgets on an own table: which to take, with error bars.
+    """Compare methods and budgets on your own table, with error bars.
 
     Every method learns from the same 60 % of the labelled rows and is judged on the others, in
-    several splits. What columns become is learned from these 60 % too. A run that was stopped goes
-    on where it was when the same command is given again.
+    several splits. The preparation of columns is learned from these 60 %, too. If a run was
+    stopped, the same command continues it.
 
     Example: boreod evaluate payments.csv --label fraud --id id --methods be --budgets none
     """
     from boreod.files import write_text
-    from boreod.paper.evaluation import Journal, TableRows, compare_methods
+    from boreod.paper.evaluation import Journal, Plan, TableRows, compare_methods
     from boreod.paper.evaluation.presentation import present
     from boreod.tables import Preparation, read_label_column, read_table
     from boreod.tables.preparing.labels import label_options
+    from boreod.tables.training import Roles, name_source, reading_options
     from boreod.text import count_of, shorten, suggest
     from boreod.tool.documents import to_markdown, to_page
-    from boreod.tool.scoring.fitting import name_source, read_only
 
-    sizes = _read_numbers(reference_sizes)
-    reading |= {"since": since or ()}
+    plan = Plan(
+        split_names(methods),
+        [] if budgets == "none" else split_names(budgets),
+        method,
+        batch,
+        _read_numbers(reference_sizes),
+        repetitions,
+        "transductive" if transductive else "unseen",
+        seed,
+    )
     reading |= label_options(label, ids or (), labels, outlier_label, inlier_label)
-    rows = read_table(table, **read_only(reading, label, ids or (), drop or (), keep or None))
+    columns = Roles(label, ids, drop, keep or None, since)
+    rows = read_table(table, **reading_options(columns, reading))
     if label not in rows.column_names:
         close = suggest(label, rows.column_names)
         raise ValueError(f"There is no column {shorten(label)} of labels. {close}")
@@ -96,15 +105,8 @@ def evaluate(
         found = compare_methods(
             TableRows(rows, roles),
             codes,
-            split_names(methods),
-            [] if budgets == "none" else split_names(budgets),
-            method=method,
-            batch_size=batch,
-            reference_sizes=sizes,
-            repetitions=repetitions,
-            protocol="transductive" if transductive else "unseen",
+            plan,
             n_jobs=jobs,
-            seed=seed,
             journal=Journal(output / "runs.jsonl"),
             verbose=not quiet,
         )
@@ -126,19 +128,16 @@ def evaluate(
 
 
 def _read_numbers(text: str | None) -> list[int]:
-    try:
-        numbers = [int(name) for name in split_names(text) or []]
-    except ValueError:
-        numbers = []
-    if text is not None and not numbers:
+    names = split_names(text) or []
+    if text is not None and not (names and all(name.isdecimal() for name in names)):
         raise typer.BadParameter(
             f"--reference-sizes are numbers of rows such as 1000,5000; got {text!r}."
         )
-    return numbers
+    return [int(name) for name in names]
 
 
 def _all_results(found: Any) -> dict[str, Any]:
-    """Return results as JSON can hold them; one split has no error."""
+    """Return results for JSON, where the infinite error of a single split is null."""
     losses = {
         size: {"mean": loss.mean, "error_of_mean": loss.error if loss.count > 1 else None}
         for size, loss in found.reference_losses.items()
@@ -155,28 +154,28 @@ def _all_results(found: Any) -> dict[str, Any]:
 @plain_errors
 def reproduce(
     part: Annotated[
-        str, typer.Argument(help=f"{', '.join(NAMES)}, or all of the paper.", metavar="PART")
+        str, typer.Argument(help=f"{', '.join(NAMES)}, or all for the paper.", metavar="PART")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of tables, pictures and report.")
+        Path, typer.Option("--output", "-o", help="Folder for tables, pictures and report.")
     ] = Path("results"),
     datasets: Annotated[
         str | None,
         typer.Option(
-            help="Names, separated by commas; all twelve if not given. For quality also "
-            ".npz files, and all of --data if not given."
+            help="Data sets, separated by commas; default: the twelve of the paper. For quality "
+            "also .npz files; default: those of --data, too."
         ),
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="Names of methods that quality compares; all installed if not given."),
+        typer.Option(help="Methods for quality; default: all that are installed."),
     ] = None,
     repetitions: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of samples or splits: 10 (20 draws of costs, 5 seeds of quality), or 1 "
-            "(2) with --quick.",
+            help="Number of samples or splits; default: 10 (20 draws of costs, 5 seeds of "
+            "quality), or 1 (2 draws) with --quick.",
         ),
     ] = None,
     quick: Annotated[
@@ -184,16 +183,16 @@ def reproduce(
     ] = False,
     data: options.DataFolder = None,
     jobs: options.Processes = -1,
-    seed: Annotated[int, typer.Option(help="Of splits and methods.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of splits and methods.")] = 0,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the finished runs in the folder.")
+        bool, typer.Option("--fresh", help="Delete the finished runs in the folder.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Reproduce a table or figure of the paper: CSV, PNG, SVG, Markdown; HTML for all of them.
+    """Reproduce a table or figure of the paper as CSV, PNG, SVG and Markdown; all also as HTML.
 
-    The part quality is not in the paper: detectors with few labels, ours beside others. A run
-    that was stopped goes on where it was when the same command is given again.
+    The part quality is not in the paper: it compares detectors with few labels. If a run was
+    stopped, the same command continues it.
 
     Example: boreod reproduce table2 --datasets wine --quick --jobs 1 -o results
     """
@@ -206,13 +205,16 @@ def reproduce(
         raise typer.BadParameter(f"must be one of {', '.join(PARTS)}, all; got {part!r}.")
     if methods is not None and part != "quality":
         raise typer.BadParameter(f"--methods is for quality only; got the part {part!r}.")
-    names = tuple(split_names(datasets) or (find_sets(data) if part == "quality" else SETS))
+    names = tuple(split_names(datasets) or ())
+    if part == "quality":
+        names = names or find_sets(data)
     for name in names if part != "quality" else ():
         _check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
-    chosen = None if methods is None else tuple(split_names(methods) or ())
-    settings = Settings(output, names, repetitions, quick, data, jobs, seed, not quiet, chosen)
+    settings = Settings(
+        output, names or SETS, repetitions, quick, data, jobs, seed, not quiet, split_names(methods)
+    )
     started = time.perf_counter()
     try:
         sections = run(list(PAPER_PARTS) if part == "all" else [part], settings)
@@ -228,26 +230,28 @@ def reproduce(
 
 @plain_errors
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="A data set to write to a file.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Data set to write to a file.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV, Parquet, Arrow or JSON lines.")
+        Path | None,
+        typer.Option("--output", "-o", help="File: CSV, Parquet, Arrow or JSON lines."),
     ] = None,
-    version: Annotated[int, typer.Option(help="Which sample of the set.")] = 1,
+    version: Annotated[int, typer.Option(help="Number of the sample of the set.")] = 1,
     data: options.DataFolder = None,
 ) -> None:
     """List the data sets, or write one to a table with the columns `id` and `outlier`.
 
-    Rows are in an order drawn at random, so the first ones are a fair sample.
+    The order of the rows is random, so the first ones are a fair sample.
 
     Example: boreod datasets wdbc -o tumors.csv
     """
     from boreod.paper.datasets import catalogue, load
 
     if name is None:
-        header = ["name", "rows", "columns", "outliers", "samples", "kind"]
         facts = [
-            (of.name, of.n, of.d, of.outliers, len(of.versions), of.group) for of in catalogue()
+            [info.name, info.n, info.d, info.outliers, len(info.versions), info.group]
+            for info in catalogue()
         ]
+        header = ["name", "rows", "columns", "outliers", "samples", "kind"]
         print_table(header, [[str(fact) for fact in line] for line in facts])
         return
     import numpy as np
@@ -270,7 +274,7 @@ def datasets(
 
 
 def _check_dataset(name: str) -> None:
-    """Refuse a name that is not in the catalogue of data sets, as a wrong command."""
+    """Raise a usage error for a name that is not in the catalogue of data sets."""
     from boreod.paper.datasets.entries import find
 
     try:

@@ -1,22 +1,32 @@
-"""The engine of a Dask cluster: blocks of rows go to its workers, results come back here.
+"""Everything that knows Dask: the engine of a cluster, and tables that are Dask collections.
 
-Items are sent in batches, so that small ones do not cost a task each, and only some batches are
-submitted at a time, so that the scheduler never holds a whole table. Dask itself repeats what a
-lost worker was doing. Only if all copies of a shared object are lost is there nothing to repeat it
-with; the object is then sent again and what is missing starts again.
+The engine sends blocks of rows to the workers and gets results back. Items are sent in batches, so
+that small items do not cost a task each. Only some batches are submitted at a time, so that the
+scheduler never holds a whole table. Dask repeats the work of a lost worker. If all copies of a
+shared object are lost, Dask cannot repeat it; the engine then sends the object again and restarts
+the missing batches.
+
+The partitions of a collection stay where they are. Rows that training needs are picked on the
+workers and brought here; functions of rows go to the partitions and give a Dask array. Dask is
+imported only for a table that is a Dask collection, so it is loaded already.
 """
 
 import gc
 import importlib
 import logging
 import pickle
+import sys
 import time
 import uuid
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import accumulate
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from boreod.parallel.engines import (
     Engine,
@@ -29,16 +39,15 @@ from boreod.parallel.engines import (
     use_engine,
 )
 
-BATCHES_PER_THREAD = 16  # so many that no worker waits long for the last one
-MAX_BATCH_ITEMS = 64  # so that a batch stays a message of some megabytes
-MAX_SUBMITTED_PER_THREAD = 4  # batches that the scheduler knows of
+# With so many batches no worker waits long for the last one.
+BATCHES_PER_THREAD = 16
+# A batch stays a message of some megabytes.
+MAX_BATCH_ITEMS = 64
+MAX_SUBMITTED_PER_THREAD = 4
 MAX_ROUNDS = 3
 MAX_SCATTER_ATTEMPTS = 5
-PAUSE = 1.0  # seconds after which the scheduler knows that a worker is gone
-Sent = dict[int, tuple[weakref.ref[Any], Any]]  # by id, the object and its future
-LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
-# Ctrl-C reaches all processes of a terminal; this one tells its workers when to stop
-IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+# By the id of an object: a reference to it, and its future on the cluster.
+Sent = dict[int, tuple[weakref.ref[Any], Any]]
 
 
 @contextmanager
@@ -49,18 +58,21 @@ def dask(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngi
     ----------
     client
         A ``distributed.Client``, a cluster such as ``LocalCluster``, or the address of a scheduler.
-        None takes the client that Dask uses by default, or, if there is none, starts a cluster of
-        processes on this machine and closes it in the end.
+        None takes Dask's default client. If there is none, a cluster of processes starts on this
+        machine and is closed at the end.
     n_workers
-        Start such a cluster in any case, with so many processes; otherwise it has one a core.
+        Number of processes of such a cluster, which is then started in any case. None means one
+        process per core.
     """
     with ExitStack() as stack:
         connected = _connect(client, n_workers, stack)
         stack.enter_context(connected.as_current())
-        # batches of many columns are large, and so are models: nothing to be warned of
-        stack.enter_context(import_dask("dask").config.set({LARGE_GRAPH: "1 PB"}))
+        # Dask warns of large messages. Batches of many columns are large, and so are models.
+        no_warning = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
+        stack.enter_context(import_dask("dask").config.set(no_warning))
         sent: Sent = {}
-        stack.callback(sent.clear)  # the workers drop everything
+        # The workers drop all shared objects at the end.
+        stack.callback(sent.clear)
         stack.enter_context(use_engine(lambda _, verbose: DaskEngine(connected, sent, verbose)))
         yield DaskEngine(connected, sent)
 
@@ -68,13 +80,16 @@ def dask(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngi
 class DaskEngine(Engine):
     """Tasks on the workers of a cluster; made by :func:`dask`.
 
-    A shared object is remembered, with its future, until it dies here; then the workers drop it
-    too, and so they hold the graph of one view and not those of all that came before.
+    A shared object is remembered, with its future, until it dies here. Then the workers drop it
+    too, so they hold the graph of one view only and not those of earlier views.
     """
 
     def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:
-        self.client, self.verbose = client, verbose
-        self._sent, self._counted_at, self._n_threads = sent, -float("inf"), 1
+        self.client = client
+        self.verbose = verbose
+        self._sent = sent
+        self._counted_at = -float("inf")
+        self._n_threads = 1
 
     def map_unordered(
         self,
@@ -101,7 +116,8 @@ class DaskEngine(Engine):
                         progress.advance()
                 if not waiting:
                     return
-                for thing in shared:  # are sent again
+                # Forgotten objects are sent again in the next round.
+                for thing in shared:
                     self._sent.pop(id(thing), None)
         raise RuntimeError(
             f"The cluster lost its workers {MAX_ROUNDS} times during {label!r}. If they run out of "
@@ -115,14 +131,16 @@ class DaskEngine(Engine):
         things: list[Any],
         label: str,
     ) -> Generator[tuple[Item, Result], None, None]:
-        """Return items with results as they come; batches lost with their workers wait again."""
-        lost, running = list[Sequence[Item]](), dict[Any, Sequence[Item]]()
+        """Yield items with their results as they come; lost batches go back to the waiting ones."""
+        lost: list[Sequence[Item]] = []
+        running: dict[Any, Sequence[Item]] = {}
         done = import_dask("distributed").as_completed(loop=self.client.loop)
         try:
             while running or (waiting and not lost):
                 most = MAX_SUBMITTED_PER_THREAD * self._count_threads()
                 while waiting and not lost and len(running) < most:
-                    work, key = Message((function, waiting[0])), f"{label}-{uuid.uuid4().hex}"
+                    work = Message((function, waiting[0]))
+                    key = f"{label}-{uuid.uuid4().hex}"
                     future = self.client.submit(_run_batch, work, *things, key=key)
                     running[future] = waiting.popleft()
                     done.add(future)
@@ -133,16 +151,19 @@ class DaskEngine(Engine):
                     else:
                         yield from zip(batch, results, strict=True)
         finally:
-            if running:  # a failure or an interrupt
+            # After a failure or an interrupt some are still running.
+            if running:
                 self.client.cancel(list(running))
         waiting.extendleft(lost)
 
     def _collect(self, futures: list[Any]) -> Iterator[tuple[Any, list[Any] | None]]:
-        """Return results, None for those that were lost; raise what the function raised."""
+        """Yield results, None for lost ones; raise what the function raised."""
         distributed = import_dask("distributed")
+        # Gathering all at once is faster, but fails if one future failed. Which one did decides
+        # what to do.
         try:
-            messages = self.client.gather(futures)  # all at once
-        except Exception:  # of one of them; which one decides what to do
+            messages = self.client.gather(futures)
+        except Exception:
             messages = []
         for future, message in zip(futures, messages, strict=False):
             yield future, message.content
@@ -153,7 +174,7 @@ class DaskEngine(Engine):
                 yield future, None
 
     def _count_threads(self) -> int:
-        """Return the number of threads of the cluster now; workers come and go."""
+        """Return the current number of threads of the cluster; workers come and go."""
         now = time.monotonic()
         if now - self._counted_at > 1.0 and self.client.status == "running":
             self._counted_at = now
@@ -163,7 +184,7 @@ class DaskEngine(Engine):
     def _send(self, thing: Any) -> Any:
         """Return the future of an object, which every worker gets once.
 
-        Lists, tuples and numbers are sent anew with every use: nobody can tell when they die.
+        Lists, tuples and numbers have no weak references, so they are sent with every use.
         """
         number = id(thing)
         if number in self._sent:
@@ -176,21 +197,23 @@ class DaskEngine(Engine):
         return future
 
     def _scatter(self, thing: Any) -> Any:
-        """Give an object to one worker, of which the others get it when they need it.
+        """Give an object to one worker, from which the others get it when they need it.
 
-        Dask can also hand it to all at once, but then waits forever for a worker that dies in the
-        middle.
+        Dask can also send it to all workers at once, but then waits forever for a worker that dies
+        meanwhile.
         """
         failure: Exception | None = None
         for _ in range(MAX_SCATTER_ATTEMPTS):
             try:
                 return self.client.scatter(Message(thing), hash=False)
-            except TimeoutError as error:  # there was no worker for half a minute
+            except TimeoutError as error:
+                # There was no worker for half a minute.
                 failure = error
                 break
-            except (OSError, LookupError, ValueError) as error:  # the worker died meanwhile
+            except (OSError, LookupError, ValueError) as error:
+                # The worker died. After a second the scheduler knows that.
                 failure = error
-                time.sleep(PAUSE)
+                time.sleep(1.0)
         raise ConnectionError(
             f"The Dask cluster has no workers, or loses them: {failure}. Start workers and try "
             "again."
@@ -207,16 +230,16 @@ def _run_batch(work: "Message", *shared: "Message") -> "Message":
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep work on a worker to one thread: every thread of the cluster has a task already."""
+    """Keep work on a worker to one thread, because every thread of the cluster has a task."""
     with one_blas_thread(), use_engine(lambda *_: Threads(1)):
         yield
 
 
 class Message:
-    """Any object; arrays inside it arrive where processors and compiled code want them.
+    """Any object, whose arrays arrive aligned in memory.
 
-    Dask reads arrays where they lie in a message, which is at any byte. Kernels would be compiled
-    again for such arrays and run slower on them.
+    Dask reads arrays where they lie in a message, which may be at any byte. Kernels would be
+    compiled again for such arrays and run slower on them.
 
     Examples
     --------
@@ -228,9 +251,10 @@ class Message:
         self.content = content
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Take the arrays apart from the rest; the newer protocol copies nothing."""
+        """Separate the arrays from the rest; protocol 5 copies nothing."""
         arrays: list[Any] = []
-        cloudpickle = import_dask("cloudpickle")  # also sends what was made in a notebook
+        # Cloudpickle also sends functions that were defined in a notebook.
+        cloudpickle = import_dask("cloudpickle")
         rest = cloudpickle.dumps(self.content, protocol=5, buffer_callback=arrays.append)
         fixed = [array.raw().readonly for array in arrays]
         return _unpack, (rest, arrays if protocol >= 5 else [*map(bytes, arrays)], fixed)
@@ -246,7 +270,7 @@ def _unpack(rest: bytes, arrays: list[Any], fixed: list[bool]) -> Message:
 
 
 def import_dask(module: str) -> Any:
-    """Return a module of Dask or of what comes with it, or say how to get it."""
+    """Return a module of Dask, or one that comes with it, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -256,19 +280,22 @@ def import_dask(module: str) -> Any:
 
 
 def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
-    """Return a client, which the stack closes if it was not there before."""
+    """Return a client, which the stack closes if it was made here."""
     distributed = import_dask("distributed")
     if client is not None and n_workers is not None:
         raise ValueError("`client` and `n_workers` exclude each other: the client has its workers.")
     if client is None and n_workers is None:
-        with suppress(ValueError):  # there is none
+        # A ValueError means that there is no default client.
+        with suppress(ValueError):
             client = distributed.default_client()
     if client is None:
         cluster = distributed.LocalCluster(
             n_workers=n_workers or count_threads(-1),
             threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",  # any port: others may have theirs
-            preload=[IGNORE_INTERRUPTS],
+            # Port 0 is any free port.
+            dashboard_address="127.0.0.1:0",
+            # Ctrl-C reaches all processes of a terminal. This process stops its workers itself.
+            preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
             silence_logs=logging.ERROR,
         )
         client = stack.enter_context(cluster)
@@ -286,7 +313,112 @@ def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
         )
     try:
         return stack.enter_context(distributed.Client(client, set_as_default=False))
-    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a closed cluster
+    except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).rstrip(".")
-    gc.collect()  # closes the unfinished client now; later it would stop the next one's start
+    # Close the unfinished client now. Later that would stop the start of the next client.
+    gc.collect()
     raise ConnectionError(f"No Dask scheduler answers at {client!r}: {reason}. Check the address.")
+
+
+def is_collection(table: Any) -> bool:
+    """Whether a table is a Dask frame, series or array."""
+    # Fast path for a single row.
+    if type(table) is np.ndarray:
+        return False
+    frames = sys.modules.get("dask.dataframe")
+    is_frame = frames is not None and isinstance(table, frames.DataFrame | frames.Series)
+    return is_frame or _is_array(table)
+
+
+def count_rows(table: Any) -> list[int]:
+    """Return the number of rows of every partition."""
+    if _is_array(table) and not np.isnan(table.chunks[0]).any():
+        return list(table.chunks[0])
+    dask = import_dask("dask")
+    return list(dask.compute(*[dask.delayed(len)(part) for part in _partitions(table)]))
+
+
+def gather_rows(
+    table: Any, positions: ArrayLike | None = None, sizes: list[int] | None = None
+) -> Any:
+    """Return rows as a local frame or array: all, or those at ascending positions.
+
+    Only these rows leave their partitions, whose sizes are counted unless given.
+    """
+    if positions is None:
+        return table.compute()
+    dask = import_dask("dask")
+    places = np.asarray(positions, dtype=np.int64)
+    ends = list(accumulate(count_rows(table) if sizes is None else sizes))
+    cuts = np.searchsorted(places, [0, *ends])
+    if cuts[0] != 0 or cuts[-1] != len(places) or (np.diff(places) <= 0).any():
+        raise ValueError(
+            f"`positions` must ascend and lie between 0 and {ends[-1] - 1}, the last row."
+        )
+    chosen = [
+        dask.delayed(_pick)(part, places[low:high] - start)
+        for part, low, high, start in zip(
+            _partitions(table), cuts[:-1], cuts[1:], [0, *ends[:-1]], strict=True
+        )
+        if low < high
+    ]
+    if _is_array(table):
+        empty = np.empty((0, *table.shape[1:]), table.dtype)
+        return np.concatenate(dask.compute(*chosen)) if chosen else empty
+    return import_dask("pandas").concat(dask.compute(*chosen)) if chosen else table.head(0)
+
+
+def map_rows(
+    function: Callable[[Any, Any], NDArray], table: Any, model: Any, width: int | None, dtype: Any
+) -> Any:
+    """Return lazily, as a Dask array, the results of a function for all rows.
+
+    The function gets the model, which is sent once to every worker, and a partition. It returns an
+    array with one row per row and ``width`` columns, or with one dimension if ``width`` is None.
+    """
+    delayed = import_dask("dask").delayed
+    da = import_dask("dask.array")
+    # The model is part of the graph, so Dask can send it again when workers die.
+    sent = delayed(Message(model), traverse=False)
+    columns = () if width is None else (width,)
+    sizes = table.chunks[0] if _is_array(table) else [np.nan] * table.npartitions
+    apply = delayed(_apply, pure=False)
+    parts = [
+        da.from_delayed(apply(function, sent, part, columns, dtype), (rows, *columns), dtype=dtype)
+        for part, rows in zip(_partitions(table), sizes, strict=True)
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _apply(
+    function: Callable[[Any, Any], NDArray],
+    sent: Message,
+    part: Any,
+    columns: tuple[int, ...],
+    dtype: Any,
+) -> NDArray:
+    if len(part) == 0:
+        return np.empty((0, *columns), dtype)
+    if isinstance(part, np.ndarray):
+        # Dask reads arrays where they lie in a message, which may not be aligned.
+        part = np.require(part, requirements="A")
+    with one_thread():
+        return np.asarray(function(sent.content, part), dtype=dtype)
+
+
+def _pick(part: Any, places: NDArray) -> Any:
+    return part.iloc[places] if hasattr(part, "iloc") else part[places]
+
+
+def _partitions(table: Any) -> list[Any]:
+    """Return one delayed object per partition, with all columns."""
+    if not _is_array(table):
+        return list(table.to_delayed())
+    whole = table.rechunk(dict.fromkeys(range(1, table.ndim), -1))
+    return list(whole.to_delayed().ravel())
+
+
+def _is_array(table: Any) -> bool:
+    """Whether a table is a Dask array; without Dask being imported there is none."""
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(table, module.Array)

@@ -1,7 +1,7 @@
-"""Engines, the one of threads of this process, and which one is in effect.
+"""Engines: their interface, threads of this process, and the engine in effect.
 
-The kernels release the interpreter lock, so threads share the tables and nothing is copied. Blocks
-do not depend on each other; the number of threads changes the time and not one bit of the result.
+Kernels release the interpreter lock, so threads share the tables and nothing is copied. Blocks do
+not depend on each other: the number of threads changes the time, but no bit of the result.
 """
 
 import itertools
@@ -19,14 +19,13 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-SECONDS_WITHOUT_BAR = 2.0
 
 
 class Engine(ABC):
-    """Runs functions over items; made as ``Threads(n_jobs, verbose)`` is.
+    """Runs functions over items. It is made with ``n_jobs`` and ``verbose``, as ``Threads`` is.
 
-    Functions and shared objects must survive pickling, so that an engine may send them elsewhere;
-    shared objects must not change as long as they live.
+    Functions and shared objects must survive pickling, so that an engine may send them elsewhere.
+    Shared objects must not change as long as they live.
     """
 
     @abstractmethod
@@ -69,7 +68,8 @@ def _call_numbered(function: Callable[..., Result], *arguments: Any) -> Result:
 class Threads(Engine):
     """Threads of this process, with a progress bar on request.
 
-    None means 1 thread, negative numbers count from the number of cores (-1 all, -2 all but one).
+    ``n_jobs=None`` means 1 thread; negative numbers count from the number of cores (-1 all of them,
+    -2 all but one).
 
     Examples
     --------
@@ -91,10 +91,11 @@ class Threads(Engine):
     ) -> None:
         """Call ``callback(item, function(*shared, item))`` for all items, in any order.
 
-        Every thread, the calling one too, takes the next item until none is left. After a failure
-        or an interrupt nobody takes another one.
+        Every thread, including the calling one, takes the next item until none is left. After a
+        failure or an interrupt no thread takes another item.
         """
-        places, failures = itertools.count(), dict[int, BaseException]()
+        places = itertools.count()
+        failures: dict[int, BaseException] = {}
 
         def work() -> None:
             for place in places:
@@ -103,7 +104,8 @@ class Threads(Engine):
                 try:
                     callback(items[place], function(*shared, items[place]))
                     progress.advance()
-                except BaseException as failure:  # raised again by the calling thread
+                # The calling thread raises it again.
+                except BaseException as failure:
                     failures[place] = failure
 
         with Progress(label, len(items), self.verbose) as progress, plain_interrupts():
@@ -116,7 +118,8 @@ class Threads(Engine):
                 for thread in others:
                     thread.join()
             except BaseException as interrupt:
-                failures[-1] = interrupt  # tells the other threads to stop
+                # An entry makes the other threads stop.
+                failures[-1] = interrupt
                 raise
             if failures:
                 raise failures[min(failures)]
@@ -130,15 +133,16 @@ def current_engine(n_jobs: int | None, verbose: bool) -> Engine:
     """Return the engine of the enclosing ``with``, or threads of this process."""
     make = _IN_EFFECT.get()
     if make is not Threads:
-        count_threads(n_jobs)  # is refused if it is wrong, also by engines that do not need it
+        # A wrong ``n_jobs`` is an error, also for engines that do not read it.
+        count_threads(n_jobs)
     return make(n_jobs, verbose)
 
 
 @contextmanager
 def use_engine(make: MakeEngine) -> Iterator[None]:
-    """Let another engine work for all estimators inside a ``with``.
+    """Use another engine for all estimators inside a ``with``.
 
-    It is made with ``n_jobs`` and ``verbose`` of the estimator, for example by its class.
+    ``make`` gets ``n_jobs`` and ``verbose`` of the estimator; it may be the class of an engine.
     """
     before = _IN_EFFECT.set(make)
     try:
@@ -151,32 +155,38 @@ def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for."""
     if n_jobs is None:
         return 1
-    is_int = type(n_jobs) is int  # a row that comes alone must not wait for the other question
-    if not (is_int or isinstance(n_jobs, Integral)) or isinstance(n_jobs, bool) or n_jobs == 0:
+    # Fast path for a single row: the check of the type comes before the slower ``isinstance``.
+    is_integer = type(n_jobs) is int or isinstance(n_jobs, Integral)
+    if not is_integer or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(
             f"`n_jobs` must be None or an integer other than 0; got {n_jobs!r}. "
             "Use -1 for all cores."
         )
     if n_jobs > 0:
         return int(n_jobs)
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    # Only Linux can say which cores this process may use.
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
     return max(1, cores + 1 + int(n_jobs))
 
 
 class computed_once:  # noqa: N801  (it is used like a property)
-    """A cached property for which all threads wait that ask while one computes it."""
+    """A cached property that one thread computes while all others that ask wait."""
 
     _lock = threading.RLock()
 
     def __init__(self, compute: Callable[[Any], Any]) -> None:
-        self._compute, self.__doc__ = compute, compute.__doc__
+        self._compute = compute
+        self.__doc__ = compute.__doc__
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Return the value."""
         if instance is None:
             return self
-        name, known = self._compute.__name__, vars(instance)
+        name = self._compute.__name__
+        known = vars(instance)
         with computed_once._lock:
             if name not in known:
                 known[name] = self._compute(instance)
@@ -184,12 +194,13 @@ class computed_once:  # noqa: N801  (it is used like a property)
 
     @classmethod
     def renew_lock(cls) -> None:
-        """Forget who computes: after a fork these threads are not there to end it."""
+        """Replace the lock after a fork: the threads that hold it do not exist in the child."""
         cls._lock = threading.RLock()
 
 
 def _after_fork(renew: Callable[[], None]) -> None:
-    if hasattr(os, "register_at_fork"):  # not on Windows
+    # Windows has no fork.
+    if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=renew)
 
 
@@ -198,7 +209,7 @@ _after_fork(computed_once.renew_lock)
 
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt for what Ctrl-C becomes when it hits the start of a kernel."""
+    """Raise KeyboardInterrupt where Ctrl-C at the start of a kernel became a SystemError."""
     try:
         yield
     except SystemError as error:
@@ -211,24 +222,26 @@ def plain_interrupts() -> Iterator[None]:
 
 
 class _OneBlasThread:
-    """Keeps linear algebra to one thread: ours do the work, others would only get in their way.
+    """Keeps linear algebra to one thread.
 
-    They would also change the last bits of results. The limit holds for the whole process: the
-    first to enter sets it, the last lifts it, and these may be two threads. OpenMP is left alone:
-    its limit is one of the calling thread.
+    Threads of BLAS would compete with ours and change the last bits of results. The limit holds for
+    the whole process: the first thread to enter sets it and the last one to leave lifts it. OpenMP
+    is left alone, because its limit belongs to the calling thread.
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
-        self._before: list[tuple[Any, int]] = []  # libraries and their numbers of threads
+        self._lock = threading.Lock()
+        self._inside = 0
+        # Libraries with their numbers of threads before the limit.
+        self._before: list[tuple[Any, int]] = []
         _after_fork(self._begin_anew)
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                found = (of for of in _find_libraries() if of.user_api == "blas")
-                self._before = [(library, library.num_threads) for library in found]
-                for library, _ in self._before:
+                libraries = _find_blas()
+                self._before = [(library, library.num_threads) for library in libraries]
+                for library in libraries:
                     _set_threads(library, 1)
             self._inside += 1
 
@@ -240,19 +253,22 @@ class _OneBlasThread:
 
     def _lift(self) -> None:
         for library, number in self._before:
-            if library.num_threads == 1:  # otherwise somebody else has set it since
+            # Another number means that somebody else has set it since.
+            if library.num_threads == 1:
                 _set_threads(library, number)
 
     def _begin_anew(self) -> None:
-        """After a fork the threads that are inside are not there to leave."""
+        """Lift the limit after a fork: the threads inside do not exist in the child."""
         if self._inside > 0:
             self._lift()
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock = threading.Lock()
+        self._inside = 0
 
 
 def _set_threads(library: Any, number: int) -> None:
-    """Set a library's number of threads, whichever thread has set it before."""
-    free = getattr(library, "clear_controlling_thread", None)  # threadpoolctl from 3.8 on
+    """Set a library's number of threads, also if another thread has set it before."""
+    # Only threadpoolctl from 3.8 on knows a controlling thread.
+    free = getattr(library, "clear_controlling_thread", None)
     if free is not None:
         free(force=True)
     library.set_num_threads(number)
@@ -261,52 +277,54 @@ def _set_threads(library: Any, number: int) -> None:
 
 
 @cache
-def _find_libraries() -> list[Any]:
-    """Return what controls libraries with threads; looking for them takes a while."""
+def _find_blas() -> list[Any]:
+    """Return the controllers of all BLAS libraries; the search takes a while."""
     import scipy.linalg  # noqa: F401  (compiled kernels use its BLAS, which must be loaded)
     from threadpoolctl import ThreadpoolController
 
-    return list(ThreadpoolController().lib_controllers)
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 _LIMIT = _OneBlasThread()
 
 
 def one_blas_thread() -> _OneBlasThread:
-    """Return what keeps linear algebra to one thread, to be entered."""
+    """Return a context that keeps linear algebra to one thread."""
     return _LIMIT
 
 
 class Progress:
-    """A bar with the remaining time on standard error, drawn if the work takes over two seconds.
+    """A bar with the remaining time on standard error, for work of more than two seconds.
 
-    It needs a terminal. The total number of steps is None if nobody knows it.
+    It needs a terminal. The total number of steps may be None.
     """
 
     def __init__(self, label: str, total: int | None, wanted: bool) -> None:
-        self._label, self._total, self._done = label, total, 0
+        self._label = label
+        self._total = total
+        self._done = 0
         self._started = time.monotonic()
         self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._bar: Any = None
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Progress":
-        """Begin to count."""
+        """Start counting."""
         return self
 
     def advance(self) -> None:
         """Count one step."""
         if not self._wanted:
             return
-        with self._lock:  # threads advance together
+        with self._lock:
             self._done += 1
-            if self._bar is None and time.monotonic() - self._started > SECONDS_WITHOUT_BAR:
+            if self._bar is None and time.monotonic() - self._started > 2.0:
                 self._open()
             if self._bar is not None:
                 self._bar.update(self._task, completed=self._done)
 
     def __exit__(self, *error: object) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
 

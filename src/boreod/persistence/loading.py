@@ -14,8 +14,6 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows
 from boreod.neighbors import KnownRows, NeighborGraph
-from boreod.persistence.archive import ModelFileError, open_archive
-from boreod.persistence.arrays import Arrays, unpack_trees
 from boreod.persistence.checks import (
     HASHES,
     ISOLATION,
@@ -23,21 +21,23 @@ from boreod.persistence.checks import (
     PROBABILITIES,
     check_manifest,
     check_values,
-    count_features,
+    expected_tensors,
     ks_of_radii,
-    raw_names,
-    unpack,
 )
 from boreod.persistence.manifest import (
+    Arrays,
     Manifest,
+    ModelFileError,
     StoredScore,
     StoredView,
-    check_representation,
     decode_parameters,
+    decode_representation,
+    open_model_file,
     read_manifest,
 )
-from boreod.persistence.members import KNOTS, build_member, name_of
-from boreod.predictor import Predictor
+from boreod.persistence.members import KNOTS, build_member, unpack_trees
+from boreod.persistence.training_table import restore_table
+from boreod.predictor import Parts, Predictor, restore
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import FittedScore, ScoredView, fit_scale, search_depths
@@ -45,92 +45,108 @@ from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores import IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.selection.budgets import Selection
+from boreod.text import first_clause
 
-# what building from a manifest that contradicts itself may end in
+# Errors that building from a manifest that contradicts itself may end in.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
            MemoryError)  # fmt: skip
 
 
-def load_model(path: str | PathLike[str], kind: type[Predictor] | None = None) -> Any:
-    """Read a detector from a file that :func:`save_model` wrote.
+def load_predictor(
+    path: str | PathLike[str], n_jobs: int | None = None, kind: Any = Predictor
+) -> Any:
+    """Read from a model file what predicts and explains, and is no scikit-learn estimator.
 
-    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
-    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` tells
-    what the file says of itself. It need not be trusted: nothing in it is executed. ``kind`` is its
-    class, None for the preset that the file names.
+    It is there sooner than what :func:`boreod.load` gives back, which takes its time to import
+    scikit-learn, and says the same of every row. ``kind`` is the class of the result. The file need
+    not be trusted: nothing in it is executed.
     """
     path = Path(path)
     try:
-        with open_archive(path) as archive:
-            manifest = read_manifest(archive.manifest)
-            check_manifest(manifest, archive.arrays_size)
-            arrays = unpack(archive.read_arrays(), manifest)
+        with open_model_file(path) as file:
+            manifest = read_manifest(file.manifest)
+            check_manifest(manifest, file.arrays_size)
+            arrays = file.read_arrays(expected_tensors(manifest))
         check_values(arrays, manifest)
-        return _put_together(manifest, arrays, kind or _find_preset(manifest.preset))
+        model = _put_together(manifest, arrays, kind)
     except MISFITS as error:
-        reason = str(error).partition(". ")[0].rstrip(".")  # remedies are for who wrote the file
-        raise ModelFileError(f"The model file {str(path)!r} cannot be used: {reason}.") from None
+        raise ModelFileError(
+            f"The model file {str(path)!r} cannot be used: {first_clause(error)}."
+        ) from None
+    model.verbose = False
+    if n_jobs is not None:
+        model.n_jobs = n_jobs
+    return model
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a model file says about itself: ``model.stored_`` of a loaded model."""
+    """What a model file says about itself: ``model.stored_`` of a loaded model.
 
-    format: int  # of the file
-    versions: dict[str, str]  # of the packages that wrote it
-    extra: dict[str, Any] = field(repr=False)  # as given to ``save_model``
+    ``versions`` are those of the packages that wrote it, ``extra`` is the free section.
+    """
 
-
-def _find_preset(name: str) -> type[Predictor]:
-    from boreod.bore import PRESETS
-
-    return PRESETS[name]
+    format: int
+    versions: dict[str, str]
+    extra: dict[str, Any] = field(repr=False)
 
 
-def _put_together(manifest: Manifest, arrays: Arrays, kind: type[Predictor]) -> Predictor:
+def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
     """Return a fitted detector without the bags and columns of its training rows."""
-    labels = arrays[LABELS].astype(np.int64)
-    seen = SeenRows(
-        manifest.feature_names,
-        arrays["seen.low"],
-        arrays["seen.high"],
-        arrays.get(ISOLATION),
-        labels,
-        manifest.input_scaling,
-    )
-    n_features = count_features(manifest)
-    views, forests = _views(manifest, arrays), _forests(manifest, arrays)
-    fitted = Fitted(
-        _min_max(arrays, "input") if manifest.input_scaling else None,
-        FittedColumns(manifest.columns, raw_names(manifest), views, forests),
-        _scaler(manifest.scaling, arrays),
-        [
-            build_member(stored, arrays, name_of(place), n_features)
-            for place, stored in enumerate(manifest.members)
-        ],
-        arrays["base"],
-        Quantiles(*(arrays[name] for name in KNOTS)) if manifest.knots else manifest.correction,
-        manifest.aggregation,
-        np.array(manifest.classes.values, dtype=manifest.classes.kind),
-        seen,
-    )
     parameters = dict(manifest.parameters)
     given = parameters.get("representation")
     if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
-        check_representation(parameters.pop("representation"))  # an estimator, only a fit reads it
-    return kind.from_parts(
+        # A representation is an estimator and needed for a fit only, so it is checked, not built.
+        decode_representation(parameters.pop("representation")["representation"])
+    labels = arrays[LABELS].astype(np.int64)
+    table = restore_table(manifest.table, manifest.feature_names)
+    table.record.learned_rows = LearnedRows(arrays[HASHES])
+    parts = Parts(
         decode_parameters(kind, parameters),
-        fitted,
+        _fitted(manifest, arrays, labels),
         OutOfBag(
             arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out
         ),
         manifest.threshold,
+        table.preparation,
+        table.record,
         manifest.costs,
         _selection(manifest),
         Stored(manifest.format, manifest.versions, manifest.extra),
-        named=manifest.named,
-        learned=LearnedRows(arrays[HASHES]) if HASHES in arrays else None,
-        alone=manifest.alone,
+        manifest.alone,
+    )
+    return restore(kind, parts)
+
+
+def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
+    forests: list[IsolationTrees | ForeignDetector] = []
+    for number, forest in enumerate(manifest.representation.forests):
+        trees = unpack_trees(arrays, f"forests.{number}", len(manifest.feature_names))
+        forests.append(IsolationTrees(forest.label, trees, forest.sampled))
+    members = [
+        build_member(stored, arrays, f"members.{place}", manifest.n_features)
+        for place, stored in enumerate(manifest.members)
+    ]
+    correction: Any = manifest.correction
+    if manifest.knots:
+        correction = Quantiles(*(arrays[name] for name in KNOTS))
+    return Fitted(
+        _min_max(arrays, "input") if manifest.input_scaling else None,
+        FittedColumns(manifest.columns, manifest.raw_names, _views(manifest, arrays), forests),
+        _scaler(manifest.scaling, arrays),
+        members,
+        arrays["base"],
+        correction,
+        manifest.aggregation,
+        np.array(manifest.classes.values, dtype=manifest.classes.kind),
+        SeenRows(
+            manifest.feature_names,
+            arrays["seen.low"],
+            arrays["seen.high"],
+            arrays.get(ISOLATION),
+            labels,
+            manifest.input_scaling,
+        ),
     )
 
 
@@ -147,44 +163,35 @@ def _views(manifest: Manifest, arrays: Arrays) -> list[ScoredView]:
     return views
 
 
-def _forests(manifest: Manifest, arrays: Arrays) -> list[IsolationTrees | ForeignDetector]:
-    n_columns = len(manifest.feature_names)
-    return [
-        IsolationTrees(
-            stored.label, unpack_trees(arrays, f"forests.{number}", n_columns), stored.sampled
-        )
-        for number, stored in enumerate(manifest.representation.forests)
-    ]
-
-
 def _view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> ScoredView:
     positions = arrays.get(f"{prefix}.rows")
-    space = Space(
-        stored.name,
-        np.array(stored.columns),
-        stored.metric,
-        None if positions is None else positions.astype(np.int64),
-    )
+    if positions is not None:
+        positions = positions.astype(np.int64)
+    space = Space(stored.name, np.array(stored.columns), stored.metric, positions)
     scores = [
         _score(score, arrays, f"{prefix}.{number}") for number, score in enumerate(stored.scores)
     ]
-    with_radii = ks_of_radii(stored)
-    # k-distances that no score in use looks up are not in the file
-    radii = arrays[f"{prefix}.radii"] if with_radii else np.empty((len(known.rows), 0))
+    # k-distances that no score in use looks up are not in the file.
+    radii = arrays.get(f"{prefix}.radii", np.empty((len(known.rows), 0)))
     points = known.rows.take(space.columns, axis=1)
     scale = fit_scale(space.metric, points)
-    points = points if scale is None else scale.transform(points)
-    metric = VIEW_METRICS[space.metric]
+    if scale is not None:
+        points = scale.transform(points)
     graph = NeighborGraph.build(
-        points, *search_depths(scores), metric, stored.backend, {with_radii: radii}
+        points,
+        *search_depths(scores),
+        VIEW_METRICS[space.metric],
+        stored.backend,
+        {ks_of_radii(stored): radii},
     )
     return ScoredView(space, graph, scores, known, scale)
 
 
 def _score(stored: StoredScore, arrays: Arrays, prefix: str) -> FittedScore:
     score = stored.make()
-    nobody_looks: NDArray = np.empty((0, len(stored.ks)))
-    frozen = [arrays.get(f"{prefix}.{name}", nobody_looks) for name in score.descriptions]
+    # Descriptions that are not compared are not in the file.
+    empty: NDArray = np.empty((0, len(stored.ks)))
+    frozen = [arrays.get(f"{prefix}.{name}", empty) for name in score.descriptions]
     return FittedScore(stored.label, score, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
 
 
@@ -196,8 +203,9 @@ def _scaler(kind: str, arrays: Arrays) -> Scaler:
 
 
 def _min_max(arrays: Arrays, prefix: str) -> MinMax:
-    nothing: NDArray = np.empty(0)  # without raw columns
-    return MinMax(arrays.get(f"{prefix}.low", nothing), arrays.get(f"{prefix}.factor", nothing))
+    # Without raw columns there are no ranges.
+    empty: NDArray = np.empty(0)
+    return MinMax(arrays.get(f"{prefix}.low", empty), arrays.get(f"{prefix}.factor", empty))
 
 
 def _selection(manifest: Manifest) -> Selection | None:
@@ -205,8 +213,15 @@ def _selection(manifest: Manifest) -> Selection | None:
     if choice is None:
         return None
     then = choice.prices(manifest.costs)
-    assert then is not None  # as it was checked
+    assert then is not None
     trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
-    of_bag = {m.kind: trees[m.kind] // m.bags for m in manifest.members if m.kind in trees}
-    bought = choice.columns, choice.frequencies, choice.cost, choice.budget
-    return Selection(*bought, then, of_bag, then.cost_of_trees(trees), choice.batch_size)
+    return Selection(
+        choice.columns,
+        choice.frequencies,
+        choice.cost,
+        choice.budget,
+        then,
+        {m.kind: trees[m.kind] // m.bags for m in manifest.members if m.kind in trees},
+        then.cost_of_trees(trees),
+        choice.batch_size,
+    )

@@ -1,34 +1,171 @@
-"""The manifest: all that a model file says in words and small numbers.
+"""The format of model files: arrays in a safetensors file, and a manifest of all the rest.
 
-Parameters are JSON: numbers, words, lists, and the few objects of this package. What JSON cannot
-tell apart is an object with one key that names its kind: ``{"tuple": [1, 2]}``.
+One array holds the manifest, which is JSON, and one the SHA-256 of all others. Parameters in the
+manifest are JSON too: numbers, words, lists, and the few objects of this package. An object with
+one key stands for what JSON does not know: ``{"tuple": [1, 2]}``.
 """
 
-import inspect
+import errno
+import hashlib
 import json
-from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NoReturn
+import os
+import stat
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save
 
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction
-from boreod.files import LATER, __version__
-from boreod.files import typed_json as read
-from boreod.persistence.archive import ModelFileError
+from boreod.ensemble.parameters import make_group
+from boreod.files import __version__, parse_json, typed_json, whole_file
+from boreod.predictor import PARAMETERS
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
 from boreod.text import shorten
 
-PARAMETER = "a parameter in the manifest"
-FORMAT = 7
-PRESETS = ("BORE", "Detector")  # names of classes
-# parameters of OutlierRepresentation, which is an estimator: its signature needs scikit-learn
+FORMAT = 8
+# Limit of the manifest and of the list of arrays in bytes. Parsed JSON can take 26 times as much.
+JSON_LIMIT = 3 * 2**20
+TYPES: dict[str, np.dtype] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "I16": np.dtype("<i2"),
+    "I8": np.dtype("i1"),
+    "U16": np.dtype("<u2"),
+}
+# Parameters of OutlierRepresentation. Its own signature needs scikit-learn.
 OF_REPRESENTATION = (
     *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
 )
+PARAMETER = "a parameter in the manifest"
+
+Arrays = dict[str, NDArray]
+# The type and the shape of an array.
+Tensor = tuple[str, list[int]]
+
+
+class ModelFileError(ValueError):
+    """A file is no usable model file, or a model cannot be put into one."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An array in the list of a safetensors file."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
+class ModelFile:
+    """A model file that is open: its manifest, and the number of bytes in its arrays."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._size = size
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
+        if start[:4] in (b"PK\3\4", b"PK\5\6"):
+            raise ModelFileError(
+                "it is a zip archive, as model files were before format 8, so fit again with this "
+                "version"
+            )
+        if length > min(size - 8, JSON_LIMIT):
+            raise ModelFileError("it is no file that `boreod.save` wrote, or was cut off")
+        listed = parse_json(file.read(length), "its list of arrays")
+        entries = typed_json(dict[str, _Entry], listed, "its list of arrays")
+        if not {"manifest", "sha256"} <= set(entries):
+            raise ModelFileError("it has no manifest")
+        begin, end = entries["manifest"].data_offsets
+        room = size - 8 - length
+        if not 0 <= begin <= end <= room or end - begin > JSON_LIMIT:
+            raise ModelFileError(
+                f"its manifest claims the bytes from {shorten(begin)} to {shorten(end)} of {room}"
+            )
+        file.seek(8 + length + begin)
+        self.manifest = file.read(end - begin)
+        # The SHA-256 takes 32 bytes.
+        self.arrays_size = room - len(self.manifest) - 32
+
+    def read_arrays(self, expected: dict[str, Tensor]) -> Arrays:
+        """Return the arrays, after a check of their hash, types and shapes."""
+        self._file.seek(0)
+        try:
+            found: dict[str, Any] = dict(deserialize(self._file.read(self._size)))  # type: ignore[no-untyped-call]
+        except SafetensorError as error:
+            raise ModelFileError(f"its arrays cannot be read ({error})") from None
+        if _hash({name: item["data"] for name, item in found.items()}) != found["sha256"]["data"]:
+            raise ModelFileError("its content does not have the SHA-256 that it names")
+        known = {"manifest": ("U8", [len(self.manifest)]), "sha256": ("U8", [32]), **expected}
+        if {name: (item["dtype"], item["shape"]) for name, item in found.items()} != known:
+            raise ModelFileError("its arrays are not those that its manifest asks for")
+        arrays = {}
+        for name, (kind, shape) in expected.items():
+            flat = np.frombuffer(found.pop(name)["data"], TYPES[kind])
+            # Kernels are compiled for arrays that may be written to.
+            arrays[name] = np.require(flat.reshape(shape), requirements=["C", "A", "W"])
+        return arrays
+
+
+@contextmanager
+def open_model_file(path: Path) -> Iterator[ModelFile]:
+    """Open a model file and read its manifest."""
+    try:
+        # Opening a pipe would wait for a writer.
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise ModelFileError("it is a pipe, and a model file must be a regular file")
+        with path.open("rb") as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise ModelFileError("it is a device, and a model file must be a regular file")
+            yield ModelFile(file, facts.st_size)
+    except OSError as error:
+        raise _explain(error, path, "read") from None
+
+
+def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
+    """Write a model file atomically."""
+    parts = {**arrays, "manifest": np.frombuffer(manifest, np.uint8)}
+    parts["sha256"] = np.frombuffer(_hash(parts), np.uint8)
+    content = save(parts)
+    longest = max(len(manifest), int.from_bytes(content[:8], "little"))
+    if longest > JSON_LIMIT:
+        raise ModelFileError(
+            f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
+            f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
+        )
+    try:
+        with whole_file(path) as unfinished, unfinished.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _explain(error, path, "written") from None
+
+
+def _hash(parts: dict[str, Any]) -> bytes:
+    """Return the SHA-256 of all other arrays, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(parts.keys() - {"sha256"}):
+        digest.update(parts[name])
+    return digest.digest()
+
+
+def _explain(error: OSError, path: Path, done: str) -> OSError:
+    """Return the same error with the name of the model file, not that of a temporary file."""
+    reason = (error.strerror or str(error)).lower()
+    number = error.errno or errno.EIO
+    return OSError(number, f"The model file could not be {done} ({reason})", str(path))
 
 
 @dataclass(frozen=True)
@@ -47,7 +184,7 @@ class StoredScore:
 
 @dataclass(frozen=True)
 class StoredView:
-    """A neighbor space in use; ``rows`` is None if all reference rows are its own."""
+    """A neighbor space in use; ``rows`` is None if all reference rows belong to it."""
 
     name: str
     columns: list[int]
@@ -59,7 +196,7 @@ class StoredView:
 
 @dataclass(frozen=True)
 class StoredTrees:
-    """How many trees there are, nodes of all of them, and values that their leaves have."""
+    """The number of trees, of all their nodes, and of the values in their leaves."""
 
     number: int
     nodes: int
@@ -68,7 +205,7 @@ class StoredTrees:
 
 @dataclass(frozen=True)
 class StoredForest:
-    """An isolation forest, the name of its column, and on how many rows each tree was grown."""
+    """An isolation forest: its column, and the number of rows that each tree was grown on."""
 
     label: str
     trees: StoredTrees
@@ -77,7 +214,7 @@ class StoredForest:
 
 @dataclass(frozen=True)
 class StoredRepresentation:
-    """What computes the columns; ``raw`` tells whether raw columns may be among them."""
+    """What computes the columns; ``raw`` says whether raw columns may be among them."""
 
     raw: bool
     reference_rows: int
@@ -95,10 +232,10 @@ class StoredClasses:
 
 @dataclass(frozen=True)
 class StoredMember:
-    """A head, whose ``kind`` tells what its arrays are.
+    """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the places of those that it reads, None for all; ``penalty`` is that of
-    logistic regressions, ``trees`` those of the others.
+    ``features`` are the positions of those that it reads, None for all; ``penalty`` belongs to
+    logistic regressions, ``trees`` to the other kinds.
     """
 
     kind: str
@@ -112,7 +249,7 @@ class StoredMember:
 
 @dataclass(frozen=True)
 class StoredSelection:
-    """What a budget bought, for rows that come ``batch_size`` at once (None for large batches).
+    """What a budget bought, for ``batch_size`` rows at once (None for large batches).
 
     ``costs`` is None if they are those of the model, in such batches.
     """
@@ -122,30 +259,55 @@ class StoredSelection:
     cost: float
     budget: float
     costs: Costs | None
-    batch_size: int | None = field(default=None, metadata={LATER: True})
+    batch_size: int | None
 
     def prices(self, of_model: Costs | None) -> Costs | None:
-        """Return the prices that it was bought at."""
+        """Return the prices at the time of the choice."""
         if self.costs is not None or of_model is None:
             return self.costs
         return of_model.in_batches(self.batch_size)
 
 
 @dataclass(frozen=True)
+class StoredCurve:
+    """Out-of-bag quality over budgets."""
+
+    unit: str
+    budgets: list[float]
+    costs: list[float]
+    n_columns: list[int]
+    auc: list[float]
+    average_precision: list[float]
+    n_trees: list[int] | None = None
+    tree_costs: list[float] | None = None
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """The training table: its preparation, or the medians of plain numbers, and its profile."""
+
+    is_named: bool
+    middle: list[float] | None
+    preparation: dict[str, Any] | None
+    profile: dict[str, Any] | None
+    source: str | None
+    curve: StoredCurve | None
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Everything but the arrays.
 
-    ``named`` tells whether the table had the column names itself, ``quantiles`` how many of them
-    rank scaling keeps; ``costs`` is None if no price was asked for; ``rows`` are those of the
-    training, ``shares`` which part of a table they are, ``assumed`` whether unlabelled ones count
-    as inliers, of which so many were ``left_out`` of the bags; ``knots`` is the number of scores
-    whose quantiles are known, 0 if there were labels; ``sha256`` is that of the arrays; ``alone``
-    are the seconds of a row that comes alone, None if ``costs`` tell or nobody knows.
+    ``named`` says whether the table had column names of its own, ``quantiles`` how many of them
+    rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
+    training rows, ``shares`` says which part of a table they are, ``assumed`` whether unlabelled
+    rows count as inliers, and ``left_out`` how many of those are in no bag. ``knots`` is the number
+    of scores with known quantiles, 0 if there were labels. ``alone`` is the time of a single row
+    in seconds, None if it follows from ``costs`` or is unknown.
     """
 
     format: int
     versions: dict[str, str]
-    preset: str
     parameters: dict[str, Any]
     feature_names: list[str]
     named: bool
@@ -166,24 +328,39 @@ class Manifest:
     shares: Shares
     assumed: bool
     left_out: int
-    sha256: str
+    table: StoredTable
     extra: dict[str, Any]
-    alone: float | None = field(default=None, metadata={LATER: True})
+    alone: float | None
+
+    @property
+    def raw_names(self) -> list[str]:
+        """Names of the raw columns that may be in use."""
+        return self.feature_names if self.representation.raw else []
+
+    @property
+    def n_raw(self) -> int:
+        """Number of raw columns in use."""
+        raw = set(self.raw_names)
+        return sum(name in raw for name in self.columns)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the columns become when they are scaled."""
+        return len(self.columns) + (self.n_raw if self.scaling == "both" else 0)
 
 
 def write_manifest(manifest: Manifest) -> bytes:
-    """Return a manifest as JSON in ASCII."""
-    return json.dumps(asdict(manifest), allow_nan=False, separators=(",", ":")).encode("ascii")
+    """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""
+    text = json.dumps(
+        asdict(manifest), allow_nan=False, separators=(",", ":"), default=np.generic.item
+    )
+    return text.encode("ascii")
 
 
 def read_manifest(text: bytes) -> Manifest:
     """Return a manifest whose parts have the right types, or say what is wrong."""
-    try:
-        content = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its manifest is no JSON ({error})") from None
-    content = read(dict[str, Any], content, "manifest")
-    number = read(int, content.get("format"), "manifest.format")
+    content = typed_json(dict[str, Any], parse_json(text, "its manifest"), "manifest")
+    number = typed_json(int, content.get("format"), "manifest.format")
     if number != FORMAT:
         versions = content.get("versions")
         writer = versions.get("boreod") if isinstance(versions, dict) else None
@@ -192,65 +369,11 @@ def read_manifest(text: bytes) -> Manifest:
             f"this boreod {__version__} reads format {FORMAT}, so fit again with this version, or "
             "install that one"
         )
-    return read(Manifest, content, "manifest")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
-
-
-def encode(name: str, value: Any) -> Any:
-    """Return a parameter as JSON, or say that a model file cannot hold it.
-
-    Examples
-    --------
-    >>> encode("views", ("full", View("angle", metric="cosine")))["tuple"][0]
-    'full'
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool | int | str | None):
-        return value
-    if isinstance(value, float) and np.isfinite(value):
-        return value
-    if isinstance(value, list | range | np.ndarray):
-        return [encode(name, item) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [encode(name, item) for item in value]}
-    if isinstance(value, Mapping):
-        return {"dict": [[encode(name, k), encode(name, v)] for k, v in value.items()]}
-    return _encode_object(name, value)
-
-
-def _encode_object(name: str, value: Any) -> Any:
-    if isinstance(value, type) and issubclass(value, Score) and value in SCORES.values():
-        return {"score class": value.name}
-    if isinstance(value, Score) and is_registered(value):
-        return {"score": [value.name, value.parameters()]}
-    if isinstance(value, View | Costs):
-        parts = {part.name: encode(name, getattr(value, part.name)) for part in fields(value)}
-        return {type(value).__name__.lower(): parts}
-    from boreod.representation.transformer import OutlierRepresentation
-
-    if isinstance(value, OutlierRepresentation):
-        return {"representation": encode_parameters(value)}
-    if isinstance(value, np.random.RandomState):
-        remedy = "Give the model a number first: model.set_params(random_state=0)"
-    else:
-        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
-    raise ModelFileError(
-        f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
-        f"{remedy}."
-    )
-
-
-def encode_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator as JSON."""
-    return {k: encode(k, v) for k, v in estimator.get_params(deep=False).items()}
+    return typed_json(Manifest, content, "manifest")
 
 
 def decode(value: Any) -> Any:
-    """Return what :func:`encode` was given."""
+    """Return the parameter that ``boreod.persistence.saving.encode`` was given."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
@@ -262,13 +385,13 @@ def decode(value: Any) -> Any:
 
 
 def decode_parameters(kind: Any, parameters: Any) -> dict[str, Any]:
-    """Return what :func:`encode_parameters` was given, for an estimator of this kind."""
-    return _decode_known(parameters, inspect.signature(kind).parameters, kind.__name__)
+    """Return the parameters of an estimator of this kind."""
+    return _decode_known(parameters, PARAMETERS, kind.__name__)
 
 
-def check_representation(encoded: dict[str, Any]) -> None:
-    """Refuse what is no representation of a fit, for those who do not need one."""
-    _representation_parts(encoded["representation"])
+def decode_representation(parameters: Any) -> dict[str, Any]:
+    """Return the parameters of a representation, without scikit-learn."""
+    return _decode_known(parameters, OF_REPRESENTATION, "OutlierRepresentation")
 
 
 def _decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
@@ -280,11 +403,12 @@ def _decode_known(parameters: Any, known: Container[str], owner: str) -> dict[st
 
 
 def _decode_all(content: Any) -> dict[str, Any]:
-    return {n: decode(item) for n, item in read(dict[str, Any], content, PARAMETER).items()}
+    found = typed_json(dict[str, Any], content, PARAMETER)
+    return {name: decode(item) for name, item in found.items()}
 
 
 def is_registered(score: Score) -> bool:
-    """Whether a name and parameters are enough to make a score again."""
+    """Whether name and parameters are enough to make a score again."""
     return SCORES.get(getattr(score, "name", "")) is type(score)
 
 
@@ -297,33 +421,28 @@ def _score_class(name: Any) -> type[Score]:
 
 
 def _pairs(content: Any) -> dict[Any, Any]:
-    pairs = read(list[list[Any]], content, PARAMETER)
-    if any(len(pair) != 2 for pair in pairs):
-        raise ModelFileError("its manifest holds a parameter with an incomplete pair")
+    pairs = typed_json(list[tuple[Any, Any]], content, PARAMETER)
     return {decode(key): decode(item) for key, item in pairs}
 
 
 def _score(content: Any) -> Score:
-    name, parameters = read(list[Any], content, PARAMETER)
-    return _score_class(name)(**read(dict[str, float], parameters, PARAMETER))
-
-
-def _representation_parts(content: Any) -> dict[str, Any]:
-    return _decode_known(content, OF_REPRESENTATION, "OutlierRepresentation")
+    name, parameters = typed_json(tuple[str, dict[str, float]], content, PARAMETER)
+    return _score_class(name)(**parameters)
 
 
 def _representation(content: Any) -> Any:
-    from boreod.representation.transformer import OutlierRepresentation  # needs scikit-learn
+    from boreod.representation.transformer import OutlierRepresentation
 
-    return OutlierRepresentation(**_representation_parts(content))
+    return OutlierRepresentation(**decode_representation(content))
 
 
 _KINDS: dict[str, Any] = {
-    "tuple": lambda content: tuple(decode(read(list[Any], content, PARAMETER))),
+    "tuple": lambda content: tuple(decode(typed_json(list[Any], content, PARAMETER))),
     "dict": _pairs,
     "score class": _score_class,
     "score": _score,
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
+    "group": lambda content: make_group(content[0], _decode_all(content[1])),
     "representation": _representation,
 }

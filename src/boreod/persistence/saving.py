@@ -1,24 +1,20 @@
 """Saving: from a fitted detector to manifest and arrays, what predictions need and nothing else."""
 
-import hashlib
 import json
 import platform
+from collections.abc import Mapping
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
-from boreod.bore import PRESETS
-from boreod.detector import OutlierDetector
 from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.members import UNCHANGED
+from boreod.ensemble.parameters import ParameterGroup
 from boreod.files import __version__
-from boreod.neighbors import BACKENDS
-from boreod.persistence.archive import ModelFileError, write_archive
-from boreod.persistence.arrays import Arrays, describe_trees, pack_trees
 from boreod.persistence.checks import (
     HASHES,
     ISOLATION,
@@ -30,160 +26,158 @@ from boreod.persistence.checks import (
 )
 from boreod.persistence.manifest import (
     FORMAT,
+    Arrays,
     Manifest,
+    ModelFileError,
     StoredClasses,
     StoredForest,
     StoredRepresentation,
     StoredScore,
     StoredSelection,
     StoredView,
-    encode,
-    encode_parameters,
     is_registered,
+    read_manifest,
     write_manifest,
+    write_model_file,
 )
-from boreod.persistence.members import KNOTS, describe_member, member_arrays, name_of
+from boreod.persistence.members import (
+    KNOTS,
+    describe_member,
+    describe_trees,
+    member_arrays,
+    pack_trees,
+)
+from boreod.persistence.training_table import describe_table
+from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView
-from boreod.scores import IsolationTrees
+from boreod.representation.views import View
+from boreod.scores import SCORES, IsolationTrees, Score
 from boreod.selection.costs import Costs
 from boreod.text import shorten
-from boreod.tool.words import name_method
 from boreod.validation import check_fitted
 
-SCALINGS = {"minmax": MinMax, "rank": Rank, "both": Both}
-MOST_PRICES = 5000  # columns; a manifest must stay small
+# Of more columns than this only those in use keep their prices: a manifest must stay small.
+MOST_PRICES = 5000
 
 
-def save_model(
-    model: OutlierDetector, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+def save(
+    model: Predictor, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
 ) -> None:
-    """Write a fitted detector to a file.
-
-    The file holds what predictions and explanations need: reference rows, statistics of the columns
-    in use, coefficients and trees; and for thresholds the out-of-bag probability and the label of
-    every training row. Bags stay behind. The same model gives the same bytes, and a file that is
-    there already is replaced only when the new one is complete.
-
-    Parameters
-    ----------
-    model
-        A fitted :class:`boreod.Detector` or :class:`boreod.BORE`.
-    path
-        Name of the file, by custom with the ending ``.boreod``.
-    extra
-        Anything that JSON can hold, for your own use; ``load_model(path).stored_.extra`` gives it
-        back. None keeps that of a loaded model.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from boreod import BORE, OutlierRepresentation
-    >>> from boreod.persistence import load_model
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> y = np.repeat([0, 1], [90, 10])
-    >>> model = BORE(OutlierRepresentation(["knn"], [5]), random_state=0).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, f"{folder}/a.boreod", extra={"table": "payments"})
-    ...     again = load_model(f"{folder}/a.boreod")
-    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all()), again.stored_.extra
-    (True, {'table': 'payments'})
-    """
-    if not isinstance(model, tuple(PRESETS.values())):
-        raise TypeError(f"`model` must be a {' or a '.join(PRESETS)}; got {shorten(model)}.")
+    """Write a fitted detector to a file, see :meth:`boreod.Detector.save`."""
+    if isinstance(model, Predictor) and not hasattr(model, "fit"):
+        raise TypeError(
+            "A predictor cannot be saved, as it is not all of a model. Copy its file, or take "
+            "boreod.load in the place of load_predictor."
+        )
+    if not isinstance(model, Predictor):
+        raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
     check_fitted(model)
-    manifest, arrays, content = _take_apart(model, _read_extra(model, extra))
+    fitted = model.fitted_
+    representation, arrays = _describe_columns(fitted.columns, len(fitted.seen.columns))
+    described = _describe(model, representation, _read_extra(model, extra))
+    # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
+    manifest = read_manifest(write_manifest(described))
+    arrays |= _other_arrays(model)
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     try:
-        check_manifest(manifest, len(content))
+        check_manifest(manifest, sum(values.nbytes for values in arrays.values()))
         check_values(arrays, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
-    write_archive(Path(path), write_manifest(manifest), content)
+    write_model_file(Path(path), write_manifest(manifest), arrays)
 
 
-def _take_apart(model: OutlierDetector, extra: dict[str, Any]) -> tuple[Manifest, Arrays, bytes]:
-    """Return manifest, arrays, and the arrays as bytes."""
-    fitted, columns = model.fitted_, model.fitted_.columns
+def _describe(
+    model: Predictor, representation: StoredRepresentation, extra: dict[str, Any]
+) -> Manifest:
+    """Return the manifest of a detector; its numbers may be those of NumPy."""
+    fitted = model.fitted_
     members = [describe_member(member) for member in fitted.members]
-    representation, arrays = _describe_columns(columns, len(fitted.seen.columns))
-    arrays |= _scaler_arrays(fitted.input_scaler, "input")
-    arrays |= _scaler_arrays(fitted.scaler, "scaler")
-    for place, member in enumerate(fitted.members):
-        arrays |= member_arrays(member, name_of(place), len(fitted.base))
-    arrays |= {"base": fitted.base, PROBABILITIES: model.oob_proba_}
-    arrays |= {LABELS: model.oob_.labels.astype(np.int8)}
     correction = fitted.correction
+    knots = 0
     if isinstance(correction, Quantiles):
-        arrays |= {KNOTS[0]: correction.scores, KNOTS[1]: correction.odds}
-    arrays |= {"seen.low": fitted.seen.low, "seen.high": fitted.seen.high}
-    if fitted.seen.isolation is not None:
-        arrays[ISOLATION] = fitted.seen.isolation
-    if model.learned_rows_ is not None:
-        arrays[HASHES] = model.learned_rows_.hashes
-    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    content = save(arrays)
-    costs = _describe_costs(model.known_costs, model.columns_)
-    manifest = Manifest(
+        knots = len(correction.scores)
+        correction = UNCHANGED
+    scaler = fitted.scaler.ranked if isinstance(fitted.scaler, Both) else fitted.scaler
+    names = list(fitted.seen.columns)
+    costs = _limit_prices(known_costs(model), model.columns_)
+    labels = [encode("y", label) for label in model.classes_.tolist()]
+    return Manifest(
         format=FORMAT,
         versions=package_versions(),
-        preset=name_method(model),
-        parameters=encode_parameters(model),
-        feature_names=list(fitted.seen.columns),
-        named=_is_named(model),
-        columns=list(columns.names),
+        parameters=_encode_model(model),
+        feature_names=names,
+        # Prepared columns have names of their own, too.
+        named=hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))],
+        columns=list(fitted.columns.names),
         input_scaling=fitted.input_scaler is not None,
-        scaling=next(name for name, kind in SCALINGS.items() if isinstance(fitted.scaler, kind)),
-        quantiles=arrays["scaler.quantiles"].shape[1] if "scaler.quantiles" in arrays else 0,
+        scaling={MinMax: "minmax", Rank: "rank", Both: "both"}[type(fitted.scaler)],
+        quantiles=scaler.quantiles.shape[1] if isinstance(scaler, Rank) else 0,
         representation=representation,
         members=members,
         aggregation=fitted.aggregation,
-        correction=UNCHANGED if isinstance(correction, Quantiles) else correction,
-        knots=len(correction.scores) if isinstance(correction, Quantiles) else 0,
-        classes=StoredClasses(
-            model.classes_.dtype.name, [encode("y", label) for label in model.classes_.tolist()]
-        ),
-        threshold=float(model.threshold_),
+        correction=correction,
+        knots=knots,
+        classes=StoredClasses(model.classes_.dtype.name, labels),
+        threshold=model.threshold_,
         costs=costs,
         selection=_describe_selection(model, costs),
         rows=len(model.oob_.labels),
         shares=model.oob_.shares,
-        assumed=bool(model.oob_.assumed),
-        left_out=int(model.oob_.left_out),
-        sha256=hashlib.sha256(content).hexdigest(),
+        assumed=model.oob_.assumed,
+        left_out=model.oob_.left_out,
+        table=describe_table(model),
         extra=extra,
-        alone=None if costs is None or costs.call is not None else model.price_of_rows(1),
+        alone=None if costs is None or costs.call is not None else price_of_rows(model, 1),
     )
-    return manifest, arrays, content
 
 
-def _is_named(model: OutlierDetector) -> bool:
-    """Tell whether the numbers of a detector come with names: given, or those of prepared ones."""
-    names = model.fitted_.seen.columns
-    return hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))]
+def _other_arrays(model: Predictor) -> Arrays:
+    """Return all arrays but those that compute the columns."""
+    fitted = model.fitted_
+    arrays = _scaler_arrays(fitted.input_scaler, "input") | _scaler_arrays(fitted.scaler, "scaler")
+    for place, member in enumerate(fitted.members):
+        arrays |= member_arrays(member, f"members.{place}", len(fitted.base))
+    if isinstance(fitted.correction, Quantiles):
+        arrays |= {KNOTS[0]: fitted.correction.scores, KNOTS[1]: fitted.correction.odds}
+    if fitted.seen.isolation is not None:
+        arrays[ISOLATION] = fitted.seen.isolation
+    learned = model.record_.learned_rows
+    assert learned is not None
+    return arrays | {
+        "base": fitted.base,
+        "seen.low": fitted.seen.low,
+        "seen.high": fitted.seen.high,
+        PROBABILITIES: model.oob_proba_,
+        LABELS: model.oob_.labels.astype(np.int8),
+        HASHES: learned.hashes,
+    }
 
 
 def _describe_columns(columns: FittedColumns, n_raw: int) -> tuple[StoredRepresentation, Arrays]:
-    """Return what computes the columns from so many raw ones."""
+    """Return what computes the columns from ``n_raw`` raw ones, and its arrays."""
     forests = [detector for detector in columns.detectors if isinstance(detector, IsolationTrees)]
-    own = {forest.label for forest in forests}
-    foreign = [detector.label for detector in columns.detectors if detector.label not in own]
+    foreign = [d.label for d in columns.detectors if not isinstance(d, IsolationTrees)]
     if foreign:
         raise ModelFileError(
             f"The columns {', '.join(foreign)} come from detectors of other libraries, which a "
             "model file cannot store without pickle. Leave them out of `scores` and fit again."
         )
-    reference, places = _reference_rows(columns.views)
-    arrays: Arrays = {} if reference is None else {"reference": reference}
+    arrays: Arrays = {}
+    n_reference = 0
     views = []
-    for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
-        views.append(_describe_view(view, rows))
-        arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
+    if columns.views:
+        arrays["reference"], places = _reference_rows(columns.views)
+        n_reference = len(arrays["reference"])
+        for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
+            views.append(_describe_view(view, rows))
+            arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
     for number, forest in enumerate(forests):
         arrays |= pack_trees(forest.trees, f"forests.{number}", n_raw)
     stored = [StoredForest(f.label, describe_trees(f.trees), f.n_sampled) for f in forests]
-    n_rows = 0 if reference is None else len(reference)
-    return StoredRepresentation(bool(columns.raw), n_rows, views, stored), arrays
+    return StoredRepresentation(bool(columns.raw), n_reference, views, stored), arrays
 
 
 def _scaler_arrays(scaler: Scaler | None, prefix: str) -> Arrays:
@@ -194,8 +188,8 @@ def _scaler_arrays(scaler: Scaler | None, prefix: str) -> Arrays:
     return {f"{prefix}.{name}": values for name, values in found.items()}
 
 
-def _read_extra(model: OutlierDetector, extra: Any) -> dict[str, Any]:
-    """Return the free section: what the user gave, or what a loaded model came with."""
+def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
+    """Return the free section: that of the user, or that of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -210,10 +204,8 @@ def _read_extra(model: OutlierDetector, extra: Any) -> dict[str, Any]:
     return same
 
 
-def _reference_rows(views: list[ScoredView]) -> tuple[NDArray | None, list[NDArray | None]]:
-    """Return every reference row that some view needs, once, and where to find those of a view."""
-    if not views:
-        return None, []
+def _reference_rows(views: list[ScoredView]) -> tuple[NDArray, list[NDArray | None]]:
+    """Return every reference row that some view needs, once, and the positions of each view's."""
     positions = [view.space.rows for view in views]
     for view, rows in zip(views, positions, strict=True):
         if rows is None:
@@ -236,11 +228,6 @@ def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
                 f"The score {s.label!r} is {shorten(s.definition)}, which is none of boreod's own, "
                 "and a model file holds no code. Use a score of the registry and fit again."
             )
-    if view.graph.backend.name not in BACKENDS:
-        raise ModelFileError(
-            "Neighbors are searched by an object of another library, which a model file cannot "
-            "store without pickle. Fit with neighbors='auto'."
-        )
     return StoredView(
         name=view.space.name,
         columns=view.space.columns.tolist(),
@@ -267,43 +254,33 @@ def _view_arrays(view: ScoredView, stored: StoredView, rows: NDArray | None, pre
     return arrays
 
 
-def _describe_costs(costs: Costs | None, columns: list[str]) -> Costs | None:
-    """Return the prices of all columns that have one, of very many only those in use."""
-    if costs is None:
-        return None
-    if len(costs.own) > MOST_PRICES:
-        costs = costs.only([name for name in columns if name in costs.own])
-    own = {name: float(price) for name, price in costs.own.items()}
-    needs = {
-        name: {part: float(amount) for part, amount in parts.items()}
-        for name, parts in costs.needs.items()
-    }
-    trees = {kind: float(price) for kind, price in costs.trees.items()}
-    heads = {kind: float(price) for kind, price in costs.heads.items()}
-    call, few = (_describe_costs(of, columns) for of in (costs.call, costs.few))
-    return Costs(own, needs, float(costs.base), costs.unit, trees, heads, call, few)
+def _limit_prices(costs: Costs | None, columns: list[str]) -> Costs | None:
+    """Return the prices of all columns, or of very many only those of the columns in use."""
+    if costs is None or len(costs.own) <= MOST_PRICES:
+        return costs
+    return costs.only([name for name in columns if name in costs.own])
 
 
-def _describe_selection(model: OutlierDetector, costs: Costs | None) -> StoredSelection | None:
+def _describe_selection(model: Predictor, costs: Costs | None) -> StoredSelection | None:
     choice = model.selection_
     if choice is None:
         return None
-    used = {n: float(share) for n, share in choice.frequencies.items() if n in choice.columns}
-    then = _describe_costs(choice.costs, model.columns_)  # times may have been taken again
+    # Times may have been taken again after the choice.
+    then = _limit_prices(choice.costs, model.columns_)
     if choice.batch_size is not None and costs is not None and costs.call is not None:
         costs = costs.in_batches(choice.batch_size)
     return StoredSelection(
-        list(choice.columns),
-        used,
-        float(choice.cost),
-        float(choice.budget),
-        None if then == costs else then,
-        None if choice.batch_size is None else int(choice.batch_size),
+        columns=list(choice.columns),
+        frequencies={n: share for n, share in choice.frequencies.items() if n in choice.columns},
+        cost=choice.cost,
+        budget=choice.budget,
+        costs=None if then == costs else then,
+        batch_size=choice.batch_size,
     )
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions that a model file written now would name."""
+    """Return the versions of the packages that write a model file now."""
     import sklearn
 
     return {
@@ -312,3 +289,62 @@ def package_versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+def _encode_model(model: Any) -> dict[str, Any]:
+    """Return the parameters of a detector as JSON, its groups without gaps."""
+    given = model.get_params(deep=False) | vars(settings_of(model))
+    return {name: encode(name, value) for name, value in given.items()}
+
+
+def encode_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator as JSON."""
+    return {k: encode(k, v) for k, v in estimator.get_params(deep=False).items()}
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return a parameter as JSON, or say that a model file cannot hold it.
+
+    Examples
+    --------
+    >>> encode("views", ("full", View("angle", metric="cosine")))["tuple"][0]
+    'full'
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    if isinstance(value, list | range | np.ndarray):
+        return [encode(name, item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(name, item) for item in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(name, k), encode(name, v)] for k, v in value.items()]}
+    return _encode_object(name, value)
+
+
+def _encode_object(name: str, value: Any) -> Any:
+    if isinstance(value, type) and issubclass(value, Score) and value in SCORES.values():
+        return {"score class": value.name}
+    if isinstance(value, Score) and is_registered(value):
+        return {"score": [value.name, value.parameters()]}
+    if isinstance(value, View | Costs):
+        parts = {part.name: encode(name, getattr(value, part.name)) for part in fields(value)}
+        return {type(value).__name__.lower(): parts}
+    if isinstance(value, ParameterGroup):
+        parts = {key: encode(key, part) for key, part in value.get_params().items()}
+        return {"group": [name, parts]}
+    from boreod.representation.transformer import OutlierRepresentation
+
+    if isinstance(value, OutlierRepresentation):
+        return {"representation": encode_parameters(value)}
+    if isinstance(value, np.random.RandomState):
+        remedy = "Give the model a number first: model.set_params(random_state=0)"
+    else:
+        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
+    raise ModelFileError(
+        f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
+        f"{remedy}."
+    )

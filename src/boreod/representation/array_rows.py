@@ -1,19 +1,77 @@
-"""Arrays: which of them are numbers as they are, and what such numbers have for a preparation.
+"""The preparation of plain numbers, and what every preparation offers a detector.
 
-Nothing here imports pyarrow at its top: detectors of plain numbers do without it.
+A detector *has* a preparation, which makes float64 rows of a table. Plain numbers get
+:class:`ArrayRows`; files, and frames with words, dates or missing values, get
+``boreod.tables.Preparation``. Upper floors are imported here by name and nowhere else in the core,
+so numbers need no pyarrow.
 """
 
-from numbers import Real
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from os import PathLike
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.text import shorten
+from boreod.validation import is_frame, read_rows
+
+Cells = Mapping[str, Sequence[str | None]]
 
 
-class PlainColumn(NamedTuple):
-    """What ``boreod.tables.ColumnSummary`` tells of a column, for those who have no pyarrow."""
+class Output(NamedTuple):
+    """What a raw column of a detector is: a ``kind`` of output of a column of the table.
+
+    ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
+    are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
+    is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
+    logarithm of how much more often these are outliers. The ``level`` of a value may be a part of
+    a date.
+    """
+
+    column: str
+    kind: str = "value"
+    level: str = ""
+
+
+class Preparation(Protocol):
+    """What a detector needs of whatever makes numbers of its table.
+
+    Attributes
+    ----------
+    names_
+        Names of the columns of numbers.
+    features_
+        Columns of the training table that were looked at.
+    inputs_
+        Columns that a new table must have.
+    outputs_
+        What each column of numbers is made of.
+    since_
+        Columns that need the rows before a row; empty if there are none.
+    """
+
+    names_: list[str]
+    features_: list[str]
+    inputs_: list[str]
+    outputs_: list[Output]
+    since_: Sequence[Any]
+
+    def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
+        """Return the rows of a table as float64; ``first_row`` is a row number for errors."""
+
+    def read_training(self, X: Any, codes: NDArray) -> NDArray:
+        """Return the training rows once more as the fit saw them."""
+
+    def words_of(self, X: Any) -> Cells:
+        """Return cells by column: words that reasons name, None for what is missing unmarked."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was learned, ready for JSON."""
+
+
+class ColumnOfNumbers(NamedTuple):
+    """What ``boreod.tables.ColumnSummary`` says of a column, for those who have no pyarrow."""
 
     column: str
     holds: str
@@ -21,11 +79,11 @@ class PlainColumn(NamedTuple):
     outputs: int
 
 
-class PlainColumns:
-    """What stands for a preparation if a detector was fitted to plain numbers.
+class ArrayRows:
+    """The preparation of plain numbers, which stay as they are.
 
-    ``middle`` are the medians of the training rows, which take the place of missing values; without
-    them these are refused.
+    ``middle`` holds the medians of the training rows, which replace missing values of new rows.
+    ``is_named`` says whether the training table had column names.
     """
 
     label_: str | None = None
@@ -33,95 +91,96 @@ class PlainColumns:
     notes_: tuple[str, ...] = ()
     since_: tuple[Any, ...] = ()
 
-    def __init__(self, names: list[str], middle: NDArray | None = None) -> None:
-        self.names_ = self.inputs_ = names
+    def __init__(self, names: list[str], middle: NDArray, is_named: bool) -> None:
+        self.names_ = names
+        self.features_ = names
+        self.inputs_ = names
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
+        self.is_named = is_named
+
+    @classmethod
+    def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
+        """Remember the median of every column, one that was there."""
+        middle = np.quantile(rows, 0.5, axis=0, method="lower")
+        return cls(names, middle, is_named)
 
     @property
-    def summary_(self) -> list["PlainColumn"]:
+    def summary_(self) -> list[ColumnOfNumbers]:
         """What was done to each column: nothing."""
-        return [PlainColumn(name, "number", "as it is", 1) for name in self.names_]
+        return [ColumnOfNumbers(name, "number", "as it is", 1) for name in self.names_]
 
-    def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
-        """Return rows as float64, as :class:`boreod.tables.Preparation` does."""
-        from boreod.tables import TableError
-        from boreod.tables.arrow import column_of
-        from boreod.tables.cells import as_numbers
-        from boreod.tables.reading.blocks import check_columns
+    @property
+    def outputs_(self) -> list[Output]:
+        """What each column of numbers is made of: itself."""
+        return [Output(name) for name in self.names_]
 
-        names = self.names_
-        check_columns(names, batch.schema.names, "The table", names)
-        columns = [as_numbers(column_of(batch, name), name, "number", first_row) for name in names]
-        rows = np.column_stack(columns)
-        if self.middle is not None:
-            return np.where(np.isnan(rows), self.middle, rows)
-        for row, column in np.argwhere(np.isnan(rows))[:1].tolist():
-            raise TableError(
-                f"Row {first_row + row} has no value in column {shorten(names[column])}, and BORE, "
-                "which this model was saved from, fills none. Fill it, or fit with `boreod fit` or "
-                "boreod.Detector."
-            )
-        return rows
+    def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
+        """Return the rows of a table as float64; medians replace what is missing."""
+        if not is_arrow(X):
+            return read_rows(model, X, fitting=False, fill=self.middle)
+        rows = upper_floor("tables.rows").read_numbers(self, X, first_row)
+        return np.where(np.isnan(rows), self.middle, rows)
 
+    def read_training(self, X: Any, codes: NDArray) -> NDArray:
+        """Return the training rows as float64."""
+        return np.array(X, dtype=np.float64)
 
-def is_frame(table: Any) -> bool:
-    """Tell whether something has rows and named columns."""
-    if hasattr(table, "collect_schema"):  # polars, also lazy frames, which are slow to name columns
-        return True
-    return hasattr(table, "column_names") or (
-        hasattr(table, "columns") and getattr(table, "ndim", 2) == 2
-    )
+    def words_of(self, X: Any) -> Cells:
+        """Return None for every missing cell, by column."""
+        if is_arrow(X):
+            empty = upper_floor("tables.rows").find_missing(self, X)
+        else:
+            empty = np.isnan(np.asarray(X, dtype=np.float64))
+        columns = zip(self.names_, empty.T.tolist(), strict=True)
+        return {name: [None if hole else "" for hole in column] for name, column in columns}
 
-
-def names_of(frame: Any) -> list[str]:
-    """Return the names of the columns of a frame; none of one that has no rows yet."""
-    if hasattr(frame, "column_names"):  # Arrow
-        return list(frame.column_names)
-    is_lazy = hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow")
-    return [] if is_lazy else [str(name) for name in getattr(frame, "columns", ())]
+    def to_dict(self) -> dict[str, Any]:
+        """Return the medians, ready for JSON."""
+        return {"middle": self.middle.tolist()}
 
 
-def numbered(name: str) -> str:
-    """Return what a column of an array, such as x3, is called in files without header: c3."""
-    return "c" + name[1:]
+def upper_floor(module: str) -> Any:
+    """Import a module of an upper floor: ``boreod.tables``, or one of ``boreod.tool``.
 
-
-def take_columns(frame: Any, places: list[int]) -> Any:
-    """Return some columns of a frame: the others may hold what no table can."""
-    if hasattr(frame, "column_names"):
-        return frame.select(places)
-    if hasattr(frame, "iloc"):
-        return frame.iloc[:, places]
-    return frame.select([frame.columns[place] for place in places])
-
-
-def read_array(table: Any) -> NDArray | None:
-    """Return an array that has to be prepared: with missing values or words; None for others.
-
-    Examples
-    --------
-    >>> read_array([[1.0, 2.0]]), read_array([[1.0, None]])
-    (None, array([[ 1., nan]]))
+    Where pyarrow is missing, ``boreod.tables`` says how to install it.
     """
-    if isinstance(table, list | tuple):
-        try:
-            table = np.array(table, dtype=object)
-        except ValueError:  # rows of several lengths
-            return None
-    if not isinstance(table, np.ndarray) or np.ma.isMaskedArray(table) or table.ndim != 2:
-        return None
-    if table.dtype.kind in "OU":
-        try:
-            table = table.astype(np.float64)
-        except OverflowError:
-            return None
-        except (TypeError, ValueError):
-            known = all(isinstance(cell, str | Real | None) for cell in table.ravel().tolist())
-            return table if known else None
-    return table if table.dtype.kind == "f" and np.isnan(table).any() else None
+    return import_module(f"boreod.{module}")
 
 
-def medians(rows: NDArray) -> NDArray:
-    """Return the middle value of every column, one that was there."""
-    return np.quantile(rows, 0.5, axis=0, method="lower")
+def is_table(X: Any, numbers_as_they_are: bool) -> bool:
+    """Tell whether something needs ``boreod.tables``: a file, or a frame.
+
+    If numbers are taken as they are, a frame of finite numbers does not need it.
+    """
+    if isinstance(X, str | PathLike):
+        return True
+    return is_frame(X) and not (numbers_as_they_are and _holds_finite_numbers(X))
+
+
+def _holds_finite_numbers(frame: Any) -> bool:
+    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):  # a lazy polars frame
+        return False
+    kinds = [getattr(kind, "kind", "") for kind in getattr(frame, "dtypes", ())]
+    if hasattr(frame, "dask"):
+        return all(kind in ("i", "u", "f") for kind in kinds)
+    values = np.asarray(frame)
+    return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
+
+
+def is_arrow(table: Any) -> bool:
+    """Tell whether something is a table or a batch of pyarrow."""
+    return type(table).__module__.partition(".")[0] == "pyarrow"
+
+
+def columns_to_read(preparation: Any) -> list[str] | None:
+    """Return the columns that a table must have; None if the training table had no names."""
+    return list(preparation.inputs_) if preparation.is_named else None
+
+
+def types_to_read(preparation: Any) -> dict[str, Any]:
+    """Return how to read columns from text; those of files without header are c0, c1 and so on."""
+    types = dict(preparation.types_)
+    if preparation.is_named:
+        return types
+    return types | {"c" + name[1:]: kind for name, kind in types.items()}

@@ -1,21 +1,34 @@
 """The fitted columns of a representation: raw, scores of all views, detectors.
 
-Computes exactly the columns it holds. Narrowing gives a smaller object that shares the reference
-rows and searches nothing again.
+:class:`FittedColumns` computes exactly the columns it holds. Narrowing gives a smaller object that
+shares the reference rows and searches nothing again.
+
+The columns of training rows come from fitting. Without rows that are apart, every row is a
+reference row: its scores are those inside the graph. Known outliers may be kept apart, so that they
+do not hide their likes. Then they are new rows to the graph, and inliers are not: these count in
+the densities of their own neighbors, which LOF, COF and KDEOS compare with. That alone would
+separate outliers from inliers, in training rows and nowhere else. So all rows are dealt into folds
+and each is scored as a new row, beside the reference rows of the other folds; rows to come are
+compared with all reference rows. An isolation forest scores each training row by the trees that
+were not grown on it. Equal rows then get the mean of their scores.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import unset
-from boreod.neighbors import SEARCH_ROWS, Recall, blocks, distinct_rows
+from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks, distinct_rows
 from boreod.parallel import Engine
+from boreod.representation.memory import FOLDS
+from boreod.representation.plan import PlannedScore
 from boreod.representation.scored_view import ScoredView
-from boreod.scores import IsolationTrees
+from boreod.representation.views import Space
+from boreod.scores import DETECTORS, IsolationTrees
 from boreod.scores.foreign import ForeignDetector
 from boreod.text import close_names
 
@@ -64,14 +77,8 @@ class FittedColumns:
         return of_scores | {detector.label: detector.label for detector in self.detectors}
 
     @property
-    def recall(self) -> dict[str, Recall]:
-        """What a search of another library found of the true neighbors, by view."""
-        graphs = {view.space.name: view.graph for view in self.views}
-        return {name: g.recall for name, g in graphs.items() if g.recall is not None}
-
-    @property
     def widest(self) -> ScoredView | None:
-        """The view that tells how isolated rows are; None if no neighbor is searched."""
+        """The view that measures how isolated rows are; None if no neighbor is searched."""
         return self.views[self._widest] if self._widest >= 0 else None
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
@@ -98,7 +105,7 @@ class FittedColumns:
             if len(distinct) < len(points):
                 table, isolation = self._compute_distinct(points[distinct], engine, scores, isolate)
                 table = table[place]
-                if scores:  # 0.0 and -0.0 are copies, but not the same
+                if scores:  # 0.0 and -0.0 count as copies, but raw columns keep their sign.
                     table[:, self._raw_to] = points[:, self._raw_from]
                 return table, None if isolation is None else isolation[place]
         return self._compute_distinct(points, engine, scores, isolate)
@@ -108,7 +115,8 @@ class FittedColumns:
     ) -> tuple[NDArray, NDArray | None]:
         """Return columns and isolation; without scores there are no columns."""
         widest = self._widest if isolate else -1
-        if len(points) <= SEARCH_ROWS:  # one row must not wait for threads
+        # One row must not wait for threads.
+        if len(points) <= SEARCH_ROWS:
             of_views, near = _score(self.views, (ALL, points), scores, widest)
             return self._put_together(points, of_views, scores), near
         table = unset((len(points), len(self.names) if scores else 0))
@@ -198,3 +206,115 @@ def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Fo
 def _breadth(view: ScoredView) -> tuple[bool, int, int]:
     """How much a view sees: directions alone are less than distances, then columns and rows."""
     return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
+
+
+def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
+    """Take rows out of the reference of every space, as long as two are left."""
+    if apart is None:
+        return spaces
+    result = []
+    for space in spaces:
+        rows = np.arange(len(apart)) if space.rows is None else space.rows
+        kept = rows[~apart[rows]]
+        result.append(replace(space, rows=kept) if len(kept) >= 2 else space)
+    return result
+
+
+def fit_view(
+    known: KnownRows,
+    space: Space,
+    plan: list[PlannedScore],
+    neighbors: Any,
+    points: NDArray,
+    apart: NDArray | None,
+    random: np.random.RandomState,
+    engine: Engine,
+) -> tuple[ScoredView, NDArray]:
+    """Fit a view to its reference rows; return scores of all training rows, too.
+
+    Their isolation is put into the view.
+    """
+    folds = _deal(space.rows, plan, apart, random)
+    share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
+    view, of_reference, lists = ScoredView.fit(known, space, plan, neighbors, engine, share)
+    if space.rows is None:
+        return view, np.hstack(of_reference)
+    scores, isolation = np.empty((len(points), len(view.column_names))), np.empty(len(points))
+    if folds is None:
+        others = np.setdiff1d(np.arange(len(points)), space.rows)
+        if len(others):
+            scores[others], isolation[others] = _score_new(view, points[others], engine)
+        scores[space.rows], isolation[space.rows] = np.hstack(of_reference), view.isolation
+    else:
+        for fold in range(folds.max() + 1):
+            rest = np.flatnonzero(folds[space.rows] != fold)
+            without = view.fit_part(lists, rest, plan, engine)
+            held = folds == fold
+            scores[held], isolation[held] = _score_new(without, points[held], engine)
+    view.isolation = isolation
+    return view, scores
+
+
+def _deal(
+    reference: NDArray | None,
+    plan: list[PlannedScore],
+    apart: NDArray | None,
+    random: np.random.RandomState,
+) -> NDArray | None:
+    """Return the fold of every row; None if nothing is apart or no reference row can be spared.
+
+    There are as many folds as it takes to leave the largest k enough reference rows.
+    """
+    if reference is None or apart is None:
+        return None
+    spare = len(reference) - 1 - max(p.ks[-1] for p in plan)
+    if spare < 1:
+        return None
+    n_folds = max(min(FOLDS, len(reference)), -(-len(reference) // spare))
+    inside = np.zeros(len(apart), dtype=bool)
+    inside[reference] = True
+    folds = np.empty(len(apart), np.int64)
+    for group in (inside, ~inside):
+        folds[group] = random.permutation(np.arange(group.sum()) % n_folds)
+    return folds
+
+
+def _score_new(view: ScoredView, points: NDArray, engine: Engine) -> tuple[NDArray, NDArray | None]:
+    """Return scores and isolation of rows that are no reference rows."""
+    alone = FittedColumns(view.column_names, [], [view], [])
+    return alone.compute_and_isolate(np.ascontiguousarray(points), engine)
+
+
+def fit_detector(
+    label: str,
+    what: Any,
+    points: NDArray,
+    apart: NDArray | None,
+    random: np.random.RandomState,
+) -> tuple[ForeignDetector | IsolationTrees, NDArray]:
+    """Fit a detector of boreod or of another library; return scores of all training rows, too.
+
+    One of another library sees all rows.
+    """
+    detector: ForeignDetector | IsolationTrees
+    if what in DETECTORS.values():
+        if apart is not None:
+            return what.fit_beside(label, points, apart, random)
+        detector = what.fit(label, points, random)
+    else:
+        detector = ForeignDetector.fit(label, what, points, random)
+    return detector, detector.score(points)
+
+
+def share_among_copies(scores: NDArray, first: NDArray) -> NDArray:
+    """Give equal rows the mean of their scores; ``first`` is the first row that equals each one.
+
+    Scores of equal rows differ by folds and by trees, as those of rows to come do not. Of hundreds
+    of copies, heads would know the one that was labelled an outlier by such differences, and
+    then take every new copy for an outlier.
+    """
+    counts = np.bincount(first, minlength=len(first))
+    if counts.max() < 2:
+        return scores
+    sums = [np.bincount(first, column, minlength=len(first)) for column in scores.T]
+    return np.column_stack([of_column[first] / counts[first] for of_column in sums])

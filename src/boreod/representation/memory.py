@@ -4,9 +4,9 @@ What a fit takes is counted, array by array, from the numbers of rows, columns a
 other libraries, classifiers in the place of logistic regression, the choice of columns for a budget
 and compiled code (about 70 MB once in a process) are not counted.
 
-What is left: the system knows what is free; a container or a job of a batch system may be allowed
-less, which only its control group (cgroup) tells. Both versions of these are read, with all groups
-above.
+What is left: the system knows what is free. A container or a job of a batch system may be allowed
+less, which is written in its control group (cgroup). Both versions of cgroups are read, with all
+groups above.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from boreod.representation.views import Space
 from boreod.text import show_bytes
 
 # Bytes per value of a reference row that the search holds beside it: float32 columns or a tree.
-# "auto" chooses one of these two later; others hold the most.
+# "auto" chooses one of these two later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
 FOLDS = 5  # of training rows, where some are kept apart
 GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
@@ -45,8 +45,8 @@ def check_fit(needed: int, n_rows: int, n_columns: int) -> None:
     raise NotEnoughMemoryError(
         f"A fit of {n_rows} rows with {n_columns} columns takes about {show_bytes(needed)}, and "
         f"{show_bytes(available)} are left, so it would not fit into memory. Learn from a sample, "
-        f"reference_size={size} (--reference-size {size}), or compute fewer `scores` or `ks`; a "
-        "budget does not help, because it is chosen after the fit."
+        f"reference=Reference(size={size}) (--reference-size {size}), or compute fewer `scores` or "
+        "`ks`; a budget does not help, because it is chosen after the fit."
     )
 
 
@@ -59,7 +59,7 @@ def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
         raise NotEnoughMemoryError(
             f"The table does not fit into memory: {n_rows} rows take about {show_bytes(needed)} to "
             f"be read, and {show_bytes(available)} are left. Learn from a sample: "
-            f"reference_size={size} (--reference-size {size})."
+            f"reference=Reference(size={size}) (--reference-size {size})."
         )
 
 
@@ -73,7 +73,7 @@ def count_fit_memory(
     n_rows: int,
     n_columns: int,
     views: Views,
-    backend: object,
+    backend: str,
     n_threads: int,
     n_bags: int,
     folded: bool = False,
@@ -85,7 +85,7 @@ def count_fit_memory(
     second graph of most of them, and the lists of all are longer.
     """
     n_scores = count_scores(views)
-    held, lists = 16 * n_rows, 0  # hashes of the rows; more follows with every view
+    held, lists = 24 * n_rows, 0  # hashes of the rows; more follows with every view
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
         held += size * _bytes_to_keep(len(space.columns), plan, backend)
@@ -113,11 +113,10 @@ def count_scores(views: Views) -> int:
     return sum(len(p.ks) for _, plan in views for p in plan)
 
 
-def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: object) -> int:
+def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> int:
     """Return the bytes of one reference row that a fitted view remembers."""
     rows = 8 * n_columns + 16  # as the metric wants them, and who is whose copy
-    bytes_per_value = SEARCH_BYTES.get(backend, 12) if isinstance(backend, str) else 12
-    search = bytes_per_value * n_columns + 16  # and two columns for products of matrices
+    search = SEARCH_BYTES[backend] * n_columns + 16  # and two columns for products of matrices
     radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
     frozen = 8 * sum(
         len(p.ks) * len(p.definition.descriptions) for p in plan if p.definition.compares()

@@ -31,7 +31,7 @@ from boreod.representation.views import VIEW_METRICS, Space
 from boreod.scores import Described, Score, Together
 
 BLOCK_ROWS = 512
-NEAR = 10  # the neighbor whose distance tells how isolated a row is
+NEAR = 10  # the neighbor whose distance measures how isolated a row is
 GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scores
 
 
@@ -116,7 +116,7 @@ class ScoredView:
             deep = tuple(sorted({*ks, min(depth_for(ks[-1], left_out), len(points) - 1)}))
         metric = VIEW_METRICS[space.metric]
         graph = NeighborGraph.build(points, deep, reverse_k, metric, neighbors)
-        training = TrainingGraph.build(graph, engine)
+        training = TrainingGraph.build(graph, engine, _copies(known, space))
         view, scores = cls._describe_all(training, known, space, plan, scale, engine)
         if left_out:
             view.graph = graph.narrowed(ks, reverse_k)
@@ -126,8 +126,9 @@ class ScoredView:
         self, training: TrainingGraph, rows: NDArray, plan: list[PlannedScore], engine: Engine
     ) -> "ScoredView":
         """Return the view of some of its reference rows, ascending, whose lists are known."""
-        part = part_of(training, rows, *_depths(plan, len(rows)))
-        known = KnownRows(self.known.rows[rows])
+        known = self.known.part(rows)
+        ks, reverse_k = _depths(plan, len(rows))
+        part = part_of(training, rows, ks, reverse_k, _copies(known, self.space))
         return self._describe_all(part, known, self.space, plan, self.scale, engine)[0]
 
     @classmethod
@@ -155,7 +156,7 @@ class ScoredView:
 
     @property
     def near(self) -> int:
-        """The neighbor whose distance tells how isolated a row is; a small table has fewer."""
+        """The neighbor whose distance measures how isolated a row is, in a small table the last."""
         return min(NEAR, len(self.graph.reference) - 1)
 
     def search(self, rows: NDArray, depth: int = 0) -> Block:
@@ -202,7 +203,7 @@ class ScoredView:
         """Score so few rows at once that what scores share stays in the cache."""
         if len(block.points) <= self.geometry_rows:
             return [s.score(block) for s in scores]
-        # one part at a time: each holds its geometry as long as it lives
+        # Only one part exists at a time, because each holds its geometry.
         parts = (block.part(rows) for rows in blocks(len(block.points), self.geometry_rows))
         by_part = [[s.score(part) for s in scores] for part in parts]
         return [np.vstack(of_parts) for of_parts in zip(*by_part, strict=True)]
@@ -318,8 +319,16 @@ def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
     return Rank.fit(points) if metric == "ranked" else None
 
 
+def _copies(known: KnownRows, space: Space) -> tuple[NDArray, NDArray] | None:
+    """Return distinct rows where those of the view are those of the table; None elsewhere."""
+    is_plain = space.metric in ("euclidean", "manhattan")
+    if is_plain and space.columns.tolist() == [*range(known.rows.shape[1])]:
+        return known.distinct()
+    return None
+
+
 def _depths(plan: list[PlannedScore], n_rows: int) -> tuple[Ks, int]:
-    """Return the ks of a graph, which also tells how isolated rows are, and its reverse k."""
+    """Return the ks of a graph, with the one that measures isolation, and its reverse k."""
     ks, reverse_k = search_depths(plan)
     return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 

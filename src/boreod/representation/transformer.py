@@ -4,7 +4,6 @@ After Micenková, McWilliams, Assent: Learning representations for outlier detec
 """
 
 import copy
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,20 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boreod.neighbors import KnownRows, Recall, read_neighbors
+from boreod.neighbors import KnownRows, check_neighbors
 from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
-from boreod.representation.columns import FittedColumns
-from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
-from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
-from boreod.representation.scored_view import ScoredView
-from boreod.representation.training_columns import (
+from boreod.representation.columns import (
+    FittedColumns,
     fit_detector,
     fit_view,
     leave_out,
     share_among_copies,
 )
-from boreod.representation.views import Space, resolve_views
-from boreod.text import shorten
+from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
+from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
+from boreod.representation.scored_view import ScoredView
+from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
 CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
@@ -60,9 +58,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     passthrough
         Whether the raw columns come first.
     neighbors
-        How neighbors are searched: ``"auto"`` for the faster of the exact ``"brute"`` and
-        ``"tree"`` on some rows, or an object like scikit-learn's ``KNeighborsTransformer``, which
-        is refused if it misses too many neighbors of isolated rows.
+        How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster of the
+        two on some rows. All are exact.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -152,18 +149,13 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return list(self.fitted_columns_.names)
 
-    @property
-    def recall_(self) -> dict[str, Recall]:
-        """What a search of another library found of the true neighbors, by view."""
-        check_is_fitted(self)
-        return self.fitted_columns_.recall
-
     def fit_compute(
         self,
         points: NDArray,
         names: Sequence[str],
         n_bags: int = 0,
         apart: NDArray | None = None,
+        known: KnownRows | None = None,
     ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
@@ -177,11 +169,13 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             Number of bags that are learned afterwards, which take memory, too.
         apart
             Mask of rows that are nobody's neighbors and in no isolation tree, see
-            :mod:`boreod.representation.training_columns`.
+            :mod:`boreod.representation.columns`.
+        known
+            The same rows with their hashes, if they are known already.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
-        read_neighbors(self.neighbors)
+        check_neighbors(self.neighbors)
         if not isinstance(self.passthrough, bool | np.bool_):
             raise ValueError(f"`passthrough` must be True or False; got {self.passthrough!r}.")
         engine = current_engine(self.n_jobs, self.verbose)
@@ -205,14 +199,12 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             check_fit(needed, len(points), len(raw) + count_scores(planned))
         views: list[ScoredView] = []
         scores: list[NDArray] = []
-        everywhere = KnownRows(points)
+        everywhere = known or KnownRows(points)
         for space, plan in planned:
-            known = everywhere if space.rows is None else KnownRows(points[space.rows])
-            # samples are small: nothing is saved there by missing neighbors
-            how = "auto" if _is_sample(space, apart) else self.neighbors
-            view, of_rows = fit_view(known, space, plan, how, points, apart, random, engine)
-            if view.graph.recall is not None:
-                print(f"{shorten(how)} {view.graph.recall}.", file=sys.stderr)  # noqa: T201
+            known = everywhere if space.rows is None else everywhere.part(space.rows)
+            view, of_rows = fit_view(
+                known, space, plan, self.neighbors, points, apart, random, engine
+            )
             views.append(view)
             scores.append(of_rows)
         warn_left_out(self.left_out_, ks, points.shape[0])
@@ -222,18 +214,13 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             fitted.append(detector)
             scores.append(of_rows[:, np.newaxis])
         if apart is not None:
-            first = everywhere.find(points)
+            first = everywhere.find_own()
             scores = [share_among_copies(of_rows, first) for of_rows in scores]
         raw = raw if self.passthrough else []
         names = [*raw, *(n for view in views for n in view.column_names)]
         names += [detector.label for detector in fitted]
         self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
         return self.fitted_columns_.assemble(points, scores)
-
-
-def _is_sample(space: Space, apart: NDArray | None) -> bool:
-    """Whether a space has fewer reference rows than it could have."""
-    return space.rows is not None and (apart is None or len(space.rows) < (~apart).sum())
 
 
 def _checked(names: list[str]) -> list[str]:

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
-from boreod.scores.base import Described, Score, sum_in_lanes
-
-EQUAL = 1e-12  # relative deviation up to which angles count as equal: they differ by rounding only
+from boreod.scores.base import EQUAL, Described, Score, sum_in_lanes
 
 
 class FastABOD(Score):

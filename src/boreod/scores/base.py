@@ -17,7 +17,11 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-SMALLEST, LARGEST = 1e-100, 1e100  # of parameters: products with distances stay finite
+# Limits of parameters, with which products of distances stay finite.
+SMALLEST_PARAMETER = 1e-100
+LARGEST_PARAMETER = 1e100
+# Relative deviation up to which values count as equal: they differ by rounding only.
+EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ class Score:
 
     def __post_init__(self) -> None:
         for name, value in self.parameters().items():
-            if not (is_number(value) and SMALLEST <= float(value) <= LARGEST):
-                allowed = f"a number from {SMALLEST:.0e} to {LARGEST:.0e}"
+            if not (is_number(value) and SMALLEST_PARAMETER <= float(value) <= LARGEST_PARAMETER):
+                allowed = f"a number from {SMALLEST_PARAMETER:.0e} to {LARGEST_PARAMETER:.0e}"
                 raise ValueError(f"`{name}` must be {allowed}; got {shorten(value)}.")
             object.__setattr__(self, name, float(value))  # kernels are compiled for floats
 

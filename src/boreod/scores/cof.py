@@ -18,7 +18,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import Described, Score, mean_over_neighbors
 
-TOGETHER = 3  # rows side by side
+ROWS_TOGETHER = 3  # rows side by side
 
 
 class COF(Score):
@@ -54,11 +54,11 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
     """
     m = distances.shape[0]
     result = unset((m, ks.shape[0]))
-    links = unset((TOGETHER, among.shape[2]), np.int64)
+    links = unset((ROWS_TOGETHER, among.shape[2]), np.int64)
     lengths = links.view(np.float64)
-    nearest, total = unset(TOGETHER, np.int64), unset(TOGETHER)
-    for start in range(0, m, TOGETHER):
-        size = min(TOGETHER, m - start)
+    nearest, total = unset(ROWS_TOGETHER, np.int64), unset(ROWS_TOGETHER)
+    for start in range(0, m, ROWS_TOGETHER):
+        size = min(ROWS_TOGETHER, m - start)
         for column in range(ks.shape[0]):
             k = ks[column]
             width = whole_vectors(k)

@@ -91,7 +91,7 @@ class IsolationTrees:
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1, high = outlying."""
-        if self._usual == 0.0:  # samples of one row: nothing to be told apart
+        if self._usual == 0.0:  # Samples of one row have nothing to compare.
             return np.full(len(points), 0.5)
         return np.exp2(self.trees.add_up(points)[:, 0] / -self._usual)
 

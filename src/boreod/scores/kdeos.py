@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score
+from boreod.scores.base import EQUAL, Described, Score
 
-LARGEST_EXPONENT = 650.0  # a few thousand terms of this size are still finite
+LARGEST_TERM = 650.0  # a few thousand terms of this size are still finite
 NEGLIGIBLE = -60.0  # beside the row's own kernel, whose exponent is 0
-EQUAL = 1e-12  # relative spread up to which densities count as equal: they differ by rounding only
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def _log_density(
                 elif distance == 0.0:
                     exponent = log_of_one - unit[column]
                 if exponent > NEGLIGIBLE:
-                    total[column] += math.exp(min(exponent, LARGEST_EXPONENT))
+                    total[column] += math.exp(min(exponent, LARGEST_TERM))
                 column -= 1
         for column in range(n_ks):
             result[row, column] = unit[column] + math.log(total[column])

@@ -18,7 +18,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import Described, Score
 
-LARGEST = 1e150  # distance in bandwidths whose square is still finite
+LARGEST_DISTANCE = 1e150  # distance in bandwidths whose square is still finite
 IN_A_CLUMP = 1.0  # the score of a row among copies
 LARGEST_EXPONENT = 709.782712893384  # of a finite exponential
 
@@ -109,7 +109,7 @@ def log_density(
         if radius == 0.0:
             terms[place] = np.inf
             continue
-        u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST)
+        u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST_DISTANCE)
         terms[place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
     return _log_mean_exp(terms, k)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, mean_over
+from boreod.scores.base import Described, Score, mean_over_neighbors
 from boreod.scores.knn import KNNWeight
 
 
@@ -33,8 +33,10 @@ class LOF(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the mean density of the neighbors over the own density."""
-        own, reference = described[-1].own, described[-1].reference
-        return _compare(own, reference, block.indices, np.array(ks))
+        own = described[-1].own
+        around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.where(np.isinf(own), 1.0, around / own)
 
 
 class SimplifiedLOF(LOF):
@@ -71,16 +73,6 @@ def reach_density(
     for place in range(k):
         total += max(distances[row, place], radii[indices[row, place], column])
     return k / total
-
-
-@compiled
-def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    result = unset(own.shape)
-    for row in range(own.shape[0]):
-        for column in range(ks.shape[0]):
-            around = mean_over(reference, column, indices, row, ks[column])
-            result[row, column] = relative_density(own[row, column], around)
-    return result
 
 
 @inner

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, inner, unset
+from boreod.compiled import inner
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score, mean_over
+from boreod.scores.base import Described, Score, mean_over_neighbors
 from boreod.scores.knn import sums_to
 
 
@@ -45,8 +45,10 @@ class LoOP(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
-        own, reference = described[-1].own, described[-1].reference
-        return _compare(own, reference, block.indices, np.array(ks))
+        around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            more = described[-1].own / around - 1.0
+        return np.where((more > 0.0) & np.isfinite(more), more, 0.0)
 
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread of the reference rows."""
@@ -71,16 +73,6 @@ def error_function() -> Any:
     from scipy.special import erf
 
     return erf
-
-
-@compiled
-def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
-    result = unset(own.shape)
-    for row in range(own.shape[0]):
-        for column in range(ks.shape[0]):
-            around = mean_over(reference, column, indices, row, ks[column])
-            result[row, column] = excess(own[row, column], around)
-    return result
 
 
 @inner

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 
-LARGEST = float(np.finfo(np.float32).max)  # values beyond are drawn in before they are compared
+LARGEST_FLOAT32 = float(
+    np.finfo(np.float32).max
+)  # values beyond are drawn in before they are compared
 LANES = 16  # descents at once
 CHECK_EVERY = 4  # levels between two looks whether all descents have ended
 FEW_ROWS = 6  # below this, lanes are trees of one row, not rows of one tree: another kernel
@@ -22,7 +24,7 @@ UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
 
 def narrow(table: NDArray) -> NDArray:
     """Return float32 values as trees compare them; what is too large becomes the largest."""
-    return np.clip(table, -LARGEST, LARGEST).astype(np.float32)
+    return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32)
 
 
 def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
@@ -131,7 +133,7 @@ def add_up_few(
 @inner
 def _narrow(row: NDArray, out: NDArray) -> None:
     for column in range(row.shape[0]):
-        out[column] = np.float32(min(max(row[column], -LARGEST), LARGEST))
+        out[column] = np.float32(min(max(row[column], -LARGEST_FLOAT32), LARGEST_FLOAT32))
 
 
 @inner

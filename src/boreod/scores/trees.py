@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boreod.scores.tree_kernels import (
     FEW_ROWS,
-    LARGEST,
+    LARGEST_FLOAT32,
     add_up,
     add_up_few,
     contribute,
@@ -160,12 +160,6 @@ class Trees:
         starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
         return Trees(starts, self.feature[nodes], self.threshold[nodes], self.value[nodes])
 
-    def renumber(self, places: ArrayLike) -> "Trees":
-        """Return trees that read column ``places[i]`` in the place of column ``i``."""
-        inside = self.feature >= 0
-        feature = np.where(inside, np.asarray(places)[self.feature], -1).astype(np.int32)
-        return Trees(self.starts, feature, self.threshold, self.value)
-
     def check(self, n_columns: int) -> None:
         """Refuse arrays that are no trees over so many columns: no loop, nothing outside."""
         for name, dtype in DTYPES.items():
@@ -246,7 +240,7 @@ def _preorder(left: NDArray, right: NDArray) -> NDArray:
 
 def round_down(values: NDArray) -> NDArray:
     """Return the largest float32 at or below each number."""
-    bounded = np.clip(values, -LARGEST, LARGEST)
+    bounded = np.clip(values, -LARGEST_FLOAT32, LARGEST_FLOAT32)
     near = bounded.astype(np.float32)
     above = near > bounded
     near[above] = np.nextafter(near[above], np.float32(-np.inf))

@@ -15,15 +15,14 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
 from boreod.validation import is_number
 
-UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}  # in a second; exact, unlike their inverses
-ALLOWED = f"a positive number of units, or a time per row in {', '.join(UNITS)} such as '200us'"
-
-LOSS = 0.01  # of AUC, which a user would hardly notice
-
+# Units in a second, which are exact, unlike their inverses.
+UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+# A loss of AUC that a user would hardly notice.
+LOSS = 0.01
 NO_CURVE = (
     "A budget curve needs labels of both classes with out-of-bag scores, and there are none, or "
     "all labelled outliers or inliers are in every bag. Label more rows, add bags, or lower "
-    "`share`; `within` needs none."
+    "`max_samples`; `within` needs none."
 )
 
 
@@ -38,7 +37,10 @@ def read_budget(budget: Any) -> tuple[float, str]:
     in_units = is_number(budget)
     amount = _to_float(budget) if in_units else _read_time(budget)
     if not 0.0 < amount < np.inf:
-        raise ValueError(f"`budget` must be {ALLOWED}; got {shorten(budget)}.")
+        raise ValueError(
+            "`budget` must be a positive number of units, or a time per row in "
+            f"{', '.join(UNITS)} such as '200us'; got {shorten(budget)}."
+        )
     return amount, "" if in_units else SECONDS
 
 
@@ -77,14 +79,14 @@ def show_cost(amount: float, unit: str) -> str:
 
 
 def in_batches(size: int | None) -> str:
-    """Return what rows a price is for, to be written behind it; nothing for large batches."""
+    """Return words to follow a price: the size of batches, or nothing for large ones."""
     if size is None:
         return ""
     return " for a row alone" if size == 1 else f" in batches of {size}"
 
 
 def show_times(in_batches: float, alone: float) -> str:
-    """Return what a row takes, where many come at once and where it comes alone.
+    """Return the times of a row in large batches and of a row that comes alone.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def show_times(in_batches: float, alone: float) -> str:
 
 
 def write_budget(amount: float, unit: str) -> float | str:
-    """Return what :func:`read_budget` reads as this amount."""
+    """Return a budget that :func:`read_budget` reads as this amount."""
     if unit != SECONDS:
         return amount
     short = show_cost(amount, unit)
@@ -104,7 +106,7 @@ def write_budget(amount: float, unit: str) -> float | str:
 
 
 def round_up(amount: float, unit: str) -> float:
-    """Return the next amount of three digits, which can be shown and typed in again.
+    """Return the next amount with three digits, which can be shown and typed in again.
 
     Examples
     --------
@@ -114,7 +116,8 @@ def round_up(amount: float, unit: str) -> float:
     step = 10.0 ** (floor(log10(amount)) - 2)
     for steps in range(floor(amount / step) - 1, floor(amount / step) + 3):
         rounded = float(f"{steps * step:.3g}")
-        rounded = read_budget(show_cost(rounded, unit))[0] if unit == SECONDS else rounded
+        if unit == SECONDS:
+            rounded = read_budget(show_cost(rounded, unit))[0]
         if rounded >= amount:
             return rounded
     return amount
@@ -125,7 +128,8 @@ def _read_time(budget: Any) -> float:
     match = re.fullmatch(pattern, budget) if isinstance(budget, str) else None
     if match is None:
         return np.nan
-    unit = match[2].replace("\u00b5", "u").replace("\u03bc", "u")  # the two signs for micro
+    # There are two signs for micro.
+    unit = match[2].replace("\u00b5", "u").replace("\u03bc", "u")
     if unit not in UNITS:
         raise ValueError(
             f"`budget` has the unit {match[2]!r}; units of time are {', '.join(UNITS)}, as in "
@@ -143,26 +147,44 @@ def _to_float(number: Any) -> float:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a budget bought.
+    """The columns and trees that a budget bought.
 
-    ``frequencies`` is the share of bags that bought a column on their own, for all columns that
-    some bag bought and in the order in which they were considered; empty where no bag was asked.
+    Attributes
+    ----------
+    columns
+        The chosen columns, the most stable first.
+    frequencies
+        For every column that some bag bought, the share of bags that did, in the order in which
+        columns were considered; empty if no bag was asked.
+    cost
+        Price of the chosen columns and trees.
+    budget
+        The budget that was asked for.
+    costs
+        Prices of all columns, and of a tree.
+    trees
+        Numbers of trees of every bag, by head.
+    cost_of_trees
+        Price of all trees.
+    batch_size
+        Number of rows per call, None for large batches.
     """
 
-    columns: list[str]  # those chosen, the most stable first
+    columns: list[str]
     frequencies: Mapping[str, float]
-    cost: float  # of the chosen columns, and of the trees
+    cost: float
     budget: float
-    costs: Costs = field(repr=False)  # of all columns, and of a tree
-    trees: Mapping[str, int] = field(default_factory=dict)  # of every bag, by head
+    costs: Costs = field(repr=False)
+    trees: Mapping[str, int] = field(default_factory=dict)
     cost_of_trees: float = 0.0
-    batch_size: int | None = None  # rows that come at once, None for large batches
+    batch_size: int | None = None
 
     def __str__(self) -> str:
         """Return a table of the chosen columns."""
-        spent, budget = (show_cost(amount, self.costs.unit) for amount in (self.cost, self.budget))
+        unit = self.costs.unit
         rows = [
-            f"{count_of(len(self.columns), 'column')} for {spent} of {budget}"
+            f"{count_of(len(self.columns), 'column')} for {show_cost(self.cost, unit)} of "
+            f"{show_cost(self.budget, unit)}"
             f"{in_batches(self.batch_size)}; share of bags that want each"
         ]
         for name in self.columns:
@@ -170,23 +192,37 @@ class Selection:
             rows.append(f"{share}  {name}")
         if self.trees:
             bought = ", ".join(f"{number} of {head!r}" for head, number in self.trees.items())
-            cost = show_cost(self.cost_of_trees, self.costs.unit)
-            rows.append(f"trees of every bag: {bought}, for {cost}")
+            rows.append(f"trees of every bag: {bought}, for {show_cost(self.cost_of_trees, unit)}")
         return "\n".join(rows)
 
 
 @dataclass(frozen=True)
 class BudgetCurve:
-    """Out-of-bag quality of the models that budgets buy."""
+    """Out-of-bag quality of the models that budgets buy.
 
-    budgets: NDArray  # ascending
-    costs: NDArray  # of the chosen columns, and of the trees
-    n_columns: NDArray  # that were chosen
-    auc: NDArray  # of out-of-bag probabilities of labelled rows
+    Attributes
+    ----------
+    budgets, costs
+        Ascending budgets, and the prices of the chosen columns and trees.
+    n_columns
+        Numbers of chosen columns.
+    auc, average_precision
+        Quality of the out-of-bag probabilities of labelled rows.
+    unit
+        "s" for seconds per row, empty for units of declared costs.
+    n_trees, tree_costs
+        Numbers of trees of every bag, all heads together, and their prices; None without tree
+        heads.
+    """
+
+    budgets: NDArray
+    costs: NDArray
+    n_columns: NDArray
+    auc: NDArray
     average_precision: NDArray
-    unit: str = ""  # "s" for seconds per row, empty for units of declared costs
-    n_trees: NDArray | None = None  # of every bag, all heads together; None without tree heads
-    tree_costs: NDArray | None = None  # what they cost
+    unit: str = ""
+    n_trees: NDArray | None = None
+    tree_costs: NDArray | None = None
 
     def cheapest(self, loss: float = LOSS) -> float | str:
         """Return the lowest budget whose AUC is at most ``loss`` below the best on the curve.
@@ -203,22 +239,16 @@ class BudgetCurve:
         return write_budget(float(self.budgets[self.first_good(loss)]), self.unit)
 
     def first_good(self, loss: float = LOSS) -> int:
-        """Return the place of the lowest budget that is good enough, see :meth:`cheapest`."""
+        """Return the place of the budget that :meth:`cheapest` returns."""
         return int(np.flatnonzero(self.auc >= self.auc.max() - loss)[0])
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve with matplotlib, on new axes unless some are given, and return them."""
-        from boreod.tool.drawing import BudgetDisplay
-
-        marked, mark = self.costs[self.first_good()], f"AUC within {LOSS} of the best"
-        return BudgetDisplay.from_budget_curve(self, marked, mark, ax=ax).ax_
 
     def __str__(self) -> str:
         """Return the curve as a table."""
-        with_trees = self.n_trees is not None
-        rows = [f"    budget       cost  columns{'  trees' if with_trees else ''}    AUC     AP"]
+        header = "" if self.n_trees is None else "  trees"
+        rows = [f"    budget       cost  columns{header}    AUC     AP"]
         for place in range(len(self.budgets)):
-            budget, cost = (show_cost(a[place], self.unit) for a in (self.budgets, self.costs))
+            budget = show_cost(self.budgets[place], self.unit)
+            cost = show_cost(self.costs[place], self.unit)
             quality = f"{self.auc[place]:.3f}  {self.average_precision[place]:.3f}"
             trees = "" if self.n_trees is None else f" {self.n_trees[place]:6}"
             rows.append(f"{budget:>10} {cost:>10} {self.n_columns[place]:8}{trees}  {quality}")
@@ -226,18 +256,31 @@ class BudgetCurve:
 
 
 def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
-    """Return the curve of some choices, by the out-of-bag probabilities of their models."""
-    points, unit, with_trees = [], "", False
+    """Return the curve of at least one choice, by the out-of-bag rows of their models."""
+    points = []
     for choice, oob in bought:
         y_true, y_score = oob.judged()
         if not 0 < y_true.sum() < len(y_true):
             raise ValueError(NO_CURVE)
-        quality = (float(auc(y_true, y_score)), average_precision(y_true, y_score))
-        trees = sum(choice.trees.values()), choice.cost_of_trees
-        points.append((choice.budget, choice.cost, len(choice.columns), *quality, *trees))
-        unit, with_trees = choice.costs.unit, bool(choice.costs.trees)
-    budgets, costs, counts, areas, precisions, n_trees, tree_costs = map(
-        np.array, zip(*sorted(points), strict=True)
+        point = (
+            choice.budget,
+            choice.cost,
+            len(choice.columns),
+            float(auc(y_true, y_score)),
+            average_precision(y_true, y_score),
+            sum(choice.trees.values()),
+            choice.cost_of_trees,
+        )
+        points.append(point)
+    values = [np.array(numbers) for numbers in zip(*sorted(points), strict=True)]
+    has_trees = bool(choice.costs.trees)
+    return BudgetCurve(
+        budgets=values[0],
+        costs=values[1],
+        n_columns=values[2],
+        auc=values[3],
+        average_precision=values[4],
+        unit=choice.costs.unit,
+        n_trees=values[5] if has_trees else None,
+        tree_costs=values[6] if has_trees else None,
     )
-    of_trees = (n_trees, tree_costs) if with_trees else (None, None)
-    return BudgetCurve(budgets, costs, counts, areas, precisions, unit, *of_trees)

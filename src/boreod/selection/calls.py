@@ -1,12 +1,11 @@
-"""What a call costs, however many rows it brings: checks, and everything that is done once a call.
+"""Prices of calls: checks, and all other work that is done once per call.
 
-Every part of a prediction is timed for rows that come alone, as :mod:`boreod.selection.measured`
-times it for rows that come together. What a call takes beyond the prices of its rows is its own
-price, and a row of a batch of b pays 1 / b of it. Calls of one row and of ten are timed, because
-several rows are looked through for copies, and some kernels work on 16 rows at once, which fewer do
-not fill. Parts that are timed one after the other find their arrays in the cache, which those of a
-whole prediction do not: their times are raised in proportion, so that together they are what the
-whole detector takes.
+Every part of a prediction is timed for calls of few rows, as :mod:`boreod.selection.measured` times
+it for many rows. The time of a call beyond the prices of its rows is the price of the call, and a
+row of a batch of b pays 1 / b of it. Calls of one row and of ten are timed, because several rows
+are searched for copies, and because some kernels work on 16 rows at once. Parts that are timed one
+after the other find their arrays in the cache, unlike those of a whole prediction. Their times are
+therefore raised in proportion, so that they add up to the time of the whole detector.
 """
 
 import time
@@ -29,13 +28,10 @@ from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
 from boreod.selection.measured import RESERVE, Clock, Parts, Work, time_view
 from boreod.validation import read_rows
 
-CALLS, FEWEST = 12, 5  # that are timed, of one row and of several
-ROUNDS = 2  # over them
-
 
 @dataclass(frozen=True)
 class Calls(Clock):
-    """Takes times of calls with so many rows, not of their rows."""
+    """Times calls of ``size`` rows, instead of rows."""
 
     size: int
 
@@ -44,9 +40,9 @@ class Calls(Clock):
         return time_calls(work, cut(self.rows, self.size))
 
     def parts(self, block: Block, most: int) -> Parts:
-        """Return the rows of a block, as many as a call has or at most so many at once."""
+        """Return parts of a block, as large as a call or at most ``most`` rows."""
         places = cut(np.arange(len(block.points)), min(self.size, most))
-        return [block.part(slice(int(of[0]), int(of[-1]) + 1)) for of in places]
+        return [block.part(slice(int(some[0]), int(some[-1]) + 1)) for some in places]
 
     def score(self, work: Callable[[Block], object], parts: Parts) -> float:
         """Time some work on parts of a block."""
@@ -56,11 +52,12 @@ class Calls(Clock):
 def time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     """Return the median of the processor's seconds over some items, with the reserve.
 
-    It is the lowest of some rounds: others may be at work on the same processor.
+    It is the lowest of two rounds, because other processes may be at work.
     """
-    work(items[0])  # may compile
+    # The first call may compile.
+    work(items[0])
     rounds = []
-    for _ in range(ROUNDS):
+    for _ in range(2):
         times = []
         for item in items:
             started = time.process_time()
@@ -71,34 +68,31 @@ def time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
 
 
 def cut(rows: NDArray, size: int) -> list[NDArray]:
-    """Return the rows of calls with so many each, as many calls as are timed or as there are."""
+    """Return the rows of up to 12 calls with one row, or of up to 5 calls with several rows."""
     starts = range(0, len(rows) - size + 1, size)
-    return [rows[start : start + size] for start in starts][: max(FEWEST, CALLS // size)]
+    return [rows[start : start + size] for start in starts][: max(5, 12 // size)]
 
 
 def with_calls(
     prices: Costs, whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray
 ) -> Costs:
-    """Return prices with those of calls: the seconds of rows that come alone beyond their own.
+    """Return prices with those of calls.
 
-    ``whole`` has all columns and heads; ``rows`` are some as a user passes them, ``typical`` are
+    ``whole`` has all columns and heads. ``rows`` are some as a user passes them, ``typical`` are
     values of columns, ``table`` some training rows as heads read them. The caller keeps linear
     algebra to one thread.
     """
+    rows = rows[np.arange(max(len(rows), FEW_ROWS)) % len(rows)]
 
-    def total(costs: Costs) -> float:
-        return costs.total() + costs.cost_of_trees(whole.tree_counts)
-
-    def of_calls(size: int) -> Costs:
+    def price_calls(size: int) -> Costs:
         parts = _time_parts(whole, Calls(rows, size), typical, table, prices)
+        apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
         together = time_whole(whole, cut(rows, size))
-        factor = max(1.0, (together - parts.base) / (total(parts) - parts.base))
-        beyond = parts.joined(prices, lambda of, of_row: max(0.0, factor * of - size * of_row))
+        factor = max(1.0, (together - parts.base) / (apart - parts.base))
+        beyond = parts.joined(prices, lambda call, row: max(0.0, factor * call - size * row))
         return replace(beyond, base=max(0.0, parts.base - size * prices.base))
 
-    many = [row % len(rows) for row in range(max(len(rows), FEW_ROWS))]
-    rows = rows[many]
-    return replace(prices, call=of_calls(1), few=of_calls(FEW_ROWS))
+    return replace(prices, call=price_calls(1), few=price_calls(FEW_ROWS))
 
 
 def time_whole(fitted: Fitted, calls: list[NDArray]) -> float:
@@ -116,53 +110,60 @@ def _time_parts(
     whole: Fitted, clock: Calls, typical: NDArray, table: NDArray, prices: Costs
 ) -> Costs:
     """Return the seconds of all parts of a call."""
-    columns, points = whole.columns, whole.scale_input(clock.rows)
-    each = clock.size * min(prices.own.values())  # what is done with every column
-    own, needs = dict.fromkeys(columns.names, each), dict[str, dict[str, float]]()
+    columns = whole.columns
+    points = whole.scale_input(clock.rows)
+    # The scaling of columns is measured with the rest, and each column pays the price of rows.
+    scaling = clock.size * min(prices.own.values())
+    own = dict.fromkeys(columns.names, scaling)
+    needs: dict[str, dict[str, float]] = {}
     for detector in columns.detectors:
         own[detector.label] += time_calls(detector.score, cut(points, clock.size))
     for view in columns.views:
         for name, work, needed in time_view(view, replace(clock, rows=points)):
             own[name] += work
             needs[name] = needed
-    base = _time_rest(whole, clock, typical, table) - each * len(own)
-    trees, heads = dict[str, float](), dict[str, float]()
+    base = _time_rest(whole, clock, typical, table) - scaling * len(own)
+    trees: dict[str, float] = {}
+    heads: dict[str, float] = {}
     for member in whole.members:
         if isinstance(member.head, TreeHead):
-            kind, rows = kind_of_tree(member.kind), cut(table, clock.size)
-            of_tree, of_head = _time_trees(member, member.head, whole.aggregation, rows)
-            trees[kind] = max(of_tree, trees.get(kind, 0.0))
-            heads[kind] = max(of_head, heads.get(kind, 0.0))
+            kind = kind_of_tree(member.kind)
+            calls = cut(table, clock.size)
+            tree, rest = _time_trees(member, member.head, whole.aggregation, calls)
+            trees[kind] = max(tree, trees.get(kind, 0.0))
+            heads[kind] = max(rest, heads.get(kind, 0.0))
     return Costs(own, needs, max(0.0, base), SECONDS, trees, heads)
 
 
 def _time_rest(whole: Fitted, clock: Calls, typical: NDArray, table: NDArray) -> float:
-    """Return the seconds of what every call does, with all columns and heads but trees."""
+    """Return the seconds of the work of every call, with all columns and heads but trees."""
     nothing = FittedColumns([], whole.columns.raw, [], [])
-    engine, size = current_engine(1, False), clock.size
-    known, odds = SimpleNamespace(n_features_in_=clock.rows.shape[1]), np.zeros(size)
+    engine = current_engine(1, False)
+    size = clock.size
+    known = SimpleNamespace(n_features_in_=clock.rows.shape[1])
+    odds = np.zeros(size)
 
     def around(rows: NDArray) -> NDArray:
         nothing.compute(whole.scale_input(read_rows(known, rows, fitting=False)), engine)
         return _as_pairs(whole.correction.apply(odds))
 
-    others = [member for member in whole.members if not isinstance(member.head, TreeHead)]
-    return (
-        time_calls(around, cut(clock.rows, size))
-        + time_calls(whole.scaler.transform, cut(typical, size))
-        + sum(time_calls(_judged(m, whole.aggregation), cut(table, size)) for m in others)
-    )
+    total = time_calls(around, cut(clock.rows, size))
+    total += time_calls(whole.scaler.transform, cut(typical, size))
+    for member in whole.members:
+        if not isinstance(member.head, TreeHead):
+            total += time_calls(_judged(member, whole.aggregation), cut(table, size))
+    return total
 
 
 def _time_trees(
     member: Member, head: TreeHead, aggregation: str, calls: list[NDArray]
 ) -> tuple[float, float]:
-    """Return the seconds of one more tree, and those of a head beside its trees."""
-    few = replace(member, head=head.keep(1))
-    least, most = (time_calls(_judged(of, aggregation), calls) for of in (few, member))
-    n_few, n_trees = head.n_bags, head.trees.n_trees
-    of_tree = max(0.0, (most - least) / (n_trees - n_few)) if n_trees > n_few else least / n_few
-    return of_tree, max(0.0, least - n_few * of_tree)
+    """Return the seconds of one more tree, and those of a head without its trees."""
+    least = time_calls(_judged(replace(member, head=head.keep(1)), aggregation), calls)
+    most = time_calls(_judged(member, aggregation), calls)
+    more = head.trees.n_trees - head.n_bags
+    tree = max(0.0, (most - least) / more) if more > 0 else least / head.n_bags
+    return tree, max(0.0, least - head.n_bags * tree)
 
 
 def _judged(member: Member, aggregation: str) -> Callable[[NDArray], NDArray]:
@@ -173,5 +174,6 @@ def _as_pairs(odds: NDArray) -> NDArray:
     """Return probabilities as ``predict_proba`` does."""
     outlier = expit(odds)
     result = np.empty((len(outlier), 2))
-    result[:, 0], result[:, 1] = 1.0 - outlier, outlier
+    result[:, 0] = 1.0 - outlier
+    result[:, 1] = outlier
     return result

@@ -1,8 +1,8 @@
 """What a budget buys where there are tree heads: some columns, and trees of every bag for the rest.
 
 Neither can be judged without the other, so a few candidates are learned and compared by how well
-they agree, out of bag, with the whole detector. Labels alone would be poor judges where there are
-few of them; the whole detector has learned from the same labels, and ranks all rows. Candidates:
+they agree, out of bag, with the whole detector. A few labels alone would be poor judges; the whole
+detector has learned from the same labels, and ranks all rows. Candidates:
 
 - all columns and all heads;
 - raw columns, and all tree heads on them, or those of one kind;
@@ -11,12 +11,12 @@ few of them; the whole detector has learned from the same labels, and ranks all 
 - unless all columns fit: the better of these two sets, and tree heads that read both;
 - where no tree fits, the logistic head alone, with the columns that pursuit finds.
 
-Each spends what its columns leave on trees, the same number for every bag, so that every row keeps
-its bags that did not hold it. Heads share in proportion to their trees in the whole detector; one
-of which no tree fits is dropped. Trees are what a fit spends its time on, so those of the whole
-detector are cut rather than others fitted, and heads that were not fitted to these columns get few.
-With labels, candidates are compared by a few bags, if these judge every outlier; the best is then
-learned from all of them.
+Each candidate spends the rest of the budget on trees, the same number for every bag, so that every
+row keeps the bags that did not hold it. Heads share trees in proportion to those of the whole
+detector; a head that cannot get a tree is dropped. Most of the time of a fit goes into trees. So
+those of the whole detector are cut where possible, and heads that must be fitted get few trees.
+With labels, candidates are compared by a few bags, if these judge every outlier; the best one is
+then learned from all bags.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,16 +41,17 @@ from boreod.selection.budgets import Selection, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
-FEW_BAGS = BOOSTED_BAGS  # tell which candidate is best, and which columns pursuit finds for it
-FOR_COLUMNS = 0.5  # share of the budget, beyond what every prediction costs
+# So many bags compare candidates and choose their columns.
+FEW_BAGS = BOOSTED_BAGS
+# This share of the budget, beyond the price of every prediction, is for columns.
+SHARE_FOR_COLUMNS = 0.5
 LOGISTIC = "logistic"
-MANY = 4  # scores, of which not all sets are tried
-MAX_HEADS = 16  # of candidates, that are kept for other budgets
-MAX_MADE = 16  # candidates, and how good they are
-NEW_TREES = 0.2  # of those of the whole detector, if they have to be fitted
+MAX_HEADS = 16
+MAX_CANDIDATES = 16
 
 Learned = tuple[Fitted, OutOfBag]
-Reads = tuple[str, tuple[str, ...]]  # kind of a head, and the columns that it reads
+# The kind of a head, and the columns that it reads.
+Reads = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,16 @@ class Judged(NamedTuple):
 
 @dataclass
 class Learner:
-    """Learns candidates; knows heads that were fitted already, which are cut to fewer trees.
+    """Learns candidates; heads that were fitted already are cut to fewer trees.
 
-    The first trees of a head are those that a fit of fewer would give, so a choice does not depend
-    on what was asked before.
+    The first trees of a head are those that a fit of fewer trees would give, so a choice does not
+    depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
+    learned in ``n_folds``, and without folds to compare candidates.
     """
 
     training: Training
-    whole: Learned  # from all columns and all heads
-    n_folds: int = FOLDS  # that weights of heads are learned in; none to compare candidates
+    whole: Learned
+    n_folds: int = FOLDS
     heads: dict[Reads, TreeHead | LogisticHead] = field(default_factory=dict, repr=False)
     made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -97,31 +99,38 @@ class Learner:
     @cached_property
     def given(self) -> dict[Reads, TreeHead | LogisticHead]:
         """Heads of the whole detector."""
-        everything, members = self.training.columns.names, self.whole[0].members
-        return {self._reads(m.kind, everything): m.head for m in members
-                if isinstance(m.head, TreeHead | LogisticHead)}  # fmt: skip
+        everything = self.training.columns.names
+        return {
+            self._reads(member.kind, everything): member.head
+            for member in self.whole[0].members
+            if isinstance(member.head, TreeHead | LogisticHead)
+        }
 
     @cached_property
     def draft(self) -> "Learner":
-        """The same with few bags: the first ones of every head. All, if some outlier is in each."""
-        bags, (fitted, oob) = self.training.bags.first(FEW_BAGS), self.whole
+        """The same with the first few bags, or with all bags if few cannot judge every outlier."""
+        bags = self.training.bags.first(FEW_BAGS)
         if self.n_bags <= FEW_BAGS or bags.holds[self.training.codes == OUTLIER].all(axis=1).any():
             return self
+        fitted, oob = self.whole
         members = [
-            replace(m, head=m.head.first(FEW_BAGS))
-            if isinstance(m.head, TreeHead | LogisticHead)
-            else m
-            for m in fitted.members
+            replace(member, head=member.head.first(FEW_BAGS))
+            if isinstance(member.head, TreeHead | LogisticHead)
+            else member
+            for member in fitted.members
         ]
-        # the ranking of the whole detector judges, not labels, so that weights flatter nothing
+        # Folds are not needed, because the whole detector judges candidates and not the labels.
         few = replace(self.training, bags=bags)
         return Learner(few, (replace(fitted, members=members), oob), n_folds=0)
 
     @property
     def boosted(self) -> dict[Reads, TreeHead | LogisticHead]:
         """The heads of boosted trees that were fitted here."""
-        kept = self.heads.items()
-        return {key: of for key, of in kept if isinstance(of, TreeHead) and of.boosted}
+        return {
+            key: head
+            for key, head in self.heads.items()
+            if isinstance(head, TreeHead) and head.boosted
+        }
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it, unless that was done before."""
@@ -133,28 +142,29 @@ class Learner:
 
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
         known: Judged = self.once(key, make)
-        return known._replace(candidate=candidate)  # for another budget it has another selection
+        # The selection of the same model differs between budgets.
+        return known._replace(candidate=candidate)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what was made for a key, which is kept for a while."""
+        """Return what ``make`` returns for a key; the last results are kept."""
         if key not in self.made:
-            kept = list(self.made.items())[1 - MAX_MADE :]
+            kept = list(self.made.items())[1 - MAX_CANDIDATES :]
             self.made = dict([*kept, (key, make())])
         return self.made[key]
 
     def learn(self, candidate: Candidate, engine: Engine) -> Learned:
-        """Fit what is not known yet."""
-        names, recipe = candidate.selection.columns, candidate.recipe
+        """Fit the heads of a candidate that are not known yet."""
+        names = candidate.selection.columns
+        recipe = candidate.recipe
         if len(names) == len(self.training.columns.names) and recipe == self.recipe:
             return self.whole
         reads = {kind: self._reads(kind, names) for kind in recipe.kinds}
-        found = {kind: self.heads.get(key, self.given.get(key)) for kind, key in reads.items()}
-        known = {
-            kind: head
-            for kind, head in found.items()
-            if isinstance(head, LogisticHead)
-            or (head is not None and head.n_trees >= recipe.trees_of(kind))
-        }
+        known = {}
+        for kind, key in reads.items():
+            head = self.heads.get(key, self.given.get(key))
+            has_trees = isinstance(head, TreeHead) and head.n_trees >= recipe.trees_of(kind)
+            if head is not None and (has_trees or isinstance(head, LogisticHead)):
+                known[kind] = head
         learned = self.training.learn(names, engine, recipe, known, self.n_folds)
         for member in learned[0].members:
             if isinstance(member.head, TreeHead | LogisticHead) and member.kind not in known:
@@ -163,16 +173,16 @@ class Learner:
         return learned
 
     def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:
-        """Whether some tree heads on these columns are none of the whole detector's."""
+        """Whether the whole detector lacks some tree head on these columns."""
         trees = [kind for kind in kinds if self.recipe.trees_of(kind)]
         return not {self._reads(kind, names) for kind in trees} <= set(self.given)
 
     def judge(self, oob: OutOfBag) -> float:
-        """Return how well rows out of bag agree with the ranking of the whole detector.
+        """Return how well out-of-bag probabilities agree with those of the whole detector.
 
-        With labels it is the average precision where the outliers are the highest rows of the whole
-        detector, as many as are known and were left out of the bags; without labels the rank
-        correlation of both.
+        With labels this is the average precision, where the highest rows of the whole detector
+        count as outliers: as many as are known and were left out of the bags. Without labels it is
+        the rank correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
@@ -185,9 +195,9 @@ class Learner:
 
     def split(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the raw columns and the scores among some columns, in the order of the table."""
-        columns, wanted = self.training.columns, set(names)
-        used = [name for name in columns.names if name in wanted]
-        raw = set(columns.raw)
+        wanted = set(names)
+        used = [name for name in self.training.columns.names if name in wanted]
+        raw = set(self.training.columns.raw)
         return [name for name in used if name in raw], [name for name in used if name not in raw]
 
     def _reads(self, kind: str, names: Iterable[str]) -> Reads:
@@ -203,17 +213,22 @@ def best_of(judged: Iterable[Judged]) -> Judged:
 
 @dataclass(frozen=True)
 class Offer:
-    """A budget, prices, and how columns are chosen for a part of it."""
+    """A budget, prices, and how columns are chosen for a part of it.
+
+    ``choose`` returns columns for an amount, ``best_single`` the best column and its quality.
+    """
 
     learner: Learner
     budget: float
     costs: Costs
-    choose: Callable[[float, Costs], Selection]  # columns for an amount
-    best_single: Callable[[Costs, float], tuple[str, float]] | None  # and how good it is
+    choose: Callable[[float, Costs], Selection]
+    best_single: Callable[[Costs, float], tuple[str, float]] | None
 
     def buy(self, engine: Engine) -> tuple[Selection, Learned]:
-        """Return what is worth the budget."""
-        learner, kinds, costs = self.learner, self.learner.recipe.kinds, self.costs
+        """Return the best candidate within the budget."""
+        learner = self.learner
+        kinds = learner.recipe.kinds
+        costs = self.costs
         everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
         whole = spend(learner, everything, kinds)
         if whole is not None and whole.recipe == learner.recipe:
@@ -228,52 +243,61 @@ class Offer:
         if not judged:
             _refuse(learner, self.budget, costs)
         best = best_of(judged).candidate
-        learner.heads |= learner.draft.boosted  # which have no more bags in the whole detector
+        # Boosted trees have few bags in any case, so those of the draft can be used.
+        learner.heads |= learner.draft.boosted
         return best.selection, learner.compare(best, engine).learned
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
         """Return raw columns, None if there are none, and sets of columns with scores."""
-        learner, costs = self.learner, self.costs
-        least, names = float(costs.alone.min()), learner.split(costs.names)
-        part = max(costs.base + FOR_COLUMNS * (self.budget - costs.base), least)
+        learner = self.learner
+        costs = self.costs
+        raw_names, score_names = learner.split(costs.names)
+        part = costs.base + SHARE_FOR_COLUMNS * (self.budget - costs.base)
+        part = max(part, float(costs.alone.min()))
         part = min(part, self.budget - cost_of_fewest(learner, costs))
-        of_raw, of_all = self._buy(part, names[0]), self._buy(part, costs.names)
-        raw = [] if of_raw is None else of_raw.columns
+        bought_raw = self._buy(part, raw_names)
+        bought = self._buy(part, costs.names)
+        raw = [] if bought_raw is None else bought_raw.columns
         found = []
-        if of_all is not None and (scores := learner.split(of_all.columns)[1]):
-            found.append(self._select(raw + scores, of_all))
-        best = self._best_score(names[1])
+        if bought is not None and (scores := learner.split(bought.columns)[1]):
+            found.append(self._select(raw + scores, bought))
+        best = self._best_score(score_names)
         if best is not None and not any(best in some.columns for some in found):
             left = self.budget - costs.total([best])
-            beside = self._buy(costs.base + FOR_COLUMNS * left, names[0])
-            found += [] if beside is None else [self._select([*beside.columns, best], beside)]
-        return None if of_raw is None else self._select(raw, of_raw), found
+            beside = self._buy(costs.base + SHARE_FOR_COLUMNS * left, raw_names)
+            if beside is not None:
+                found.append(self._select([*beside.columns, best], beside))
+        return None if bought_raw is None else self._select(raw, bought_raw), found
 
     def _best_score(self, scores: list[str]) -> str | None:
-        """Return the score that bags find best, however dear."""
+        """Return the affordable score that bags find best."""
         if self.best_single is None or not scores:
             return None
         prices = self.costs.only(scores)
-        dear = prices.alone.min() > self.budget
-        return None if dear else self.best_single(prices, self.budget)[0]
+        if prices.alone.min() > self.budget:
+            return None
+        return self.best_single(prices, self.budget)[0]
 
     def _on_raw_columns(self, raw: Selection | None) -> list[Candidate | None]:
         """Return raw columns with all tree heads, and with those of one kind."""
         if raw is None:
             return []
         plain = _on_raw(self.learner.recipe.kinds)
+        sets = [plain]
         trees = [kind for kind in plain if kind != LOGISTIC]
-        some = [tuple(kind for kind in plain if kind in (LOGISTIC, one)) for one in trees]
-        return [spend(self.learner, raw, of) for of in (plain, *(some if len(trees) > 1 else ()))]
+        if len(trees) > 1:
+            sets += [tuple(kind for kind in plain if kind in (LOGISTIC, one)) for one in trees]
+        return [spend(self.learner, raw, kinds) for kinds in sets]
 
     def _beside_scores(self, sets: list[Selection]) -> list[Candidate | None]:
         """Return scores that the logistic head reads, with tree heads on raw columns."""
         kinds = tuple(k for k in self.learner.recipe.kinds if not k.endswith("+scores"))
-        with_trees = LOGISTIC in kinds and len(kinds) > 1
-        return [self._spend_few(some, kinds) for some in sets if with_trees]
+        if LOGISTIC not in kinds or len(kinds) == 1:
+            return []
+        return [self._spend_few(some, kinds) for some in sets]
 
     def _on_both(self, sets: list[Selection], judged: list[Judged]) -> list[Candidate | None]:
-        """Return the better of some columns, as far as they were judged, with heads on both."""
+        """Return the better of two sets of columns, if they were judged, with heads on both."""
         heads = _on_both(self.learner.recipe.kinds)
         quality = {tuple(one.candidate.selection.columns): one.quality for one in judged}
         known = [some for some in sets if tuple(some.columns) in quality]
@@ -283,10 +307,10 @@ class Offer:
         return [self._spend_few(best, heads)]
 
     def _spend_few(self, some: Selection, kinds: tuple[str, ...]) -> Candidate | None:
-        """Spend what columns leave on trees, few if they have to be fitted."""
+        """Spend the rest of the budget on trees; those that must be fitted are a fifth at most."""
         most = self.learner.recipe.n_trees
         if self.learner.must_fit(kinds, some.columns):
-            most = max(1, round(NEW_TREES * most))
+            most = max(1, round(0.2 * most))
         return spend(self.learner, some, kinds, most)
 
     def _buy(self, amount: float, names: list[str]) -> Selection | None:
@@ -300,10 +324,11 @@ class Offer:
 
 
 def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candidate]:
-    """Return what may be worth a budget without labels: some scores, and trees for the rest.
+    """Return candidates without labels: some scores, and trees for the rest of the budget.
 
-    All sets of few scores are candidates, of many scores those that agree most with the ranking of
-    the whole detector, one after the other; with trees on the raw columns, and without.
+    All sets of few scores are candidates. Of many scores, those that agree most with the ranking of
+    the whole detector join one after the other. Each set comes with trees on the raw columns, and
+    without.
     """
     raw, scores = learner.split(costs.names)
     if not scores:
@@ -311,12 +336,13 @@ def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candida
             "Without labels rows are ranked by scores, and `costs` has no price for any of them. "
             "Name some, for example {'iforest': 5, 'knn': 40}."
         )
-    fitting = []
+    found = []
     for some in _subsets(_by_agreement(learner, scores)):
         for columns, kinds in (some, (CONSENSUS,)), (raw + some, (CONSENSUS, "trees")):
             chosen = Selection(columns, {}, costs.total(columns), budget, costs)
-            fitting.append(spend(learner, chosen, kinds))
-    found = [candidate for candidate in fitting if candidate is not None]
+            candidate = spend(learner, chosen, kinds)
+            if candidate is not None:
+                found.append(candidate)
     if not found:
         cheapest = min(costs.total([name]) for name in scores)
         raise ValueError(
@@ -340,13 +366,14 @@ def _rank_correlations(table: NDArray) -> NDArray:
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
-    products, sizes = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0), size[1:] * size[0]
+    products = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0)
+    sizes = size[1:] * size[0]
     return np.divide(products, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
 
 
 def _subsets(scores: list[str]) -> list[list[str]]:
-    """Return all sets of few, the first ones of many, in their order."""
-    if len(scores) > MANY:
+    """Return all sets of up to four scores; of more scores, the first ones in their order."""
+    if len(scores) > 4:
         return [scores[: number + 1] for number in range(len(scores))]
     sizes = range(1, len(scores) + 1)
     return [list(some) for size in sizes for some in combinations(scores, size)]
@@ -355,32 +382,35 @@ def _subsets(scores: list[str]) -> list[list[str]]:
 def spend(
     learner: Learner, selection: Selection, kinds: tuple[str, ...], most: int | None = None
 ) -> Candidate | None:
-    """Spend what columns leave on trees of some heads; None if it is not enough for any head.
+    """Spend the rest of the budget on trees of some heads; None if it is too little for any head.
 
-    Where no tree of all heads fits, the head with the dearest trees is dropped. ``most`` is the
+    If the heads cannot have a tree each, the most expensive head is dropped. ``most`` is the
     largest number of trees of a bag.
     """
-    costs, left = selection.costs, selection.budget - selection.cost
-    kinds = kinds if all(learner.split(selection.columns)) else _on_raw(kinds)
+    costs = selection.costs
+    left = selection.budget - selection.cost
+    if not all(learner.split(selection.columns)):
+        kinds = _on_raw(kinds)
     while kinds and left >= 0.0:
         for n_trees in range(most or learner.recipe.n_trees, 0, -1):
             recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
             trees = {kind: number for kind in kinds if (number := recipe.trees_of(kind))}
             cost = costs.cost_of_trees({k: recipe.count_trees(k, learner.n_bags) for k in trees})
             if cost <= left:
-                bought = replace(
-                    selection, cost=selection.cost + cost, trees=trees, cost_of_trees=cost
-                )
+                total = selection.cost + cost
+                bought = replace(selection, cost=total, trees=trees, cost_of_trees=cost)
                 return Candidate(bought, recipe)
-        of_head = {kind: costs.cost_of_trees({kind: recipe.count_trees(kind, learner.n_bags)})
-                   for kind in trees}  # fmt: skip
-        dearest = max(of_head, key=lambda kind: of_head[kind])
-        kinds = tuple(kind for kind in kinds if kind != dearest)
+        prices = {
+            kind: costs.cost_of_trees({kind: recipe.count_trees(kind, learner.n_bags)})
+            for kind in trees
+        }
+        most_expensive = max(prices, key=lambda kind: prices[kind])
+        kinds = tuple(kind for kind in kinds if kind != most_expensive)
     return None
 
 
 def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return the heads that are left where all columns are of one sort."""
+    """Return the heads for columns that are all raw, or all scores."""
     return tuple(dict.fromkeys(kind.partition("+")[0] for kind in kinds))
 
 
@@ -391,7 +421,7 @@ def _on_both(kinds: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def cost_of_fewest(learner: Learner, costs: Costs) -> float:
-    """Return what the fewest trees cost that every bag can have, of the cheapest head."""
+    """Return the price of one tree for every bag, of the cheapest head."""
     single = replace(learner.recipe, n_trees=1)
     return min(
         costs.cost_of_trees({kind: single.count_trees(kind, learner.n_bags)})
@@ -401,7 +431,7 @@ def cost_of_fewest(learner: Learner, costs: Costs) -> float:
 
 
 def _refuse(learner: Learner, budget: float, costs: Costs) -> NoReturn:
-    """Say what the least would cost: without a logistic head every bag needs a tree."""
+    """Raise an error with the lowest price; without a logistic head every bag needs a tree."""
     least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
     shown = show_cost(round_up(least, costs.unit), costs.unit)
     raise ValueError(

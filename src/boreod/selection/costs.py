@@ -1,15 +1,16 @@
 """What a set of columns costs at prediction time.
 
-Scores are no independent purchases: all scores of a view share one neighbor search, some share the
-distances among neighbors. A column therefore has work of its own and *needs* some depth of shared
-parts, and a set pays for every part once, as deep as its most demanding column:
+Scores are no independent purchases: all scores of a view share one neighbor search, and some share
+the distances among neighbors. A column therefore has work of its own and *needs* some depth of
+shared parts. A set of columns pays for every part once, as deep as its most demanding column:
 
     total(S) = base + sum of own(j) over S + sum over parts of the largest need(j, part) in S
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
-Times have further lists of the same form, of what a call takes beyond the prices of its rows: a row
-of a batch of b pays its own price and 1 / b of that of the call. In large batches that is nothing.
+Times have further lists of the same form for calls: the time of a call beyond the prices of its
+rows. A row of a batch of b pays its own price and 1 / b of that of the call. In large batches that
+is nothing.
 
 Costs by complexity count operations per row, the same on every machine. For a view of n reference
 rows and d columns, and a score at k:
@@ -33,13 +34,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import inner
-from boreod.files import LATER
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.scores import IsolationTrees
@@ -47,14 +47,18 @@ from boreod.text import close_names, shorten
 from boreod.validation import is_number
 
 Needs = Mapping[str, float]
-SECONDS = "s"  # the unit of costs that are times
-RAW = 1.0  # what a raw column costs in units, as in the paper
-SEARCH = 10.0  # what a search through the whole training table costs in units
-TREE = 1.0  # what a tree costs in units, unless told
-OF_TREES = "tree"  # how a price of trees is declared
-MAX_PRICE = 1e100  # sums of prices stay finite
-FEW_ROWS = 10  # of a call whose price stands for those of all calls with more
-MOST_ROWS = 10**15  # of a batch; more make no difference
+# The unit of costs that are times.
+SECONDS = "s"
+# Prices in units, as in the paper: a raw column, a search through the training table, a tree.
+RAW = 1.0
+SEARCH = 10.0
+TREE = 1.0
+# The name under which the price of a tree is declared.
+TREE_NAME = "tree"
+# Sums of prices stay finite.
+MAX_PRICE = 1e100
+# The price of a call with so many rows is that of all larger calls.
+FEW_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,17 @@ class Costs:
     needs
         For columns with shared parts: ``{"lof_10": {"search": 30.0}, "lof_20": {"search": 35.0}}``.
     base
-        What every prediction costs, whatever the columns.
+        Price of every prediction, whatever the columns.
     unit
         ``"s"`` if costs are seconds, otherwise empty.
     trees
-        What one tree costs, for every kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
+        Price of one tree, for every kind of tree head: ``{"trees": 1.0, "boosted": 1.0}``.
     heads
-        What a tree head costs beside its trees, by kind; those without a price are free.
+        Price of a tree head besides its trees, by kind; heads without a price are free.
     call
-        Costs of the same columns in seconds, which every call pays once; None if nobody knows.
+        Costs of the same columns in seconds that every call pays once; None if not known.
     few
-        The same of a call with ten rows: several rows take more than one beyond their own prices.
+        The same for a call with ten rows, which takes longer than a call with one row.
 
     Examples
     --------
@@ -100,12 +104,12 @@ class Costs:
     base: float = 0.0
     unit: str = ""
     trees: Mapping[str, float] = field(default_factory=dict)
-    heads: Mapping[str, float] = field(default_factory=dict, metadata={LATER: True})
-    call: "Costs | None" = field(default=None, metadata={LATER: True})
-    few: "Costs | None" = field(default=None, metadata={LATER: True})
+    heads: Mapping[str, float] = field(default_factory=dict)
+    call: "Costs | None" = None
+    few: "Costs | None" = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no price."""
+        """Refuse wrong prices."""
         check_mapping("own", self.own)
         check_mapping("needs", self.needs)
         if not self.own:
@@ -113,32 +117,27 @@ class Costs:
         if self.unit not in ("", SECONDS):
             raise ValueError(f"The unit of costs must be '' or {SECONDS!r}; got {self.unit!r}.")
         check_price("base", self.base)
-        for name, prices in ("trees", self.trees), ("heads", self.heads):
-            check_mapping(name, prices)
-            for kind, price in prices.items():
-                check_price(f"{name}, {kind}", price)
-        for name, price in self.own.items():
-            check_price(name, price)
+        _check_prices("trees, ", "trees", self.trees)
+        _check_prices("heads, ", "heads", self.heads)
+        _check_prices("", "own", self.own)
         for name, needs in self.needs.items():
             if name not in self.own:
                 raise ValueError(f"Costs have needs of {name!r}, but no price of its own for it.")
-            check_mapping(name, needs)
-            for part, amount in needs.items():
-                check_price(f"{name}, {part}", amount)
-        self._check_calls()
-
-    def _check_calls(self) -> None:
+            _check_prices(f"{name}, ", name, needs)
         if self.few is not None and self.call is None:
             raise ValueError("`few` of costs needs a `call`, the same for one row.")
-        for name, call in ("call", self.call), ("few", self.few):
-            if call is None:
-                continue
-            if not isinstance(call, Costs) or call.call is not None:
-                raise TypeError(f"`{name}` must be Costs without a call; got {shorten(call)}.")
-            if self.unit != SECONDS or call.unit != SECONDS:
-                raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
-            if set(call.own) != set(self.own):
-                raise ValueError(f"`{name}` of costs must price the same columns.")
+        self._check_call("call", self.call)
+        self._check_call("few", self.few)
+
+    def _check_call(self, name: str, call: "Costs | None") -> None:
+        if call is None:
+            return
+        if not isinstance(call, Costs) or call.call is not None:
+            raise TypeError(f"`{name}` must be Costs without a call; got {shorten(call)}.")
+        if self.unit != SECONDS or call.unit != SECONDS:
+            raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
+        if set(call.own) != set(self.own):
+            raise ValueError(f"`{name}` of costs must price the same columns.")
 
     @property
     def names(self) -> list[str]:
@@ -150,10 +149,12 @@ class Costs:
         return self.cost_of(self._find(self.own if columns is None else columns))
 
     def cost_of_trees(self, numbers: Mapping[str, int]) -> float:
-        """Return what so many trees cost, counted over all bags, by head, and the heads."""
-        kinds = [(kind_of_tree(head), number) for head, number in numbers.items()]
-        of_heads = (self.heads.get(kind, 0.0) for kind, _ in kinds)
-        return fsum([*(self.trees[kind] * number for kind, number in kinds), *of_heads])
+        """Return the price of tree heads, given the numbers of their trees in all bags."""
+        prices = []
+        for head, number in numbers.items():
+            kind = kind_of_tree(head)
+            prices += [self.trees[kind] * number, self.heads.get(kind, 0.0)]
+        return fsum(prices)
 
     def marginal(self, column: str, given: Iterable[str]) -> float:
         """Return what one more column adds to the cost of a set."""
@@ -161,14 +162,18 @@ class Costs:
         return self.cost_of([*before, *self._find([column])]) - self.cost_of(before)
 
     def additive(self) -> "Costs":
-        """Return the costs of one who does not know about sharing: every column pays in full."""
-        alone = (self.alone - self.base).tolist()
-        own = dict(zip(self.own, alone, strict=True))
-        call, few = (None if of is None else of.additive() for of in (self.call, self.few))
-        return replace(self, own=own, needs={}, call=call, few=few)
+        """Return the costs without sharing: every column pays in full."""
+        own = dict(zip(self.own, (self.alone - self.base).tolist(), strict=True))
+        return replace(
+            self,
+            own=own,
+            needs={},
+            call=self.call and self.call.additive(),
+            few=self.few and self.few.additive(),
+        )
 
     def in_batches(self, size: int | None) -> "Costs":
-        """Return prices of rows that come so many at once; None stands for large batches."""
+        """Return the prices of rows in batches of this size; None means large batches."""
         if size is None:
             return self
         if self.call is None:
@@ -176,18 +181,20 @@ class Costs:
                 "`costs` tell nothing of a call, so `batch_size` cannot be paid for. Leave it out, "
                 "or pass costs that do: Costs(..., unit='s', call=Costs(..., unit='s'))."
             )
-        call, rows = self.call, min(int(size), MOST_ROWS)
+        call = self.call
+        # Larger batches make no difference, but their size may not fit into a float.
+        rows = min(int(size), 10**15)
         if self.few is not None:
             share = min(1.0, (rows - 1) / (FEW_ROWS - 1))
             call = call.joined(self.few, lambda one, few: one + share * (few - one))
-        return self.joined(call, lambda of_row, of_call: of_row + of_call / rows)
+        return self.joined(call, lambda row, whole_call: row + whole_call / rows)
 
     def of_rows(self) -> "Costs":
         """Return the prices of rows in large batches, without those of calls."""
         return self if self.call is None else replace(self, call=None, few=None)
 
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
-        """Return the prices that two lists of the same columns give together, one by one."""
+        """Return the list that joins the prices of two lists of the same columns one by one."""
 
         def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
             names = dict.fromkeys((*mine, *theirs))
@@ -205,51 +212,66 @@ class Costs:
 
     def only(self, columns: Iterable[str]) -> "Costs":
         """Return the costs of some columns, in their order."""
-        names = self.names
-        columns = [names[place] for place in self._find(columns)]
-        needs = {name: self.needs[name] for name in columns if name in self.needs}
-        call, few = (None if of is None else of.only(columns) for of in (self.call, self.few))
-        own = {name: self.own[name] for name in columns}
-        return replace(self, own=own, needs=needs, call=call, few=few)
+        all_names = self.names
+        names = [all_names[place] for place in self._find(columns)]
+        return replace(
+            self,
+            own={name: self.own[name] for name in names},
+            needs={name: self.needs[name] for name in names if name in self.needs},
+            call=self.call and self.call.only(names),
+            few=self.few and self.few.only(names),
+        )
 
     def cost_of(self, places: Iterable[int]) -> float:
         """Return the cost of columns given by their places in ``names``."""
         chosen = np.fromiter(set(places), np.int64)
-        own, parts, needs, n_parts = self.arrays
-        levels = np.zeros(n_parts)
-        np.maximum.at(levels, parts[chosen].ravel(), needs[chosen].ravel())
-        return fsum([self.base, *own[chosen].tolist(), *levels.tolist()])
+        work = self.arrays
+        levels = np.zeros(work.n_parts)
+        np.maximum.at(levels, work.parts[chosen].ravel(), work.needs[chosen].ravel())
+        return fsum([self.base, *work.own[chosen].tolist(), *levels.tolist()])
 
     @cached_property
     def alone(self) -> NDArray:
         """Cost of every column on its own."""
-        own, _, needs, _ = self.arrays
-        return np.array([fsum([self.base, *row]) for row in np.column_stack([own, needs]).tolist()])
+        rows = np.column_stack([self.arrays.own, self.arrays.needs]).tolist()
+        return np.array([fsum([self.base, *row]) for row in rows])
 
     @cached_property
-    def arrays(self) -> tuple[NDArray, NDArray, NDArray, int]:
-        """Own work, numbers of needed parts, needs, number of parts; columns in order."""
+    def arrays(self) -> "Work":
+        """The same as arrays, columns in order."""
         labels = dict.fromkeys(part for needs in self.needs.values() for part in needs)
         numbers = {part: number for number, part in enumerate(labels)}
         most = max((len(needs) for needs in self.needs.values()), default=0)
-        parts = np.zeros((len(self.own), most), np.int64)  # a need of 0.0 asks for nothing
+        # A need of 0.0 asks for nothing.
+        parts = np.zeros((len(self.own), most), np.int64)
         amounts = np.zeros((len(self.own), most))
         for row, name in enumerate(self.own):
             for place, (part, amount) in enumerate(self.needs.get(name, {}).items()):
-                parts[row, place], amounts[row, place] = numbers[part], amount
-        return np.array(list(self.own.values()), np.float64), parts, amounts, len(numbers)
+                parts[row, place] = numbers[part]
+                amounts[row, place] = amount
+        own = np.array(list(self.own.values()), np.float64)
+        return Work(own, parts, amounts, len(numbers))
 
     def _find(self, columns: Iterable[str]) -> list[int]:
-        """Return the places of columns, or say that one has no price."""
+        """Return the places of columns; refuse columns without a price."""
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"`columns` must be a list of column names; got {columns!r}.")
-        place, columns = {name: place for place, name in enumerate(self.own)}, list(columns)
-        for column in columns:
-            if column not in place:
-                raise ValueError(
-                    f"There is no price for {column!r}. Columns with a price are in `names`."
-                )
-        return [place[column] for column in columns]
+        places = {name: place for place, name in enumerate(self.own)}
+        try:
+            return [places[column] for column in columns]
+        except KeyError as error:
+            raise ValueError(
+                f"There is no price for {error.args[0]!r}. Columns with a price are in `names`."
+            ) from None
+
+
+class Work(NamedTuple):
+    """Costs as arrays: own work of columns, numbers of the parts that they need, and how much."""
+
+    own: NDArray
+    parts: NDArray
+    needs: NDArray
+    n_parts: int
 
 
 def kind_of_tree(head: str) -> str:
@@ -258,7 +280,7 @@ def kind_of_tree(head: str) -> str:
 
 
 def check_price(name: Any, price: Any) -> None:
-    """Raise for what is no price."""
+    """Refuse a wrong price."""
     if not is_number(price) or not 0.0 <= price <= MAX_PRICE:
         raise ValueError(
             f"Costs must be numbers from 0 to {MAX_PRICE:.0e}; got {shorten(price)} for {name!r}."
@@ -266,32 +288,38 @@ def check_price(name: Any, price: Any) -> None:
 
 
 def check_mapping(name: str, mapping: Any) -> None:
-    """Raise for what does not map names to something."""
+    """Refuse anything but a mapping."""
     if not isinstance(mapping, Mapping):
         raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
+
+
+def _check_prices(prefix: str, name: str, prices: Any) -> None:
+    check_mapping(name, prices)
+    for key, price in prices.items():
+        check_price(f"{prefix}{key}" if prefix else key, price)
 
 
 def declared_costs(
     prices: Mapping[Any, Any] | Costs, fitted: FittedColumns, kinds: Iterable[str] = ()
 ) -> Costs:
-    """Return the costs of the columns there are; what has no price is not sold, and said so.
+    """Return the costs of the existing columns; warn of columns without a price.
 
     Prices are ready-made costs, or declared by column (``"lof_10"``) or by score for all of its
-    columns (``"lof"``); raw columns cost 1 unless told. So does a tree of a head of these kinds;
-    its price is that of ``"tree"``, unless there is a column of this name.
+    columns (``"lof"``). Raw columns cost 1 by default. So does a tree of a head of these kinds; its
+    price is that of ``"tree"``, unless there is a column of this name.
     """
     if isinstance(prices, Costs):
         costs = replace(prices, trees=_price_trees(prices, kinds))
     else:
-        each = TREE
-        if kinds and OF_TREES in prices and OF_TREES not in fitted.names:
+        price = TREE
+        if kinds and TREE_NAME in prices and TREE_NAME not in fitted.names:
             prices = dict(prices)
-            each = prices.pop(OF_TREES)
-            check_price(OF_TREES, each)
-        costs = Costs(_spell_out(prices, fitted), trees=dict.fromkeys(kinds, float(each)))
-    there = set(fitted.names)
+            price = prices.pop(TREE_NAME)
+            check_price(TREE_NAME, price)
+        costs = Costs(_spell_out(prices, fitted), trees=dict.fromkeys(kinds, float(price)))
+    existing = set(fitted.names)
     for name in costs.names:
-        if name not in there:
+        if name not in existing:
             _refuse(name, fitted.names)
     unpriced = [name for name in fitted.names if name not in costs.own]
     if unpriced:
@@ -351,7 +379,7 @@ def complexity_costs(
 ) -> Costs:
     """Return costs by complexity, with shared parts, for a training table of this size.
 
-    ``kinds`` are those of the tree heads.
+    ``kinds`` are the kinds of the tree heads.
     """
     unit = SEARCH / (n_rows * n_columns)
     own = dict.fromkeys(fitted.names, RAW)
@@ -368,7 +396,9 @@ def complexity_costs(
 
 
 def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> tuple[float, Needs]:
-    name, (n, _), d = view.space.name, view.graph.reference.shape, len(view.space.columns)
+    name = view.space.name
+    n = len(view.graph.reference)
+    d = len(view.space.columns)
     steps = len(s.definition.descriptions) + 1
     needs = {f"search@{name}": n * d * unit}
     if s.definition.reads == "reverse":
@@ -380,19 +410,17 @@ def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> 
 
 
 @inner
-def marginal_cost(
-    own: NDArray, parts: NDArray, needs: NDArray, levels: NDArray, column: int
-) -> float:
+def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
     """Return what a column adds to a set that has paid for its parts up to ``levels``."""
-    result = own[column]
-    for place in range(parts.shape[1]):
-        result += max(0.0, needs[column, place] - levels[parts[column, place]])
+    result = work.own[column]
+    for place in range(work.parts.shape[1]):
+        result += max(0.0, work.needs[column, place] - levels[work.parts[column, place]])
     return result
 
 
 @inner
-def pay(parts: NDArray, needs: NDArray, levels: NDArray, column: int) -> None:
+def pay(work: Work, levels: NDArray, column: int) -> None:
     """Raise the levels to what one more column needs."""
-    for place in range(parts.shape[1]):
-        part = parts[column, place]
-        levels[part] = max(levels[part], needs[column, place])
+    for place in range(work.parts.shape[1]):
+        part = work.parts[column, place]
+        levels[part] = max(levels[part], work.needs[column, place])

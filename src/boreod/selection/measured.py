@@ -1,15 +1,15 @@
-"""Costs by the clock: seconds per row of every part of a prediction, on this machine.
+"""Measured costs: seconds per row of every part of a prediction, on this machine.
 
-Taken on a few training rows, on one thread, search and scores apart. A score is timed at its
-smallest, a middle and its largest k, and at all k together; what all together take less than the
-sum of the single ones is work that its columns share. Prices hold a reserve of a quarter. The same
-parts are timed for rows that come together and, by :mod:`boreod.selection.calls`, for rows that
-come alone.
+Search and scores are timed apart, on a few training rows and one thread. A score is timed at its
+smallest, a middle and its largest k, and at all k together. If all together take less than the sum
+of the single ones, the difference is work that its columns share. Prices hold a reserve of a
+quarter. The same parts are timed for many rows here and for calls of few rows in
+:mod:`boreod.selection.calls`.
 
 Prices are remembered, so that two fits of one table buy the same columns. The folder ``prices`` of
 the cache has one JSON file per machine, version of boreod, shape of the table and work that was
-timed. What is in it can be measured again: a file that is not exactly what was written counts as
-none, what cannot be written is not remembered, and the folder can be deleted at any time.
+timed. All of it can be measured again: a file that is not exactly what was written is ignored,
+prices that cannot be written are not remembered, and the folder can be deleted at any time.
 """
 
 import hashlib
@@ -34,21 +34,20 @@ from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
 from boreod.selection.costs import SECONDS, Costs, kind_of_tree
 
-ROUNDS = 3
-PATIENCE = 0.02  # seconds for what every prediction pays: a busy machine needs more rounds
-AGREEMENT = 1.1  # of the two fastest calls: others are not waited for
+# Work of every prediction is timed for so many seconds, because other processes may disturb it.
+PATIENCE = 0.02
 SCORE_ROWS = 64
-GEOMETRY_ROWS = 6
-RESERVE = 1.25  # batches with cold caches take longer than the fastest of some warm calls
-CALL_ROWS = 1024  # for work whose calls are expensive: its price is that of a batch
-SMALLEST = 1e-9  # seconds; no column is free
-
+# Batches with cold caches take longer than the fastest of some warm calls.
+RESERVE = 1.25
+# Work with expensive calls is timed with so many rows, so that its price is that of a batch.
+CALL_ROWS = 1024
+# No column is free.
+MIN_SECONDS = 1e-9
 MOST_FILES = 200
-MOST_BYTES = 2**25  # of all files together, and so of one
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+# All files together, and so each of them, have at most so many bytes.
+MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
-DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError)  # of files that are not ours
 ByK = dict[int, float]
 Work = Callable[[NDArray], object]
 Parts = list[Block]
@@ -56,7 +55,7 @@ Parts = list[Block]
 
 @dataclass(frozen=True)
 class Clock:
-    """Takes times per row, with the reserve, of rows that come together."""
+    """Times work per row, with the reserve, for many rows at once."""
 
     rows: NDArray
 
@@ -65,7 +64,7 @@ class Clock:
         return seconds(lambda: work(self.rows)) / len(self.rows)
 
     def parts(self, block: Block, most: int) -> Parts:
-        """Return the rows of a block as scores get them, at most so many at once."""
+        """Return the rows of a block as scores get them, at most ``most`` at once."""
         return [block.part(slice(0, min(len(block.points), most)))]
 
     def score(self, work: Callable[[Block], object], parts: Parts) -> float:
@@ -78,13 +77,13 @@ def measured_costs(
 ) -> Costs:
     """Return costs in seconds per row, with shared parts, measured on distinct training rows.
 
-    ``per_row`` takes rows and does what has to be done whatever the columns are, ``per_column``
-    takes columns of ``typical`` values and does what has to be done with each of them. The caller
-    keeps linear algebra to one thread.
+    ``per_row`` takes rows and does the work that does not depend on columns. ``per_column`` takes
+    columns of ``typical`` values and does the work of each column. The caller keeps linear algebra
+    to one thread.
     """
     many = sample[np.arange(CALL_ROWS) % len(sample)]
     each = seconds(lambda: per_column(typical), PATIENCE) / typical.size
-    own = dict.fromkeys(fitted.names, max(each, SMALLEST))
+    own = dict.fromkeys(fitted.names, max(each, MIN_SECONDS))
     for detector in fitted.detectors:
         own[detector.label] += seconds(partial(detector.score, many)) / CALL_ROWS
     needs: dict[str, dict[str, float]] = {}
@@ -97,14 +96,15 @@ def measured_costs(
 
 
 def measured_trees(heads: Mapping[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
-    """Return seconds per row of a tree of each kind, at most those of any of its heads.
+    """Return seconds per row of a tree of each kind, the highest of its heads.
 
     Heads come with their work for CALL_ROWS rows and the number of their trees in all bags.
     """
     prices: dict[str, float] = {}
     for head, (work, n_trees) in heads.items():
-        kind, each = kind_of_tree(head), seconds(work, PATIENCE) / (CALL_ROWS * n_trees)
-        prices[kind] = max(each, prices.get(kind, SMALLEST))
+        kind = kind_of_tree(head)
+        each = seconds(work, PATIENCE) / (CALL_ROWS * n_trees)
+        prices[kind] = max(each, prices.get(kind, MIN_SECONDS))
     return prices
 
 
@@ -118,22 +118,24 @@ def sample_rows(points: NDArray) -> NDArray:
 def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
     """Return the seconds of the fastest of some calls with the reserve; the first may compile.
 
-    There are as many calls as the patience, in seconds, allows, and at least a few, unless two of
-    them agree.
+    There are at least three calls, and more while they take less than the patience in seconds. They
+    end when the two fastest ones agree.
     """
-    fastest, second, spent, rounds = np.inf, np.inf, 0.0, 0
-    while rounds < 2 or (second > AGREEMENT * fastest and (rounds < ROUNDS or spent < patience)):
-        started = time.process_time()  # of all threads: searches of other libraries have some
+    times: list[float] = []
+    while True:
+        # The time is that of all threads, because searches of other libraries may have several.
+        started = time.process_time()
         work()
-        took = time.process_time() - started
-        fastest, second = sorted((fastest, second, took))[:2]
-        spent, rounds = spent + took, rounds + 1
-    return RESERVE * fastest
+        times.append(time.process_time() - started)
+        fastest = sorted(times)[:2]
+        agree = len(times) > 1 and fastest[1] <= 1.1 * fastest[0]
+        if agree or (len(times) > 2 and sum(times) >= patience):
+            return RESERVE * fastest[0]
 
 
 def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
-    name, sample = view.space.name, clock.rows
+    name = view.space.name
 
     def search(k: int, reverse_k: int) -> float:
         graph = view.graph.narrowed((k,), reverse_k)
@@ -143,12 +145,13 @@ def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict
     searches = _at_all(ks, lambda k: search(k, 0))
     reverse_ks = tuple(k for k in ks if k <= view.graph.reverse_k)
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
-    block = view.search(sample).part(slice(0, min(len(sample), SCORE_ROWS)))
+    block = view.search(clock.rows).part(slice(0, min(len(clock.rows), SCORE_ROWS)))
     for s in view.scores:
         alone, together, geometry = _time_score(view, s, block, clock)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
-            deep = max(k, view.near)  # novelty asks for so many neighbors of every row
-            needs = {f"search@{name}": searches[deep], f"{s.label} scores@{name}": together[k]}
+            # Novelty needs ``near`` neighbors of every row.
+            depth = max(k, view.near)
+            needs = {f"search@{name}": searches[depth], f"{s.label} scores@{name}": together[k]}
             if s.definition.reads == "reverse":
                 needs[f"reverse@{name}"] = reverse[k]
             if s.definition.reads == "geometry":
@@ -161,8 +164,9 @@ def _time_score(
 ) -> tuple[ByK, ByK, ByK]:
     """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
     reads_geometry = s.definition.reads == "geometry"
-    most = min(view.geometry_rows, GEOMETRY_ROWS) if reads_geometry else SCORE_ROWS
-    known = clock.parts(block, most)  # keep their geometry, fresh parts have none
+    most = min(view.geometry_rows, 6) if reads_geometry else SCORE_ROWS
+    # Known parts keep their geometry; fresh parts have to compute it.
+    known = clock.parts(block, most)
 
     def work(ks: Ks) -> tuple[float, float]:
         narrow = replace(view, scores=[s.keep(ks)])
@@ -174,9 +178,12 @@ def _time_score(
     timed = {k: work((k,)) for k in _probes(s.ks)}
     single = _at_all(s.ks, lambda k: timed[k][0])
     geometry = _at_all(s.ks, lambda k: timed[k][1])
-    deepest, apart = single[s.ks[-1]], sum(single.values())
-    extra = work(s.ks)[0] - deepest  # what the columns of lower k add to that of the largest
-    share = min(1.0, max(0.0, extra / (apart - deepest))) if len(s.ks) > 1 else 1.0
+    share = 1.0
+    if len(s.ks) > 1:
+        # The time that columns of lower k add to that of the largest, as a share of their own.
+        deepest = single[s.ks[-1]]
+        extra = work(s.ks)[0] - deepest
+        share = min(1.0, max(0.0, extra / (sum(single.values()) - deepest)))
     alone = {k: share * seconds_at_k for k, seconds_at_k in single.items()}
     return alone, {k: single[k] - alone[k] for k in s.ks}, geometry
 
@@ -187,9 +194,9 @@ def _probes(ks: Ks) -> Ks:
 
 
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
-    """Measure at a few ks; straight lines between them are above what grows ever faster.
+    """Measure at a few ks and interpolate; lines are above times that grow faster and faster.
 
-    Less never costs more than more: what says otherwise is noise.
+    A smaller k never costs more than a larger one; if it seems to, that is noise.
     """
     probes = _probes(ks)
     if not probes:
@@ -208,8 +215,8 @@ def remembered_costs(
 ) -> Costs:
     """Return prices of columns that were measured before, or measure them and remember them.
 
-    They are those of the same ``facts``, see :func:`facts_of_prices`, unless they are to be fresh.
-    Prices of calls belong to those of ``rows``, and join them in their file.
+    Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
+    measured. Prices of calls belong to those of ``rows``, and are written to the same file.
     """
 
     def read() -> Costs | None:
@@ -221,8 +228,9 @@ def remembered_costs(
     if known is not None:
         return known
     costs = measure()
+    # Another process may have been faster; both then use its prices.
     if not fresh:
-        known = read()  # another process may have been faster: both use its prices
+        known = read()
     if known is None:
         _write(facts, costs)
     return known or costs
@@ -231,7 +239,7 @@ def remembered_costs(
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
     """Return all that prices depend on and that is the same in two fits of one table.
 
-    That is the shape of the table, and the work that is done besides computing columns.
+    ``work`` describes the work that is done besides computing columns.
     """
     return {
         "boreod": __version__,
@@ -246,7 +254,7 @@ def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) 
 
 
 def plain(value: Any) -> Any:
-    """Return something as JSON that does not depend on seeds or on places in memory.
+    """Return a value as JSON that does not depend on seeds or addresses in memory.
 
     Examples
     --------
@@ -272,12 +280,12 @@ def plain(value: Any) -> Any:
 
 
 def _describe(view: ScoredView) -> list[Any]:
-    space, graph = view.space, view.graph
+    space = view.space
     scores = [
         [s.label, type(s.definition).__name__, plain(s.definition.parameters()), list(s.ks)]
         for s in view.scores
     ]
-    return [space.name, space.metric, len(space.columns), len(graph.reference), scores]
+    return [space.name, space.metric, len(space.columns), len(view.graph.reference), scores]
 
 
 @cache
@@ -289,14 +297,14 @@ def _machine() -> Facts:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
-    for package in PACKAGES:
+    for package in ("numpy", "scipy", "numba", "scikit-learn"):
         with suppress(PackageNotFoundError):
             facts[package] = version(package)
     return facts
 
 
 def _processor() -> str:
-    """Return the model of the processor, as far as the system tells it."""
+    """Return the model of the processor, if the system knows it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith("model name"):
@@ -314,8 +322,9 @@ def _digest(facts: Facts, costs: Any) -> str:
 
 
 def _read(facts: Facts, names: list[str]) -> Costs | None:
-    """Return the prices of a file, None if there is none or if it is not as it was written."""
-    with suppress(*DAMAGE):
+    """Return the prices of a file; None if there is none or if it is not as it was written."""
+    # A file that is not ours may raise any of these errors.
+    with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
         path = _place(facts)
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
@@ -323,18 +332,20 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
         if held["sha256"] != _digest(facts, held["costs"]):
             return None
         stored = dict(held["costs"])
-        calls = (stored.pop(name) for name in ("call", "few"))
-        call, few = (None if of is None else Costs(**of) for of in calls)
-        costs = Costs(**stored, call=call, few=few)
+        for name in ("call", "few"):
+            stored[name] = stored[name] and Costs(**stored[name])
+        costs = Costs(**stored)
         if costs.names == names and costs.unit == SECONDS:
+            # Files that are used are not old.
             with suppress(OSError):
-                os.utime(path)  # what is used is not old
+                os.utime(path)
             return costs
     return None
 
 
 def _write(facts: Facts, costs: Costs) -> None:
-    with suppress(OSError, RuntimeError):  # no home, no permission, no space
+    # There may be no home, no permission or no space.
+    with suppress(OSError, RuntimeError):
         stored = asdict(costs)
         held = {"facts": facts, "costs": stored, "sha256": _digest(facts, stored)}
         path = _place(facts)
@@ -345,10 +356,11 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 
 def _forget_old(folder: Path) -> None:
-    """Remove the files that were not used for longest, also what a killed process left."""
+    """Remove the files that were unused for longest, and those that a killed process left."""
     found = []
     for path in [*folder.glob("*.json"), *folder.glob(".*.part")]:
-        with suppress(OSError):  # another process removes them too
+        # Another process may remove them too.
+        with suppress(OSError):
             state = path.stat()
             found.append((state.st_mtime, state.st_size, path))
     total = 0

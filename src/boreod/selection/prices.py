@@ -4,17 +4,15 @@
 spelling                   costs
 =========================  ===========================================================
 ``"measured:shared"``      seconds per row on this machine, shared work paid once
-``"measured:additive"``    the same, every column pays all it needs
-``"fresh"``                ``"measured:shared"``, measured again
 ``"complexity:shared"``    operations in the paper's units, shared work paid once
 ``"complexity:additive"``  the same, every column pays all it needs
-``{"lof_10": 50, ...}``    as declared, additive; raw columns cost 1 unless told, and so does
-                           ``"tree"``, one tree of a tree head
+``{"lof_10": 50, ...}``    as declared, additive; raw columns and ``"tree"``, one tree of a
+                           tree head, cost 1 by default
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
-Measured prices are remembered, see :mod:`boreod.selection.measured`. Those of calls are measured
-where somebody asks for a ``batch_size``.
+Measured prices are remembered, see :mod:`boreod.selection.measured`. Prices of calls are measured
+when a ``batch_size`` is asked for.
 """
 
 from collections.abc import Mapping
@@ -55,19 +53,16 @@ from boreod.selection.measured import (
 from boreod.text import shorten
 from boreod.validation import check_choice, check_values, is_number
 
-SAME = "same"  # as many rows at once as the model has had so far
-SHARED, FRESH = "measured:shared", "fresh"
-MEASURED = (SHARED, "measured:additive", FRESH)
-COMPLEXITY = ("complexity:shared", "complexity:additive")
-SPELLINGS = (*MEASURED, *COMPLEXITY)
-CURVE_POINTS = 20
+# A batch size of "same" keeps that of the model.
+SAME = "same"
+SHARED = "measured:shared"
+SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
 MAX_LISTS = 4
-ALONE = "a row alone"
 
 
 def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
-    """Raise for parameters of a budget that are not allowed, alone or together."""
-    check_choice("selection", selection, ("budget", "omp", "random"))
+    """Refuse wrong parameters of a budget, alone or together."""
+    check_choice("method", selection, ("budget", "omp", "random"))
     is_spelled = isinstance(costs, str) and costs in SPELLINGS
     if not is_spelled and not isinstance(costs, Mapping | Costs | None):
         raise ValueError(
@@ -77,11 +72,11 @@ def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
     if budget is not None:
         check_units(read_budget(budget)[1], costs)
     if not isinstance(fill, bool | np.bool_):
-        raise ValueError(f"`fill` must be True or False; got {fill!r}.")
+        raise ValueError(f"`skip_unaffordable` must be True or False; got {fill!r}.")
 
 
 def check_size(batch_size: Any, keep: bool = False) -> None:
-    """Raise for what is no number of rows that come at once; some may keep the one that is."""
+    """Refuse a wrong number of rows per call; with ``keep``, ``"same"`` is allowed too."""
     if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
         return
     if not (is_number(batch_size, Integral) and batch_size >= 1):
@@ -93,7 +88,7 @@ def check_size(batch_size: Any, keep: bool = False) -> None:
 
 
 def check_batches(batch_size: Any, budget: Any) -> None:
-    """Raise for a number of rows that is none, or that no budget in time pays for."""
+    """Refuse a wrong number of rows per call, or one without a budget in time."""
     check_size(batch_size)
     if batch_size is None:
         return
@@ -111,61 +106,74 @@ def check_batches(batch_size: Any, budget: Any) -> None:
 
 
 def check_units(unit: str, costs: Any) -> None:
-    """Raise for a budget whose unit is not that of the costs."""
-    if isinstance(costs, Costs):
-        of_costs = costs.unit
-    else:
-        of_costs = SECONDS if needs_clock(costs, unit) else ""
-    if of_costs == unit:
-        return
-    kinds = {SECONDS: ("a time", "seconds"), "": ("a number of units", "units")}
-    wanted = "a time per row such as '200us'" if of_costs == SECONDS else "a number of units"
-    raise ValueError(
-        f"`budget` is {kinds[unit][0]}, but `costs` are {kinds[of_costs][1]}. Pass {wanted}, or "
-        f"other `costs`: {', '.join(MEASURED)} for times, {', '.join(COMPLEXITY)} or a dict for "
-        "units."
-    )
+    """Refuse a budget whose unit is not that of the costs."""
+    in_time = costs.unit == SECONDS if isinstance(costs, Costs) else needs_clock(costs, unit)
+    others = f"`costs`: {SHARED} for times, {', '.join(SPELLINGS[1:])} or a dict for units."
+    if in_time and unit != SECONDS:
+        raise ValueError(
+            "`budget` is a number of units, but `costs` are seconds. Pass a time per row such as "
+            f"'200us', or other {others}"
+        )
+    if unit == SECONDS and not in_time:
+        raise ValueError(
+            f"`budget` is a time, but `costs` are units. Pass a number of units, or other {others}"
+        )
 
 
 @dataclass
 class PriceLists:
-    """Everything that the columns of a model can cost."""
+    """Everything that the columns of a model can cost.
+
+    Attributes
+    ----------
+    training, whole
+        The training, and the detector with all columns and heads.
+    rows
+        Some rows, to measure with.
+    neighbors
+        The back end that was asked for.
+    measured
+        Seconds per row, once they have been measured.
+    fresh
+        Whether they were measured for this model, and not remembered.
+    """
 
     training: Training
-    whole: Fitted  # with all columns and heads
-    rows: NDArray  # some, to measure with
-    neighbors: Any = "auto"  # as it was asked for
-    measured: Costs | None = None  # seconds per row, once they have been taken
-    fresh: bool = False  # whether they were taken for this model
-    _complete: Costs | None = field(default=None, repr=False)  # the same with prices of calls
+    whole: Fitted
+    rows: NDArray
+    neighbors: Any = "auto"
+    measured: Costs | None = None
+    fresh: bool = False
+    _with_calls: Costs | None = field(default=None, repr=False)
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
     def timed(self, *, fresh: bool) -> "PriceLists":
         """Return the same with times of all columns on this machine.
 
-        They are those of an earlier fit that did the same work, unless they are to be fresh.
+        Unless they are to be fresh, they may be those of an earlier fit that did the same work.
         """
         names = self.training.columns.names
         with plain_interrupts(), one_blas_thread():
             times = remembered_costs(self._facts, names, self._measure, fresh=fresh)
-        return replace(self, measured=times.of_rows(), fresh=fresh, _complete=None, _known=[])
+        return replace(self, measured=times.of_rows(), fresh=fresh, _with_calls=None, _known=[])
 
     def time_alone(self, fitted: Fitted) -> float:
-        """Return the seconds of a row that comes alone, timed with a model of these columns."""
+        """Return the seconds of a call with one row, timed with a model of these columns."""
+        name = "a row alone"
         choice = [fitted.columns.names, [m.kind for m in fitted.members], fitted.tree_counts]
 
         def measure() -> Costs:
-            return Costs({ALONE: time_whole(fitted, cut(self.rows, 1))}, unit=SECONDS)
+            return Costs({name: time_whole(fitted, cut(self.rows, 1))}, unit=SECONDS)
 
-        facts = self._facts | {ALONE: choice}
+        facts = self._facts | {name: choice}
         with plain_interrupts(), one_blas_thread():
-            return remembered_costs(facts, [ALONE], measure, fresh=self.fresh).total()
+            return remembered_costs(facts, [name], measure, fresh=self.fresh).total()
 
     @cached_property
     def _facts(self) -> Facts:
         """All that measured prices depend on."""
-        training, whole = self.training, self.whole
-        others = [m for m in whole.members if not isinstance(m.head, LogisticHead)]
+        training = self.training
+        whole = self.whole
         work: Facts = {
             "neighbors": self.neighbors,
             "bags": len(training.bags.rows),
@@ -173,7 +181,7 @@ class PriceLists:
             "scaling": type(training.scaler).__name__,
             "input_scaling": whole.input_scaler is not None,
         }
-        if others:
+        if any(not isinstance(member.head, LogisticHead) for member in whole.members):
             work["estimator"] = training.options.recipe.estimator
             work["heads"] = [member.kind for member in whole.members]
             work["size"] = [training.bags.rows.shape[1], len(whole.base)]
@@ -187,10 +195,10 @@ class PriceLists:
         return self.whole.tree_heads
 
     def _measure(self) -> Costs:
-        """Take the times of columns, and of trees on training rows."""
-        training, whole, n_bags = self.training, self.whole, len(self.training.bags.rows)
+        """Measure the times of columns and, on training rows, of trees."""
+        whole = self.whole
+        n_bags = len(self.training.bags.rows)
         logistic = whole.logistic is not None
-        others = [m for m in whole.members if isinstance(m.head, ClassifierHead)]
         features = self._features
 
         def per_row(rows: NDArray) -> NDArray:
@@ -199,41 +207,31 @@ class PriceLists:
             odds = np.zeros(len(rows))
             if logistic:
                 odds = combine(np.zeros((len(rows), n_bags)), whole.aggregation)
-            for member in others:  # they may read any column, so all their work is counted here
-                odds = odds + member.log_odds(features, whole.aggregation)
+            # Classifiers of other libraries may read any column, so all their work counts here.
+            for member in whole.members:
+                if isinstance(member.head, ClassifierHead):
+                    odds = odds + member.log_odds(features, whole.aggregation)
             return expit(whole.correction.apply(odds))
 
         def per_column(table: NDArray) -> NDArray:
-            scaled = training.scaler.transform(table)
+            scaled = self.training.scaler.transform(table)
             if not logistic:
                 return scaled
             return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))
 
-        trees = self.trees
+        trees = {
+            member.kind: (
+                partial(member.log_odds, features, whole.aggregation),
+                member.head.trees.n_trees,
+            )
+            for member in whole.members
+            if isinstance(member.head, TreeHead)
+        }
+        prices = measured_trees(trees)
         sample = whole.scale_input(self.rows)
-        work = training.columns, sample, per_row, per_column, self._typical
-        prices = measured_trees(
-            {
-                m.kind: (
-                    partial(m.log_odds, features, whole.aggregation),
-                    trees[m.kind].trees.n_trees,
-                )
-                for m in whole.members
-                if m.kind in trees
-            }
-        )
-        return replace(measured_costs(*work), trees=prices)
-
-    def _with_calls(self) -> Costs:
-        """Return the times with those of calls."""
-        rows = self.measured
-        assert rows is not None
-        if self._complete is None:
-            how = rows, self.whole, self.rows, self._typical, self._features
-            measure = partial(with_calls, *how)
-            with plain_interrupts(), one_blas_thread():
-                self._complete = remembered_costs(self._facts, rows.names, measure, rows=rows)
-        return self._complete
+        columns = self.training.columns
+        costs = measured_costs(columns, sample, per_row, per_column, self._typical)
+        return replace(costs, trees=prices)
 
     @property
     def _features(self) -> NDArray:
@@ -243,31 +241,30 @@ class PriceLists:
     @property
     def _typical(self) -> NDArray:
         """Values of columns that take as long to scale as those of any rows."""
-        scaler, n_columns = self.training.scaler, len(self.training.columns.names)
+        scaler = self.training.scaler
+        n_columns = len(self.training.columns.names)
         if isinstance(scaler, MinMax):
             return np.full((CALL_ROWS, n_columns), 0.5)
         quantiles = (scaler if isinstance(scaler, Rank) else scaler.ranked).quantiles
-        random = np.random.default_rng(0)  # equal values would be found without a wrong guess
+        # Equal values would be found too fast, because the processor predicts every branch.
+        random = np.random.default_rng(0)
         places = random.integers(quantiles.shape[1] - 1, size=(CALL_ROWS, n_columns))
         columns = np.arange(n_columns)
         return 0.5 * (quantiles[columns, places] + quantiles[columns, places + 1])
 
     def read(self, costs: Any, unit: str, batch_size: int | None = None) -> Costs:
-        """Return the costs that a spelling stands for, by the clock if they are times.
+        """Return the costs that a spelling stands for; times are measured if necessary.
 
-        None depends on the unit of a budget. The same spelling gives the same costs again, without
-        another warning. Times have prices of calls if there is a ``batch_size``.
+        What None means depends on the unit of a budget. The same spelling gives the same costs
+        again, without another warning. Times have prices of calls if there is a ``batch_size``.
         """
-        if needs_clock(costs, unit) and self.measured is None:
-            self.fresh = is_fresh(costs)
-            self.measured = self.timed(fresh=self.fresh).measured
+        if needs_clock(costs, unit):
+            if self.measured is None:
+                self.measured = self.timed(fresh=False).measured
+            assert self.measured is not None
+            return self.measured if batch_size is None else self._complete(self.measured)
         if costs is None:
-            costs = SHARED if unit == SECONDS else "complexity:additive"
-        elif is_fresh(costs):
-            costs = SHARED
-        if isinstance(costs, str) and costs in MEASURED and batch_size is not None:
-            prices = self._with_calls()
-            return prices if costs.endswith(":shared") else prices.additive()
+            costs = "complexity:additive"
         for before, prices in self._known:
             if type(before) is type(costs) and before == costs:
                 return prices
@@ -275,16 +272,23 @@ class PriceLists:
         self._known = [(copy(costs), prices), *self._known][:MAX_LISTS]
         return prices
 
+    def _complete(self, times: Costs) -> Costs:
+        """Return times with prices of calls."""
+        if self._with_calls is None:
+            measure = partial(
+                with_calls, times, self.whole, self.rows, self._typical, self._features
+            )
+            with plain_interrupts(), one_blas_thread():
+                found = remembered_costs(self._facts, times.names, measure, rows=times)
+            self._with_calls = found
+        return self._with_calls
+
     def _read(self, costs: Any) -> Costs:
         columns = self.training.columns
         kinds = list(dict.fromkeys(map(kind_of_tree, self.trees)))
         if not isinstance(costs, str):
             return declared_costs(costs, columns, kinds)
-        if costs in COMPLEXITY:
-            prices = complexity_costs(columns, *self._shape, kinds)
-        else:
-            assert self.measured is not None
-            prices = self.measured
+        prices = complexity_costs(columns, *self._shape, kinds)
         return prices if costs.endswith(":shared") else prices.additive()
 
     @property
@@ -293,31 +297,29 @@ class PriceLists:
 
 
 def needs_clock(costs: Any, unit: str) -> bool:
-    """Whether costs are times, so that a budget in this unit waits for them."""
+    """Whether costs are times that are measured, for a budget in this unit."""
     if costs is None:
         return unit == SECONDS
-    return isinstance(costs, str) and costs in MEASURED
+    return isinstance(costs, str) and costs == SHARED
 
 
-def is_fresh(costs: Any) -> bool:
-    """Whether costs are to be measured, whatever is remembered."""
-    return isinstance(costs, str) and costs == FRESH
+def budgets_over(
+    costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
+) -> list[float | str]:
+    """Return 20 budgets from the cheapest column to everything, evenly spaced by their logarithms.
 
-
-def budgets_over(costs: Costs, of_trees: float = 0.0, of_fewest: float = 0.0) -> list[float | str]:
-    """Return budgets from the cheapest column to everything, evenly spaced on a logarithmic scale.
-
-    ``of_trees`` is what all trees cost, ``of_fewest`` what the fewest cost that there must be.
+    ``all_trees`` is the price of all trees, ``fewest_trees`` that of the fewest possible trees.
 
     Examples
     --------
     >>> budgets_over(Costs({"a": 1.04e-6, "b": 2.96e-6}, unit="s"))[::19]
     ['1.04us', '4us']
     """
-    total = costs.total() + of_trees
+    total = costs.total() + all_trees
+    # Everything is free.
     if total == 0.0:
-        return [1.0]  # everything is free
-    cheapest = max(costs.alone.min() + of_fewest, total / 1e6)
-    amounts = np.geomspace(cheapest, total, CURVE_POINTS).clip(cheapest, total).tolist()
+        return [1.0]
+    cheapest = max(costs.alone.min() + fewest_trees, total / 1e6)
+    amounts = np.geomspace(cheapest, total, 20).clip(cheapest, total).tolist()
     rounded = dict.fromkeys(round_up(amount, costs.unit) for amount in amounts)
     return [write_budget(amount, costs.unit) for amount in rounded]

@@ -6,32 +6,43 @@ paper's Algorithm 1. The criterion is the printed one,
     |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
 
 with the squared norm of the column, not the norm, and with the marginal cost c(j | chosen) where
-columns share work. With an intercept (used everywhere in this library) the residual starts at
-y - 1/2 on balanced rows; without, it starts at y as the paper prints.
+columns share work. With an intercept, as everywhere in this library, the residual starts at y - 1/2
+on balanced rows; without one it starts at y, as the paper prints.
 
 The order does not depend on a budget. A path is therefore followed as far as a budget reaches, and
-later from there on for a larger one.
+continued later for a larger one.
+
+*Stability selection.* Every bag follows its own path and buys columns until one does not fit.
+Columns are ranked by the share of bags that bought them; equal shares by their mean position among
+the bought ones (a bag that did not buy a column counts as having it next), then by lower cost, then
+by column order. The stable set takes columns in this order. By the *prefix* rule, the paper's, it
+ends at the first that does not fit; by the *fill* rule that one is skipped and the next is tried.
+Columns that no bag bought are not taken. After Meinshausen, Bühlmann: Stability selection. J. R.
+Stat. Soc. B 72(4), 2010.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, products, unset
+from boreod.ensemble.bags import Bags
 from boreod.ensemble.logistic import descend, gram_of, standardization
-from boreod.selection.costs import Costs, marginal_cost, pay
+from boreod.parallel import Engine, one_blas_thread
+from boreod.selection.costs import Costs, Work, marginal_cost, pay
 
-CHEAPEST = 1e-30  # free columns have no price to divide by
-ROUNDING = 1.0 + 1e-12  # what fits exactly may seem not to
+# The criterion divides by at least this price, because columns may be free.
+MIN_DIVISOR = 1e-30
 
 
 @dataclass(frozen=True)
 class Path:
-    """The way through the columns of one bag, as far as it has been followed.
+    """The path of one bag through the columns, as far as it has been followed.
 
-    ``order`` are places of columns as they joined; ``coefficients`` those of the last model that
-    was solved, for standardized columns, intercept first.
+    ``order`` holds places of columns in the order in which they joined, ``coefficients`` those of
+    the last model that was solved: for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -40,11 +51,22 @@ class Path:
     def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
         """Return the places of the columns up to the first that does not fit into a budget.
 
-        Also whether that is all: a path that ends before could go on.
+        Also return whether the path is long enough for this budget.
         """
-        own, parts, needs, n_parts = costs.arrays
-        count = _count(self.order, own, parts, needs, np.zeros(n_parts), costs.base, budget)
-        return self.order[:count], count < len(self.order) or count == len(own)
+        work = costs.arrays
+        count = _count(self.order, work, np.zeros(work.n_parts), costs.base, budget)
+        return self.order[:count], count < len(self.order) or count == len(work.own)
+
+
+class Rules(NamedTuple):
+    """How a path is followed.
+
+    With ``cost_aware`` the criterion is divided by costs, and with ``intercept`` models have one.
+    """
+
+    penalty: float = 1e-6
+    cost_aware: bool = True
+    intercept: bool = True
 
 
 def pursue(
@@ -52,14 +74,11 @@ def pursue(
     targets: NDArray,
     costs: Costs,
     budget: float = np.inf,
-    *,
-    penalty: float = 1e-6,
-    cost_aware: bool = True,
-    intercept: bool = True,
+    rules: Rules = Rules(),  # noqa: B008  (it cannot change)
     weights: NDArray | None = None,
     path: Path | None = None,
 ) -> Path:
-    """Follow the path of a bag, or go on with one, as far as a budget buys or through all columns.
+    """Follow the path of a bag, or continue one, until a budget is spent or all columns joined.
 
     The first column that does not fit is on the path too. Columns are in the order of
     ``costs.names``, targets 1.0 for outliers and 0.0 for inliers; rows may have weights.
@@ -78,16 +97,92 @@ def pursue(
             f"columns, one a price; got the shape {columns.shape}."
         )
     path = path or Path()
-    weights = np.ones(len(targets)) if weights is None else weights
-    center, inverse = standardization(columns) if intercept else (0.0, _inverse_length(columns))
-    own, parts, needs, n_parts = costs.arrays
-    raw = np.ascontiguousarray(columns.T)
-    standard = np.ascontiguousarray(((columns - center) * inverse).T)
+    if weights is None:
+        weights = np.ones(len(targets))
+    if rules.intercept:
+        center, inverse = standardization(columns)
+        standard = (columns - center) * inverse
+    else:
+        standard = columns * _inverse_length(columns)
+    bag = _Bag(np.ascontiguousarray(columns.T), np.ascontiguousarray(standard.T), targets, weights)
+    work = costs.arrays
     while not path.buy(costs, budget)[1]:
-        how = penalty, intercept, own, parts, needs, np.zeros(n_parts), cost_aware
-        known = path.order, path.coefficients
-        path = Path(*_follow(raw, standard, targets, weights, *how, *known, budget - costs.base))
+        levels = np.zeros(work.n_parts)
+        left = budget - costs.base
+        path = Path(*_follow(bag, work, rules, levels, path.order, path.coefficients, left))
     return path
+
+
+class _Bag(NamedTuple):
+    """The rows of a bag: columns and standardized columns, a line for each, targets and weights."""
+
+    columns: NDArray
+    standard: NDArray
+    targets: NDArray
+    weights: NDArray
+
+
+@dataclass
+class Paths:
+    """The paths of all bags through some columns, followed as far as budgets asked for.
+
+    ``table`` holds scaled training rows, and ``places`` are those of ``costs.names`` in it.
+    """
+
+    table: NDArray
+    places: NDArray
+    bags: Bags
+    costs: Costs
+    rules: Rules
+    paths: list[Path] = field(default_factory=list)
+
+    def rank(self, budget: float, engine: Engine) -> tuple[NDArray, NDArray]:
+        """Return places of the columns that some bag buys, best first, and their frequencies."""
+        purchases = [path.buy(self.costs, budget)[0] for path in self._reach(budget, engine)]
+        m = len(self.places)
+        counts = np.zeros(m)
+        positions = np.zeros(m)
+        for bought in purchases:
+            position = np.full(m, float(len(bought)))
+            position[bought] = np.arange(len(bought))
+            counts[bought] += 1
+            positions += position
+        order = np.lexsort((np.arange(m), self.costs.alone, positions, -counts))
+        order = order[: np.count_nonzero(counts)]
+        return order, counts[order] / len(purchases)
+
+    def _reach(self, budget: float, engine: Engine) -> list[Path]:
+        """Return the paths, followed at least as far as a budget buys."""
+        known = self.paths or [Path() for _ in self.bags.rows]
+        targets = self.bags.targets
+        weights = self.bags.weights
+
+        def follow(number: int) -> Path:
+            columns = self.table[np.ix_(self.bags.rows[number], self.places)]
+            return pursue(columns, targets, self.costs, budget, self.rules, weights, known[number])
+
+        if not all(path.buy(self.costs, budget)[1] for path in known):
+            with one_blas_thread():
+                self.paths = engine.map(follow, list(range(len(known))), "paths")
+        return self.paths
+
+
+def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[int]:
+    """Return the places of columns that fit into a budget, taken in order.
+
+    Examples
+    --------
+    >>> costs = Costs({"a": 5.0, "b": 9.0, "c": 2.0})
+    >>> stable_set(np.arange(3), costs, 8.0, fill=False), stable_set(np.arange(3), costs, 8.0, True)
+    ([0], [0, 2])
+    """
+    chosen: list[int] = []
+    for place in order.tolist():
+        if costs.cost_of([*chosen, place]) <= budget:
+            chosen.append(place)
+        elif not fill:
+            break
+    return chosen
 
 
 def _inverse_length(columns: NDArray) -> NDArray:
@@ -98,17 +193,10 @@ def _inverse_length(columns: NDArray) -> NDArray:
 
 @compiled
 def _follow(
-    columns: NDArray,
-    standard: NDArray,
-    targets: NDArray,
-    weights: NDArray,
-    penalty: float,
-    intercept: bool,
-    own: NDArray,
-    parts: NDArray,
-    needs: NDArray,
+    bag: _Bag,
+    work: Work,
+    rules: Rules,
     levels: NDArray,
-    cost_aware: bool,
     known: NDArray,
     beta: NDArray,
     budget: float,
@@ -117,32 +205,42 @@ def _follow(
 
     The last model is the one before the last column joined.
     """
-    m, n = columns.shape
-    squares, signs, explained, price = unset(m), unset(n), unset(m), unset(m)
-    order, free = unset(m, np.int64), unset(m, np.bool_)
-    design, gram = unset((m + 1, n)), unset((0, 0))
-    design[0], free[:] = 1.0 if intercept else 0.0, True
-    _measure(columns, targets, weights, squares, signs)
-    count, spent = 0, 0.0
+    m, n = bag.columns.shape
+    squares = unset(m)
+    signs = unset(n)
+    explained = unset(m)
+    price = unset(m)
+    order = unset(m, np.int64)
+    free = unset(m, np.bool_)
+    design = unset((m + 1, n))
+    gram = unset((0, 0))
+    design[0] = 1.0 if rules.intercept else 0.0
+    free[:] = True
+    _measure(bag, squares, signs)
+    count = 0
+    spent = 0.0
     while count < m and (count <= known.shape[0] or spent <= budget):
         if count < known.shape[0]:
             chosen = known[count]
         else:
-            start, joined = _with_zeros(beta, count + 1), design[: count + 1]
-            beta, _, residual = descend(joined, gram, signs, weights, penalty, start)
-            if count == 0 and not intercept:
+            start = _with_zeros(beta, count + 1)
+            joined = design[: count + 1]
+            beta, _, residual = descend(joined, gram, signs, bag.weights, rules.penalty, start)
+            if count == 0 and not rules.intercept:
+                # The paper prints y as the first residual.
                 for row in range(n):
-                    residual[row] = weights[row] * targets[row]  # as the paper prints
+                    residual[row] = bag.weights[row] * bag.targets[row]
             for column in range(m):
-                price[column] = marginal_cost(own, parts, needs, levels, column)
-            products(columns, residual, explained, False)
-            chosen = _best(explained, squares, price, free, cost_aware)
-        spent += marginal_cost(own, parts, needs, levels, chosen)
-        pay(parts, needs, levels, chosen)
-        order[count], free[chosen] = chosen, False
+                price[column] = marginal_cost(work, levels, column)
+            products(bag.columns, residual, explained, False)
+            chosen = _best(explained, squares, price, free, rules.cost_aware)
+        spent += marginal_cost(work, levels, chosen)
+        pay(work, levels, chosen)
+        order[count] = chosen
+        free[chosen] = False
         count += 1
         for row in range(n):
-            design[count, row] = standard[chosen, row]
+            design[count, row] = bag.standard[chosen, row]
         if gram.shape[0] == 0:
             gram = gram_of(design[: count + 1])
         else:
@@ -153,16 +251,15 @@ def _follow(
 
 
 @inner
-def _measure(
-    columns: NDArray, targets: NDArray, weights: NDArray, squares: NDArray, signs: NDArray
-) -> None:
+def _measure(bag: _Bag, squares: NDArray, signs: NDArray) -> None:
     """Fill in the squared norms of columns and the signs of targets."""
-    for column in range(columns.shape[0]):
+    for column in range(bag.columns.shape[0]):
         squares[column] = 0.0
-        for row in range(columns.shape[1]):
-            squares[column] += columns[column, row] * columns[column, row] * weights[row]
+        for row in range(bag.columns.shape[1]):
+            value = bag.columns[column, row]
+            squares[column] += value * value * bag.weights[row]
     for row in range(signs.shape[0]):
-        signs[row] = 2.0 * targets[row] - 1.0
+        signs[row] = 2.0 * bag.targets[row] - 1.0
 
 
 @inner
@@ -174,22 +271,16 @@ def _with_zeros(values: NDArray, size: int) -> NDArray:
 
 
 @compiled
-def _count(
-    order: NDArray,
-    own: NDArray,
-    parts: NDArray,
-    needs: NDArray,
-    levels: NDArray,
-    base: float,
-    budget: float,
-) -> int:
+def _count(order: NDArray, work: Work, levels: NDArray, base: float, budget: float) -> int:
     """Return how many columns of a path fit into a budget."""
+    # Rounding must not exclude a column that fits exactly.
+    most = budget * (1.0 + 1e-12)
     cost = base
     for place, column in enumerate(order):
-        cost += marginal_cost(own, parts, needs, levels, column)
-        if cost > budget * ROUNDING:
+        cost += marginal_cost(work, levels, column)
+        if cost > most:
             return place
-        pay(parts, needs, levels, column)
+        pay(work, levels, column)
     return order.shape[0]
 
 
@@ -198,7 +289,8 @@ def _best(
     products: NDArray, squares: NDArray, price: NDArray, free: NDArray, cost_aware: bool
 ) -> int:
     """Return the column with the largest criterion; the first of equal ones."""
-    best, highest = -1, -1.0
+    best = -1
+    highest = -1.0
     for column in range(products.shape[0]):
         if not free[column]:
             continue
@@ -206,7 +298,8 @@ def _best(
         if squares[column] > 0.0:
             value = abs(products[column]) / squares[column]
             if cost_aware:
-                value /= max(price[column], CHEAPEST)
+                value /= max(price[column], MIN_DIVISOR)
         if value > highest:
-            best, highest = column, value
+            best = column
+            highest = value
     return best

@@ -1,10 +1,9 @@
 """The choice of columns for a budget, from one fitted table: one fit serves every budget.
 
-Buying what is worth most for its price can spend a budget on many cheap columns when one expensive
-column would have been worth it. Therefore single columns are candidates too. Every bag names the
-column that tells its outliers from its inliers best, and the column that most bags name is the
-candidate. How good such a choice is, rows tell that the bag did not hold: a column that fits a few
-labels by chance does not fit the others.
+Buying the columns with the best value for their price can spend a budget on many cheap columns when
+one expensive column would have been better. Therefore single columns are candidates too. Every bag
+names the column that separates its outliers and inliers best, and the column that most bags name is
+the candidate. Rows out of bag judge it, because a column may fit a few labels by chance.
 """
 
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.parameters import ColumnSelection
 from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
@@ -33,22 +33,30 @@ from boreod.selection.candidates import (
 )
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.measured import sample_rows
-from boreod.selection.prices import PriceLists, check_units
-from boreod.selection.stability import Paths, stable_set
+from boreod.selection.prices import PriceLists, budgets_over, check_units
+from boreod.selection.pursuit import Paths, Rules, stable_set
 from boreod.validation import OUTLIER
 
-MAX_PATHS = 32  # sets of offered columns whose paths are kept
+# The paths of so many sets of offered columns are kept.
+MAX_PATHS = 32
+MEASURE_AGAIN = (
+    "or measure again if the machine was busy: `measure_costs()`, or delete the folder 'prices' of "
+    "the cache"
+)
 
 
 @dataclass
 class Selector:
-    """Chooses columns; remembers the paths that it has followed."""
+    """Chooses columns; remembers the paths that it has followed.
+
+    ``penalty`` is that of the logistic regressions; ``learner`` learns candidates with tree heads.
+    """
 
     training: Training
     prices: PriceLists
-    penalty: float  # of the logistic regressions
-    learner: Learner  # of candidates, where there are tree heads
-    known: list[Paths] = field(default_factory=list, repr=False)  # of the last price lists
+    penalty: float
+    learner: Learner
+    known: list[Paths] = field(default_factory=list, repr=False)
 
     @classmethod
     def fit(
@@ -59,7 +67,7 @@ class Selector:
         neighbors: Any,
         penalty: float,
     ) -> "Selector":
-        """Return a selector that knows no price yet, and keeps some rows to measure with.
+        """Return a selector that has no prices yet, and keeps some rows to measure with.
 
         ``whole`` was learned from all columns.
         """
@@ -67,22 +75,18 @@ class Selector:
         return cls(training, prices, penalty, Learner(training, whole))
 
     def timed(self) -> "Selector":
-        """Return the same with fresh prices by the clock."""
+        """Return the same with times that are measured again."""
         return replace(self, prices=self.prices.timed(fresh=True))
 
     def buy(
         self,
         budget: Any,
-        batch_size: int | None,
-        costs: Any,
-        method: str,
-        fill: bool,
+        how: ColumnSelection,
         engine: Engine,
     ) -> tuple[Selection, Fitted, OutOfBag]:
-        """Choose the columns and trees that a budget buys, and learn from these alone.
-
-        Parameters are those of the detector, ``method`` is its ``selection``.
-        """
+        """Choose the columns and trees that a budget buys, and learn from these alone."""
+        costs, batch_size, method = how.costs, how.batch_size, how.method
+        fill = how.skip_unaffordable
         amount, unit = read_budget(budget)
         check_units(unit, costs)
         prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
@@ -92,7 +96,8 @@ class Selector:
         if not self.training.taught:
             untaught = make_untaught(self.learner, amount, prices)
             first = best_of(self.learner.compare(one, engine) for one in untaught)
-            choice, learned = first.candidate.selection, first.learned
+            choice = first.candidate.selection
+            learned = first.learned
         elif not self.prices.trees:
             choice = choose(amount, prices)
             learned = self._learn(choice.columns, engine)
@@ -102,7 +107,8 @@ class Selector:
         if fill and method != "random" and not self.prices.trees:
             alone = self._better_alone(choice, learned[1])
             if alone is not None:
-                choice, learned = alone, self._learn(alone.columns, engine)
+                choice = alone
+                learned = self._learn(alone.columns, engine)
         return replace(choice, batch_size=batch_size), *learned
 
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
@@ -110,21 +116,28 @@ class Selector:
         return self.learner.once(frozenset(columns), learn)
 
     def _least(self, costs: Costs) -> float:
-        """Return what the cheapest model costs: a column, and trees where there must be some."""
+        """Return the price of the cheapest model: a column, and trees if it must have some."""
         if self.training.taught:
             return float(costs.alone.min()) + self.cost_of_fewest_trees(costs)
         scores = self.learner.split(costs.names)[1]
         return min((costs.total([name]) for name in scores), default=0.0)
 
     def cost_of_all_trees(self, costs: Costs) -> float:
-        """Return what the trees of the whole detector cost; 0 without tree heads."""
+        """Return the price of all trees of the whole detector; 0 without tree heads."""
         return costs.cost_of_trees(self.prices.whole.tree_counts)
 
     def cost_of_fewest_trees(self, costs: Costs) -> float:
-        """Return what one tree for every bag costs; 0 with a logistic head, which needs none."""
+        """Return the price of one tree for every bag; 0 if a logistic head can do without."""
         if not self.prices.trees or LOGISTIC in self.learner.recipe.kinds:
             return 0.0
         return cost_of_fewest(self.learner, costs)
+
+    def budget_range(self, costs: Any, unit: str, batch_size: int | None) -> Any:
+        """Return budgets from the cheapest column to everything."""
+        prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
+        most = self.cost_of_all_trees(prices)
+        least = self.cost_of_fewest_trees(prices)
+        return budgets_over(prices, most, least)
 
     def _choose(
         self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
@@ -132,7 +145,7 @@ class Selector:
         _check_affordable(budget, costs)
         if costs.total() <= budget:
             return _selection(costs.names, {}, costs, budget)
-        # What could never be bought would only stand in the way of what comes after it.
+        # Columns that could never be bought would only block those after them.
         affordable = [
             name for name, price in zip(costs.names, costs.alone, strict=True) if price <= budget
         ]
@@ -174,20 +187,22 @@ class Selector:
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
         """Return the paths of all bags, as far as they are known."""
         for paths in self.known:
-            if paths.cost_aware == cost_aware and paths.costs == costs:
+            if paths.rules.cost_aware == cost_aware and paths.costs == costs:
                 return paths
-        table, bags = self.training.table, self.training.bags
-        if self.prices.trees:  # candidates are compared in any case
+        bags = self.training.bags
+        # Few bags are enough where candidates are compared anyway.
+        if self.prices.trees:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
-        paths = Paths(table, places, bags, costs, self.penalty, cost_aware)
+        rules = Rules(float(self.penalty), cost_aware)
+        paths = Paths(self.training.table, places, bags, costs, rules)
         self.known = [paths, *self.known][:MAX_PATHS]
         return paths
 
     def _best_single(self, costs: Costs, budget: float) -> tuple[str, float]:
         """Return the affordable column that most bags name, and the out-of-bag AUC of all named.
 
-        It is NaN where no row can judge.
+        The AUC is NaN if no row can judge.
         """
         offered = self.training.place_of(costs.names)[costs.alone <= budget]
         differences = self._differences_of(offered)
@@ -212,19 +227,20 @@ class Selector:
         return np.full((len(self.training.bags.rows), self.training.table.shape[1]), np.nan)
 
     def _differences_of(self, columns: NDArray) -> NDArray:
-        """Return these differences; those of some columns are known."""
-        bags, known = self.training.bags, self._differences
+        """Return these differences, which are computed for the given columns if unknown."""
+        bags = self.training.bags
+        known = self._differences
         missing = columns[np.isnan(known[0, columns])]
         if len(missing):
             labelled = np.flatnonzero(self.training.codes >= 0)
             ranks = self._ranks(labelled, missing)
             for bag, rows in enumerate(np.searchsorted(labelled, bags.rows)):
-                of_bag = np.split(ranks[rows], [bags.n_outliers])
-                known[bag, missing] = of_bag[0].mean(axis=0) - of_bag[1].mean(axis=0)
+                outliers, inliers = np.split(ranks[rows], [bags.n_outliers])
+                known[bag, missing] = outliers.mean(axis=0) - inliers.mean(axis=0)
         return known
 
     def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return ranks between 0 and 1, which no long tail can stretch."""
+        """Return ranks between 0 and 1, which do not depend on long tails."""
         return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)
 
 
@@ -242,8 +258,8 @@ def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> N
     raise ValueError(
         f"`budget` is {show_cost(budget, costs.unit)}, but {rows} costs at least "
         f"{show_cost(round_up(least, costs.unit), costs.unit)}, most of it for the call. Raise it, "
-        "or pass more rows at once: a larger `batch_size` (--batch); or measure again if the "
-        "machine was busy: costs='fresh' (--costs fresh)."
+        "or pass more rows at once: a larger `batch_size` (--batch); "
+        f"{MEASURE_AGAIN}."
     )
 
 
@@ -251,10 +267,9 @@ def _check_affordable(budget: float, costs: Costs) -> None:
     unit = costs.unit
     cheapest = int(np.argmin(costs.alone))
     if costs.alone[cheapest] > budget:
-        busy = ", or measure again if the machine was busy: costs='fresh' (--costs fresh)"
+        again = f", {MEASURE_AGAIN}" if unit == SECONDS else ""
         raise ValueError(
             f"`budget` is {show_cost(budget, unit)}, but the cheapest column, "
             f"{costs.names[cheapest]!r}, costs "
-            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it"
-            f"{busy if unit == SECONDS else ''}."
+            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it{again}."
         )

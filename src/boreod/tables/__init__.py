@@ -13,7 +13,7 @@ pyarrow is an extra: importing this package without it says how to install it.
 """
 
 from boreod.tables.arrow import Column, TableError, as_arrow, like_input
-from boreod.tables.cells import read_label_column
+from boreod.tables.preparing.labels import read_label_column
 from boreod.tables.preparing.preparation import ColumnSummary, Preparation
 from boreod.tables.reader import TableReader, open_table, read_table
 from boreod.tables.writer import TableWriter, write_batches

@@ -6,13 +6,16 @@ at its own top: pyarrow is loaded late.
 
 import shlex
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
-from importlib.abc import MetaPathFinder
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boreod.text import shorten
 
@@ -29,9 +32,7 @@ except ImportError:
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
 MAX_NAME = 10_000  # letters of the name of a column
-MAX_SHOWN = 200  # letters of it in advice
 Names = str | Iterable[str]
-PLAIN = (str, bool, int, float, np.generic, Decimal, type(None))  # what cells of one column may mix
 
 
 class TableError(ValueError):
@@ -45,32 +46,28 @@ class Column(NamedTuple):
     type: str
 
 
-class _NoPandas(MetaPathFinder):
-    """Says that pandas is not installed."""
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name == "pandas":
-            raise ImportError(name)
-
-
 def leave_pandas_out() -> None:
     """Let pyarrow do without pandas, which it imports for its first value if it can.
 
-    That takes half a second. It is for processes that meet no frame: the command line. Who turns a
-    table into a frame of pandas imports it then, and pyarrow knows it from there on.
+    That takes a seventh of a short command, and the command line meets no frames. pyarrow does not
+    use a pandas that is too old for it, so it gets to see one. Whoever turns a table into a frame
+    of pandas later imports the real one.
     """
-    if "pandas" not in sys.modules:
-        finder = _NoPandas()
-        sys.meta_path.insert(0, finder)
-        try:
+    if "pandas" in sys.modules:
+        return
+    stub = ModuleType("pandas")
+    stub.__version__ = "0"  # type: ignore[attr-defined]
+    sys.modules["pandas"] = stub
+    try:
+        with warnings.catch_warnings(action="ignore"):
             pa.scalar(0)
-        finally:
-            sys.meta_path.remove(finder)
+    finally:
+        del sys.modules["pandas"]
 
 
 def option(name: str, *columns: str) -> str:
     """Return what to type on the command line to name columns."""
-    shown = (c if len(c) <= MAX_SHOWN else c[: MAX_SHOWN - 3] + "..." for c in columns)
+    shown = (column if len(column) <= 200 else f"{column[:197]}..." for column in columns)
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
@@ -101,8 +98,10 @@ def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
     """Return distinct names; commas separate them, unless a column is called so."""
     found: list[str] = []
     for name in [names] if isinstance(names, str) else names:
-        several = isinstance(name, str) and "," in name and name not in known
-        found += filter(None, map(str.strip, name.split(","))) if several else [name]
+        if isinstance(name, str) and "," in name and name not in known:
+            found += filter(None, map(str.strip, name.split(",")))
+        else:
+            found.append(name)
     return tuple(dict.fromkeys(found))
 
 
@@ -136,6 +135,12 @@ def column_of(table: Any, name: str) -> Any:
     return _plain_column(column, schema.field(0))
 
 
+def as_mask(booleans: Any) -> NDArray:
+    """Return an array of booleans for NumPy, nulls as False."""
+    mask: NDArray = pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
 def no_rows(schema: Any) -> Any:
     """Return a record batch without rows."""
     return pa.RecordBatch.from_pylist([], schema=schema)
@@ -150,10 +155,12 @@ def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         while start < batch.num_rows:
             part = batch.slice(start, rows - count)
             held.append(part)
-            start, count = start + part.num_rows, count + part.num_rows
+            start += part.num_rows
+            count += part.num_rows
             if count == rows:
                 yield _joined(held)
-                held, count = [], 0
+                held = []
+                count = 0
     if held:
         yield _joined(held)
 
@@ -174,6 +181,24 @@ def as_arrow(frame: Any) -> Any:
     if table.schema.equals(schema):
         return table.replace_schema_metadata(None)
     return pa.Table.from_batches([plain_batch(b, schema) for b in table.to_batches()], schema)
+
+
+def names_of(frame: Any) -> list[str]:
+    """Return the names of the columns of a frame; none of an array or a lazy frame."""
+    if hasattr(frame, "column_names"):
+        return list(frame.column_names)
+    if _is_lazy(frame):
+        return []
+    return [str(name) for name in getattr(frame, "columns", ())]
+
+
+def take_columns(frame: Any, places: list[int]) -> Any:
+    """Return some columns of a frame: the others may hold what no table can."""
+    if hasattr(frame, "column_names"):
+        return frame.select(places)
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, places]
+    return frame.select([frame.columns[place] for place in places])
 
 
 def like_input(table: Any, original: Any) -> Any:
@@ -207,19 +232,21 @@ def like_input(table: Any, original: Any) -> Any:
 
 
 def _plain_type(field: Any, shown: str) -> Any:
-    held, types = field.type, pa.types
+    types = pa.types
+    held = field.type
     if types.is_dictionary(held):
         held = held.value_type
     if types.is_null(held) or types.is_decimal(held) or types.is_float16(held):
         return pa.float64()
-    if types.is_string(held) or types.is_large_string(held) or str(held) == "string_view":
+    if str(held) in ("string", "large_string", "string_view"):
         return pa.string()
-    simple = types.is_boolean(held) or types.is_integer(held) or types.is_floating(held)
-    if simple or (types.is_temporal(held) and not types.is_interval(held)):
+    if kind_of(held) != "text" and not types.is_interval(held):
         return held
-    what, remedy = "values of another kind", "Convert it"
+    what = "values of another kind"
+    remedy = "Convert it"
     if types.is_nested(held):
-        what, remedy = "nested values", "Spread it over columns of its own"
+        what = "nested values"
+        remedy = "Spread it over columns of its own"
     raise TableError(
         f"Cells must hold one number, word or date each; column {shorten(field.name)} of {shown} "
         f"holds {what} ({str(held)[:60]}). {remedy}, or leave it out ({leave_out(field.name)})."
@@ -231,9 +258,10 @@ def _plain_column(column: Any, field: Any) -> Any:
         return column
     try:
         if pa.types.is_dictionary(column.type):
-            words = pc.cast(column.dictionary, field.type)  # not all kinds of text can be decoded
-            return pc.take(words, column.indices)
-        if pa.types.is_float16(column.type):  # older versions have no cast
+            # Not all kinds of text can be decoded.
+            return pc.take(pc.cast(column.dictionary, field.type), column.indices)
+        # Older versions of pyarrow have no cast for these.
+        if pa.types.is_float16(column.type):
             values = column.to_numpy(zero_copy_only=False).astype(np.float64)
             return pa.array(values, from_pandas=True)
         return pc.cast(column, field.type)
@@ -254,12 +282,14 @@ def _to_table(frame: Any) -> Any:
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
-    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):
+    if _is_lazy(frame):
         raise TableError("A lazy frame has no rows yet. Pass the rows themselves: `.collect()`.")
-    library, is_array = _library(frame), isinstance(frame, np.ndarray)
-    is_known = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
+    library = _library(frame)
+    is_array = isinstance(frame, np.ndarray)
     if is_array:
         is_known = frame.dtype.kind in "biufUO"
+    else:
+        is_known = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
     if not is_known or len(getattr(frame, "shape", (0, 0))) != 2:
         raise TableError(
             "A table must be a pandas, polars or Arrow table, or a NumPy array with rows and "
@@ -283,43 +313,49 @@ def _to_table(frame: Any) -> Any:
 
 def _from_pandas(frame: Any) -> Any:
     """Return a table; columns that mix numbers and words, or zones, become text."""
-    try:
-        if not any(_mixes_zones(frame.iloc[:, place]) for place in range(frame.shape[1])):
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    with suppress(pa.ArrowException, TypeError, OverflowError):
+        if not any(map(_mixes_zones, columns)):
             return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, OverflowError):
-        pass
-    columns = [_to_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
-    return pa.table(columns, names=list(map(str, frame.columns)))
+    return pa.table([_to_column(column) for column in columns], list(map(str, frame.columns)))
 
 
 def _to_column(values: Any) -> Any:
-    mixed = _mixes_zones(values)
+    refused = None
     try:
-        if not mixed:
+        if not _mixes_zones(values):
             return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, OverflowError):
-        if not all(_is_missing(value) or isinstance(value, PLAIN) for value in values.tolist()):
-            raise
-    cells = (None if _is_missing(value) else str(value) for value in values.tolist())
-    return pa.array(list(cells), pa.string())
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        refused = error
+    cells = [None if _is_missing(value) else value for value in values.tolist()]
+    # Cells of one column may mix numbers and words.
+    plain = (str, bool, int, float, np.generic, Decimal, type(None))
+    if refused is not None and not all(isinstance(cell, plain) for cell in cells):
+        raise refused
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
 
 
 def _mixes_zones(values: Any) -> bool:
-    """Whether times of a column of objects have several zones: Arrow would take the first for all.
+    """Return whether times of a column of objects have several zones.
 
-    Whether a column holds times at all, its first cell tells.
+    Arrow would take the first zone for all. The first cell decides whether a column holds times.
     """
     if values.dtype != object:
         return False
-    first = next((value for value in values if not _is_missing(value)), None)
+    present = (value for value in values if not _is_missing(value))
+    first = next(present, None)
     if not isinstance(first, datetime):
         return False
-    return len({str(getattr(v, "tzinfo", None)) for v in values if not _is_missing(v)}) > 1
+    return any(str(getattr(value, "tzinfo", None)) != str(first.tzinfo) for value in present)
 
 
 def _is_missing(value: Any) -> bool:
     name = type(value).__name__
     return name in ("NoneType", "NAType", "NaTType") or (name == "float" and np.isnan(value))
+
+
+def _is_lazy(frame: Any) -> bool:
+    return hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow")
 
 
 def _library(frame: Any) -> str:

@@ -1,12 +1,13 @@
 """How dates and times are written: forms of text, and the moments that cells of them mean."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, pa, pc
+from boreod.tables.arrow import TableError, as_mask, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
 from boreod.text import shorten
 
@@ -14,8 +15,8 @@ DAY = 86_400.0  # seconds
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
 SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
 NEARLY_ALL = 0.9  # share of cells of one form
-# beginnings of their names in languages of which no two mean different months by the same word;
-# so Polish, Czech and Croatian, whose listopad is November or October, are not among them
+# Beginnings of the names of months, in languages of which no two mean different months by the same
+# word. Polish, Czech and Croatian are left out, whose listopad is November or October.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
@@ -34,9 +35,10 @@ ZONES = {
     "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
     "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}  # fmt: skip  # hours before Greenwich; CST and IST are several
+}  # fmt: skip  # hours before Greenwich; CST and IST mean several zones
 MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<F>\d+))?)?"
-HOURS, HALF = r"(?P<H>\d{1,2})", r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
+HOURS = r"(?P<H>\d{1,2})"
+HALF = r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
 CLOCK = (
     f"{HOURS}(?:{MINUTES})?{HALF}"
     + r"(?: ?(?P<zone>Z|UTC|GMT|{}|[+-]\d{{2}}(?::?\d{{2}})?))?".format("|".join(ZONES))
@@ -53,7 +55,6 @@ FORMS = {
 }
 TIME = "hour:minute"
 ORDERS = ("day.month.year", "month/day/year")
-FEW, SWAPPED = 3, 0.3  # cells, and their share, that tell of the other order
 CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
 
 
@@ -78,7 +79,7 @@ class DateForm:
         return "time" if self.form == TIME else f"date written {self.form}"
 
     def find_bad(self, column: Any) -> NDArray:
-        """Tell which cells are filled and hold no date of this form."""
+        """Return which cells are filled and hold no date of this form."""
         bad = is_filled(column) & np.isnan(read_written(column, self.form).clock)
         check_order(column, bad, self.form)
         return bad
@@ -86,36 +87,34 @@ class DateForm:
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
     """Refuse dates of which many cannot be read because days and months have changed places."""
-    if (
-        form not in ORDERS
-        or bad.sum() < FEW
-        or bad.sum() < SWAPPED * (len(bad) - column.null_count)
-    ):
+    # A few bad cells are faults; three of them, and 30 % of the column, are another order.
+    if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
+    here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
     cells = column.filter(pa.array(bad))
     if np.isnan(read_written(cells, ORDERS[1 - ORDERS.index(form)]).clock).any():
         return
-    orders = ("days", "months") if form == ORDERS[1] else ("months", "days")
     raise TableError(
-        f"Dates such as {shorten(cells[0].as_py())} have {orders[0]} first, and those of the "
-        f"training table had {orders[1]} first. Write them as 2024-01-31, or as in training."
+        f"Dates such as {shorten(cells[0].as_py())} have {here} first, and those of the "
+        f"training table had {then} first. Write them as 2024-01-31, or as in training."
     )
 
 
 def is_filled(column: Any) -> NDArray:
-    """Tell which cells of text are neither null nor words for a missing value."""
+    """Return which cells of text are neither null nor words for a missing value."""
     cells = pc.utf8_trim_whitespace(column)
     missing = pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING)))
-    return pc.invert(missing).to_numpy(zero_copy_only=False)
+    return ~as_mask(missing)
 
 
 def count_zones(column: Any) -> int:
-    """Return how many times of a column of text or of a typed one tell their zone."""
+    """Return how many times of a column of text or of a typed one have a zone."""
     if pa.types.is_string(column.type):
         words = pc.utf8_trim_whitespace(column)
         return pc.sum(pc.match_substring_regex(words, ZONED)).as_py() or 0
-    told = getattr(column.type, "tz", None) is not None
-    return len(column) - column.null_count if told else 0
+    if getattr(column.type, "tz", None) is None:
+        return 0
+    return len(column) - column.null_count
 
 
 def find_form(column: Any) -> tuple[str, bool]:
@@ -140,7 +139,7 @@ def find_form(column: Any) -> tuple[str, bool]:
         return "", either >= NEARLY_ALL
     if days != months:
         return (first if days > months else second), False
-    # nobody writes months first with points
+    # Nobody writes months first with points.
     return first, not pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
 
 
@@ -155,14 +154,15 @@ def find_contradiction(column: Any) -> tuple[str, str]:
     """Return a date that must have its day first, and one that must have its month first."""
     cells = _informative(column)
     days, months = (np.isnan(read_written(cells, form).clock) for form in ORDERS)
-    both = np.argmax(months & ~days), np.argmax(days & ~months)
-    return cells[int(both[0])].as_py(), cells[int(both[1])].as_py()
+    day_first = int(np.argmax(months & ~days))
+    month_first = int(np.argmax(days & ~months))
+    return cells[day_first].as_py(), cells[month_first].as_py()
 
 
 def count_others(words: Any, form: str) -> int:
     """Return how many cells are dates of another form than most."""
-    strict, found = _read_form(pc.utf8_trim_whitespace(words), form), read_written(words, form)
-    return int(np.sum(np.isnan(strict.clock) & ~np.isnan(found.clock)))
+    strict = _read_form(pc.utf8_trim_whitespace(words), form).clock
+    return int(np.sum(np.isnan(strict) & ~np.isnan(read_written(words, form).clock)))
 
 
 def _informative(column: Any) -> Any:
@@ -192,12 +192,11 @@ def read_written(words: Any, form: str) -> Moments:
 
 def _read_form(words: Any, form: str) -> Moments:
     """Return the moments of trimmed text of one form, NaN where a cell has another one."""
-    if form == "year-month-day":  # as nearly everybody writes them, which Arrow reads quickly
-        try:
+    # Arrow reads dates quickly as nearly everybody writes them, but not if there is a zone.
+    if form == "year-month-day":
+        with suppress(pa.ArrowException):
             seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
             return Moments(seconds, seconds.copy())
-        except pa.ArrowException:
-            pass  # there is a zone, or something else
     day = "" if form == TIME else FORMS[form]
     rest = f"{HOURS}{MINUTES}{HALF}" if form == TIME else f"(?:(?:,? |T){CLOCK})?"
     groups = pc.extract_regex(words, f"^{day}{rest}$")
@@ -205,13 +204,12 @@ def _read_form(words: Any, form: str) -> Moments:
     matched = groups.is_valid().to_numpy(zero_copy_only=False)
     start = np.where(matched, 0.0, np.nan)
     if day:
-        years, days = _whole(part["y"]), _whole(part["d"])
-        short = pc.fill_null(pc.equal(pc.utf8_length(part["y"]), 2), False)
-        century = np.where(years < 69, 2000, 1900)
-        years = years + np.where(short.to_numpy(zero_copy_only=False), century, 0)
+        years = _whole(part["y"])
+        short = as_mask(pc.equal(pc.utf8_length(part["y"]), 2))
+        years = years + np.where(short, np.where(years < 69, 2000, 1900), 0)
         named = form in ("day month year", "month day, year")
         months = _month_numbers(part["m"]) if named else _whole(part["m"])
-        start = np.where(matched, day_seconds(years, months, days), np.nan)
+        start = np.where(matched, day_seconds(years, months, _whole(part["d"])), np.nan)
     hours, minutes, seconds = (_whole(part[name]) for name in "HMS")
     half = pc.fill_null(pc.utf8_lower(pc.utf8_slice_codeunits(part["half"], 0, 1)), "")
     is_half = pc.not_equal(half, "").to_numpy(zero_copy_only=False)
@@ -220,7 +218,8 @@ def _read_form(words: Any, form: str) -> Moments:
     hours = np.where(is_half, hours % 12 + 12 * later, hours)
     clock = np.where(wrong, np.nan, start + 3600.0 * hours + 60.0 * minutes + seconds)
     fraction = pc.utf8_rpad(pc.fill_null(part["F"], ""), 6, "0")
-    clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6  # as Arrow does
+    # Arrow adds fractions in the same way.
+    clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6
     ahead = _offsets(part["zone"]) if "zone" in part else 0.0
     return Moments(clock, clock - ahead)
 
@@ -236,7 +235,8 @@ def _month_numbers(cells: Any) -> NDArray:
     """Return the number of months by the beginnings of their names, 0 for others."""
     encoded = pc.dictionary_encode(pc.fill_null(pc.utf8_lower(cells), ""))
     beginnings = [(start, n) for n, names in enumerate(MONTHS, 1) for start in names.split("|")]
-    beginnings.sort(key=lambda pair: -len(pair[0]))  # marraskuu is not in March
+    # Long beginnings come first: marraskuu is not in March.
+    beginnings.sort(key=lambda pair: -len(pair[0]))
     numbers = [
         next((n for start, n in beginnings if word.startswith(start)), 0)
         for word in encoded.dictionary.to_pylist()

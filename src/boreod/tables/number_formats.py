@@ -3,7 +3,7 @@
 A column has one rule: its decimal point and its unit. Everything else is understood whatever the
 rule: groups of thousands, spaces of any width, a minus before, behind or as parentheses. Percent
 are hundredths: 1.2% is 0.012. Where ``1,234`` may be a thousand or a little more than one, and no
-cell of the column tells, nothing is guessed.
+other cell of the column decides it, nothing is guessed.
 """
 
 import re
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, option, pa, pc
+from boreod.tables.arrow import TableError, as_mask, option, pa, pc
 from boreod.text import shorten
 
 MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "Nan", "NaT", "\\N"),
     *("null", "NULL", "Null", "(null)", "None", "none", "NONE"),
 )
-# where a number should be; they tell nothing of what the other cells are
+# They stand where a number should be, and say nothing about the other cells.
 PLACEHOLDERS = (
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
     *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
@@ -30,7 +30,7 @@ PLACEHOLDERS = (
     *("tbd", "tba", "err", "err.", "error", "#error", "#err", "fehler", "blank", "(blank)"),
     *("inf", "+inf", "-inf", "infinity", "-infinity", "pending", "void", "invalid", "empty"),
 )
-# of countries that write a decimal point: a comma before three digits is one of thousands
+# Money of countries that write a decimal point: a comma before three digits is one of thousands.
 POINT_MONEY = (
     " $ US$ £ ¥ ₹ ₩ ₪ ฿ ₱ USD GBP JPY CNY INR KRW ILS THB PHP AUD NZD SGD HKD MXN TWD MYR CHF "
 )
@@ -40,15 +40,14 @@ OTHER_MONEY = (
     "R$ C$ A$ NZ$ S$ HK$ NT$ MX$ CA$ AU$ KR KČ ZŁ FR RS FT LEI LEV ЛВ РУБ TL RM RP "
 )
 PERCENT = {"%": 100.0, "‰": 1000.0}
-FEW = 0.1  # of the filled cells may be no numbers, and
-ENOUGH = 5  # so many different numbers must be there before words are taken for faults
-SAMPLE = 1000  # cells that tell whether a closer look is worth it
-SPACES = r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"
-MINUSES = r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]"
-APOSTROPHES = r"[\x{2018}\x{2019}\x{02bc}\x{00b4}]"
-INVISIBLE = r"[\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
+FEW = 0.1  # share of filled cells that may be no numbers
+LETTERS = {
+    r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]": " ",
+    r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]": "-",
+    r"[\x{2018}\x{2019}\x{02bc}\x{00b4}]": "'",
+    r"[\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]": "",
+}  # plain letters for others that look the same
 CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
-DIGITS = r"^\d+$"
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class NumberFormat:
         )
 
     def find_bad(self, column: Any) -> NDArray:
-        """Tell which cells are filled and hold no number that is written so."""
+        """Return which cells are filled and hold no number that is written so."""
         return parse(column, self).bad
 
     @property
@@ -149,15 +148,15 @@ class Ambiguous(NamedTuple):
     def question(self, name: str, needed: bool = False) -> TableError:
         """Return what to ask for; a column that is needed cannot be left out."""
         leave = f"or leave the column out ({option('drop', name)})"
-        leave = "or write 1234.5" if needed else leave
+        if needed:
+            leave = "or write 1234.5"
         if self.units:
             return TableError(
                 f"Column {shorten(name)} holds numbers of several units: "
                 f"{', '.join(self.units)}. Convert them to one, {leave}."
             )
-        sign = "." if "." in self.example else ","
+        sign, other = ".," if "." in self.example else ",."
         whole = re.sub(r"\D", "", self.example)
-        other = "," if sign == "." else "."
         return TableError(
             f"Column {shorten(name)} holds numbers such as {shorten(self.example)}: is that "
             f"{whole}, or is {sign} the decimal point? Say decimal='{other}' (--decimal {other}) "
@@ -176,8 +175,8 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     """Return how the numbers of a column of text are written; None if it does not hold numbers.
 
     A few cells may be something else. Codes stay text: whole numbers without anything beside them
-    (a source that knows numbers would have told), and those that begin with zero. ``decimal`` tells
-    the decimal point where cells do not.
+    (a source that knows numbers would not have text), and those that begin with zero. ``decimal``
+    is the decimal point where cells do not decide it.
 
     Examples
     --------
@@ -188,11 +187,15 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     >>> find_format(pa.array(["1,234", "12"]), decimal=",").like
     '1234,50'
     """
-    cells = _informative(column)
-    start = cells[:SAMPLE]
-    filled = 2 * pc.sum(pc.match_substring_regex(start, r"\d")).as_py() if len(cells) else 0
-    digits = pc.all(pc.match_substring_regex(cells, DIGITS)).as_py()
-    if filled < max(1, len(start)) or (digits and len(cells) + column.null_count >= len(column)):
+    cells = _plain_letters(column).drop_null()
+    cells = cells.filter(pc.invert(is_placeholder(cells)))
+    # The first cells show quickly that a column holds words.
+    start = cells[:1000]
+    with_digits = pc.sum(pc.match_substring_regex(start, r"\d")).as_py() or 0
+    if 2 * with_digits < max(1, len(start)):
+        return None
+    is_whole = pc.all(pc.match_substring_regex(cells, r"^\d+$")).as_py()
+    if is_whole and len(cells) + column.null_count >= len(column):
         return None
     units = _find_units(cells)
     if isinstance(units, Ambiguous) or units is None:
@@ -209,7 +212,10 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     if counts["."] == counts[","] and decimal is None:
         unclear = good.filter(pc.match_substring_regex(good, r"^[^\d]*[1-9]\d{0,2}[.,]\d{3}\D*$"))
         plain = unclear.filter(pc.match_substring_regex(unclear, r"^[+-]?\d+\.\d+$"))
-        certain = f" {unit.upper()} " in POINT_MONEY and not _has(unclear, ".")
+        certain = (
+            f" {unit.upper()} " in POINT_MONEY
+            and not pc.any(pc.match_substring(unclear, ".")).as_py()
+        )
         if len(unclear) and len(plain) < len(unclear) and not certain:
             return Ambiguous(unclear[0].as_py())
     return NumberFormat(best, unit, _seen_thousands(good, best), before)
@@ -227,13 +233,14 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     fits = _fits(cells, rule)
     values = np.full(len(column), np.nan)
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
-    too_large = np.isinf(values)  # as 1e999 is
+    too_large = np.isinf(values)  # 1e999 is infinite.
     values[too_large] = np.nan
-    return Parsed(values, ~fits & ~_is_missing(cells) | too_large)
+    missing = as_mask(pc.is_null(cells)) | as_mask(pc.is_in(cells, value_set=pa.array(MISSING)))
+    return Parsed(values, ~fits & ~missing | too_large)
 
 
 def first_code(cells: Any, unit: str = "") -> bool:
-    """Tell whether a cell looks like a code, which would not survive being a number."""
+    """Return whether a cell looks like a code, which would not survive being a number."""
     beside = "" if _is_money(unit) else re.escape(unit)
     pattern = CODE.replace("$", f"{beside}$")
     return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
@@ -243,7 +250,7 @@ def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
     """Return numbers of cells that fit their rule."""
     if rule.unit:
         cells = pc.replace_substring_regex(cells, f"(?i){rule._unit_pattern}", "")
-    minus = _as_mask(pc.match_substring_regex(cells, r"\(|(^|[^eE.,])-"))
+    minus = as_mask(pc.match_substring_regex(cells, r"\(|(^|[^eE.,])-"))
     point = re.escape(rule.decimal)
     comma = r"\." if rule.decimal == "," else ","
     noise = rf"^[^\d{point}]+|[^\d{point}]+$|[ '{comma}]"
@@ -258,19 +265,13 @@ def _plain_letters(column: Any) -> Any:
     """Return cells without spaces around them, other letters for the same sign as one."""
     cells = pc.cast(column, pa.string())
     if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
-        for pattern, letter in ((SPACES, " "), (MINUSES, "-"), (APOSTROPHES, "'"), (INVISIBLE, "")):
+        for pattern, letter in LETTERS.items():
             cells = pc.replace_substring_regex(cells, pattern, letter)
     return pc.ascii_trim_whitespace(cells)
 
 
-def _informative(column: Any) -> Any:
-    """Return the cells that tell what a column holds."""
-    cells = _plain_letters(column).drop_null()
-    return cells.filter(pc.invert(is_placeholder(cells)))
-
-
 def is_placeholder(cells: Any) -> Any:
-    """Tell which trimmed cells of text stand for a value that is not there."""
+    """Return which trimmed cells of text stand for a value that is not there."""
     words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
     return pc.is_in(pc.utf8_lower(cells), value_set=words)
 
@@ -292,7 +293,8 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
         several = all(_is_unit(unit, before=True) for unit in common)
         if not several and all(_is_unit(unit, before=False) for unit in common):
             fractions = pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")
-            several = pc.any(fractions).as_py()  # else codes such as 12A and 13B
+            # Without fractions these are codes such as 12A and 13B.
+            several = pc.any(fractions).as_py()
         return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if several else None
     own = cells.filter(pc.is_in(rests, value_set=pa.array(common)))
     starts = pc.match_substring_regex(own, rf"(?i)^[ (+\-]*{re.escape(first)}")
@@ -301,7 +303,10 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
 
 
 def _is_unit(unit: str, before: bool) -> bool:
-    """Tell money and percentages, and short words behind numbers; a letter before is a code."""
+    """Return whether a word is money, percent, or a short word behind numbers.
+
+    A letter before a number makes a code.
+    """
     if unit in PERCENT or _is_money(unit):
         return True
     return not before and len(unit) <= 8 and all(c.isalpha() or c in "°µ²³/" for c in unit)
@@ -312,23 +317,18 @@ def _is_money(unit: str) -> bool:
     return signs or f" {unit.upper()} " in POINT_MONEY + OTHER_MONEY
 
 
-def _is_missing(cells: Any) -> NDArray:
-    return _as_mask(pc.is_null(cells)) | _as_mask(pc.is_in(cells, value_set=pa.array(MISSING)))
-
-
 def _fits(cells: Any, rule: NumberFormat) -> NDArray:
-    return _as_mask(pc.match_substring_regex(cells, rule.pattern))
+    return as_mask(pc.match_substring_regex(cells, rule.pattern))
 
 
 def _is_number(cells: Any, fits: NDArray) -> bool:
-    """Tell whether the cells that are no numbers are few enough to be faults."""
+    """Return whether the cells that are no numbers are few enough to be faults."""
     bad = len(fits) - int(fits.sum())
     if not bad:
         return True
-    mask = pa.array(fits)
-    numbers = len(pc.unique(cells.filter(mask)))
-    words = len(pc.unique(cells.filter(pc.invert(mask))))
-    return bad <= max(1, FEW * len(fits)) and numbers >= max(ENOUGH, 2 * words)
+    numbers = len(pc.unique(cells.filter(pa.array(fits))))
+    words = len(pc.unique(cells.filter(pa.array(~fits))))
+    return bad <= max(1, FEW * len(fits)) and numbers >= max(5, 2 * words)
 
 
 def _seen_thousands(cells: Any, decimal: str) -> str:
@@ -336,11 +336,3 @@ def _seen_thousands(cells: Any, decimal: str) -> str:
         if pc.any(pc.match_substring_regex(cells, rf"\d{re.escape(sign)}\d{{3}}")).as_py():
             return sign
     return ""
-
-
-def _has(cells: Any, letters: str) -> bool:
-    return bool(pc.any(pc.match_substring(cells, letters)).as_py())
-
-
-def _as_mask(booleans: Any) -> NDArray:
-    return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)

@@ -1,25 +1,54 @@
-"""Read tables, at once or in batches."""
+"""Read tables of any format, at once or in batches; several files may be one table."""
 
 import os
+import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from boreod.tables.arrow import Column, Names, TableError, as_arrow, as_names, kind_of, pa, rebatch
-from boreod.tables.bad_cells import ROW, ROWS, BadCells, total_note
+from boreod.tables.arrow import (
+    Column,
+    Names,
+    TableError,
+    as_arrow,
+    as_names,
+    kind_of,
+    leave_out,
+    pa,
+    pc,
+    rebatch,
+)
+from boreod.tables.cells import BadCells
 from boreod.tables.number_formats import NumberFormat
 from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import Asked, add_to_batches, as_list
-from boreod.tables.reading.blocks import Options, Typed
-from boreod.tables.reading.locations import several, show_place
-from boreod.tables.reading.opening import open_source
+from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
+from boreod.tables.reading.blocks import ROW, ROWS, Options, Typed, find_rules
+from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
+from boreod.tables.reading.json_lines import open_json_lines
+from boreod.tables.reading.locations import (
+    STANDARD,
+    TEXT_FORMATS,
+    expand,
+    find_format,
+    is_address,
+    reading,
+    refuse_name,
+    several,
+    show_place,
+)
+from boreod.tables.reading.separated import open_separated
+from boreod.tables.reading.sources import TextSource, zip_member
+from boreod.text import listed, shorten, suggest
 
 BATCH_ROWS = 50_000
-ADVICE = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
 FilePath = str | os.PathLike[str]
 
 
@@ -47,8 +76,8 @@ class TableReader:
         self._stack = stack
         self._found = found
         self._batches = self._noted(rebatch(batches, batch_rows))
-        first = next(self._batches, None)  # what is wrong at the beginning is told at once
-        self._batches = iter(()) if first is None else chain([first], self._batches)
+        # The first batch is read now, so that an error at the beginning comes at once.
+        self._batches = chain(list(islice(self._batches, 1)), self._batches)
 
     def __iter__(self) -> Iterator[Any]:
         """Give pyarrow record batches, all of the same schema."""
@@ -61,16 +90,16 @@ class TableReader:
         self.close()
 
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Give batches; tell at the end what was remarkable."""
+        """Give batches; warn at the end of bad cells and a line of totals."""
         last = None
         for last in map(_with_row_numbers, batches):
             yield last
-        for note in (
-            self._found.note(ADVICE),
-            None if last is None else total_note(last, self._found.total),
-        ):
-            if note is not None:
-                warnings.warn(note, stacklevel=3)
+        advice = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
+        notes = [self._found.note(advice)]
+        if last is not None:
+            notes.append(_total_note(last, self._found.total))
+        for note in filter(None, notes):
+            warnings.warn(note, stacklevel=3)
 
     def read_all(self) -> Any:
         """Return the rest as one pyarrow table."""
@@ -83,7 +112,7 @@ class TableReader:
 
 
 def settle_labels(table: Any, labels: LabelSource | None) -> Any:
-    """Return a pyarrow table with the labels that a second table or file tells."""
+    """Return a pyarrow table with the labels of a second table or file."""
     if labels is None:
         return table
     schema, batches = labels.add_to(table.schema, table.to_batches(), None, _read_answers(labels))
@@ -100,6 +129,23 @@ def _read_answers(labels: LabelSource) -> Any:
     return read_table(labels.answers, types=types, columns=list(types))
 
 
+def _total_note(batch: Any, bad: tuple[str, str] | None) -> str | None:
+    """Return a note if the last row of a table, or its bad cell, looks like a line of totals."""
+    words = "totals?|sum|summe|gesamt(summe)?|somme|totale|suma|итого"
+    cells = [
+        (field.name, column[-1].as_py() or "")
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+        if pa.types.is_string(field.type) and len(column)
+    ]
+    for name, cell in [*cells, *([bad] if bad else [])]:
+        if re.fullmatch(rf"\s*(grand |sub)?-?({words})\b.{{0,20}}", cell, re.IGNORECASE):
+            return (
+                f"The last row looks like a line of totals (column {shorten(name)}: "
+                f"{shorten(cell)}). It is read as a row like others; remove it if it is none."
+            )
+    return None
+
+
 def _with_row_numbers(batch: Any) -> Any:
     """Return a batch with the numbers of its rows as metadata, where rows were left out."""
     place = batch.schema.get_field_index(ROW)
@@ -110,34 +156,12 @@ def _with_row_numbers(batch: Any) -> Any:
     return rest.replace_schema_metadata({ROWS: numbers.tobytes()})
 
 
-def open_table(
-    path: FilePath | list[str] | tuple[str, ...],
-    *,
-    format: str | None = None,  # noqa: A002
-    separator: str | None = None,
-    header: bool | int | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    types: Mapping[str, str | NumberFormat] | None = None,
-    columns: Iterable[str] | None = None,
-    since: Asked = (),
-    drop: Names = (),
-    bad_cells: str = "missing",
-    computed: Iterable[str] | None = (),
-    query: str | None = None,
-    labels: LabelSource | None = None,
-    batch_rows: int = BATCH_ROWS,
-) -> TableReader:
-    r"""Open a table for reading in batches; memory does not depend on its length.
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a table is read.
 
     Parameters
     ----------
-    path
-        A file, several files of the same columns as a list or a pattern (``day*.csv``), a folder of
-        Parquet or of text files, also in folders of its own, or ``-`` for standard input (text, or
-        an Arrow stream). Text may be packed (gzip, zstd, bzip2, xz, or a zip archive of one file);
-        Parquet files and folders may have an address such as ``s3://bucket/folder``. Excel
-        workbooks need ``pip install boreod[excel]``, DuckDB databases ``boreod[duckdb]``.
     format
         ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
         ``sqlite`` or ``duckdb``; None to go by the name.
@@ -150,8 +174,8 @@ def open_table(
     encoding
         Encoding of text; None for UTF-8.
     decimal
-        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells do not
-        tell, as in 1,234, the column stays text.
+        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells leave
+        it open, as in 1,234, the column stays text.
     types
         ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
         their first rows, or how their numbers are written. Names that the table does not have do
@@ -165,7 +189,7 @@ def open_table(
         Names of columns to leave out; they may hold anything, and there may be several of a name.
     bad_cells
         What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
-        ``drop`` to leave their rows out. A warning at the end tells how many there were and where.
+        ``drop`` to leave their rows out. A warning at the end says how many there were and where.
     computed
         Columns to compute with, None for all: numbers beyond 1e150, whose squares may be infinite,
         are bad cells there.
@@ -176,6 +200,71 @@ def open_table(
         Labels that a second file holds, and which words are labels; None for the column alone.
     batch_rows
         Rows of a batch; the last may have fewer.
+    """
+
+    format: str | None = None
+    separator: str | None = None
+    header: bool | int | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    types: Mapping[str, str | NumberFormat] | None = None
+    columns: Iterable[str] | None = None
+    since: Asked = ()
+    drop: Names = ()
+    bad_cells: str = "missing"
+    computed: Iterable[str] | None = ()
+    query: str | None = None
+    labels: LabelSource | None = None
+    batch_rows: int = BATCH_ROWS
+
+    def __post_init__(self) -> None:
+        """Refuse a size of batches that is none."""
+        rows = self.batch_rows
+        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+            raise TableError(f"`batch_rows` must be a whole number from 1 on; got {rows!r}.")
+
+    def for_blocks(self) -> Options:
+        """Return the options that readers of single formats need."""
+        columns = self.asked
+        optional: tuple[str, ...] = ()
+        if self.labels is not None:
+            columns = self.labels.columns(self.asked)
+            if self.labels.answers is not None:
+                optional = (self.labels.label,)
+        return Options(
+            separator=self.separator,
+            header=self.header,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            types=dict(self.types or {}),
+            columns=columns,
+            drop=(self.drop,) if isinstance(self.drop, str) else tuple(self.drop),
+            query=self.query,
+            bad_cells=BadCells(self.bad_cells),
+            computed=None if self.computed is None else tuple(self.computed),
+            optional=optional,
+            batch_rows=self.batch_rows,
+        )
+
+    @property
+    def asked(self) -> tuple[str, ...] | None:
+        """Columns that the caller asked for; None for all."""
+        return None if self.columns is None else tuple(self.columns)
+
+
+def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> TableReader:
+    r"""Open a table for reading in batches; memory does not depend on its length.
+
+    Parameters
+    ----------
+    path
+        A file, several files of the same columns as a list or a pattern (``day*.csv``), a folder of
+        Parquet or of text files, also in folders of its own, or ``-`` for standard input (text, or
+        an Arrow stream). Text may be packed (gzip, zstd, bzip2, xz, or a zip archive of one file);
+        Parquet files and folders may have an address such as ``s3://bucket/folder``. Excel
+        workbooks need ``pip install boreod[excel]``, DuckDB databases ``boreod[duckdb]``.
+    **options
+        Options of :class:`ReadOptions`.
 
     Raises
     ------
@@ -195,35 +284,20 @@ def open_table(
     Column(name='amount', type='number') Column(name='country', type='text')
     {'amount': None, 'country': 'NA'}
     """
-    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
-        raise TableError(f"`batch_rows` must be a whole number from 1 on; got {batch_rows!r}.")
-    asked = wanted = None if columns is None else tuple(columns)
-    if labels is not None:
-        wanted = labels.columns(asked)
-    found = BadCells(bad_cells)
-    options = Options(
-        separator,
-        header,
-        encoding,
-        decimal,
-        dict(types or {}),
-        wanted,
-        (drop,) if isinstance(drop, str) else tuple(drop),
-        query,
-        found,
-        None if computed is None else tuple(computed),
-        () if labels is None or labels.answers is None else (labels.label,),
-    )
+    asked = ReadOptions(**options)
+    how = asked.for_blocks()
     name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
-        opened = open_source(name, format, options, batch_rows, stack)
-        # of some columns only, they are made if these are what they are made of
-        if since and (wanted is None or not isinstance(as_list(since)[0], str)):
+        opened = _open_source(name, asked.format, how, stack)
+        # A time since the last row needs its columns: among some columns it is made only if the
+        # caller knows what it is made of.
+        since = asked.since
+        if since and (how.columns is None or not isinstance(as_list(since)[0], str)):
             opened = add_to_batches(*opened, since)
-        if labels is not None:
-            opened = labels.add_to(*opened, asked, _read_answers(labels))
-        return TableReader(show_place(name), opened, batch_rows, stack, found)
+        if asked.labels is not None:
+            opened = asked.labels.add_to(*opened, asked.asked, _read_answers(asked.labels))
+        return TableReader(show_place(name), opened, asked.batch_rows, stack, how.bad_cells)
     except BaseException:
         stack.close()
         raise
@@ -233,3 +307,147 @@ def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     """Read a whole table into a ``pyarrow.Table``; path and options are those of ``open_table``."""
     with open_table(path, **options) as reader:
         return reader.read_all()
+
+
+def _open_source(path: str, asked: str | None, options: Options, stack: ExitStack) -> Typed:
+    """Open a file, a folder, standard input, or several of these as one table."""
+    paths = expand(path)
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        paths = find_text_files(paths[0], asked) or paths
+    if len(paths) == 1:
+        return _open(paths[0], asked, options, stack)
+    return _open_several(paths, asked, options, stack)
+
+
+def _open_several(paths: list[str], asked: str | None, options: Options, stack: ExitStack) -> Typed:
+    """Open files that have the same columns; the first one with rows decides their types.
+
+    What is dropped need not be in all of them.
+    """
+    dropped = as_names(options.drop, [])
+    options = replace(options, optional=(*options.optional, *options.drop, *dropped))
+    names: list[str] = []
+    left = iter(paths)
+    for path in left:
+        options.bad_cells.file = PurePath(path).name
+        schema, batches = _open(path, asked, options, stack)
+        names = names or [name for name in schema.names if name != ROW]
+        _check_same(names, schema, paths[0], path)
+        first = next((batch for batch in batches if batch.num_rows), None)
+        if first is not None:
+            break
+    rules = {} if first is None else find_rules(first, options)
+    kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
+    types = {name: kind for name, kind in kinds.items() if kind != "date or time"}
+    same = replace(options, types={**types, **options.types})
+
+    def all_batches() -> Iterator[Any]:
+        if first is not None:
+            yield first
+        yield from batches
+        for path in left:
+            options.bad_cells.file = PurePath(path).name
+            with ExitStack() as own:
+                found, others = _open(path, asked, same, own)
+                _check_same(names, found, paths[0], path)
+                for batch in others:
+                    yield _cast(batch, schema, path)
+        for name in as_names(options.drop, list(options.met)):
+            if name not in options.met:
+                close = suggest(name, names)
+                raise TableError(f"No file has a column {shorten(name)} to drop. {close}")
+
+    return schema, all_batches()
+
+
+def _check_same(names: list[str], found: Any, first: str, path: str) -> None:
+    different = sorted(set(names) ^ {name for name in found.names if name != ROW})
+    if different:
+        raise TableError(
+            f"Files that are one table must have the same columns; {path} differs from {first} in "
+            f"{listed(different, 5)}. Leave the file out, or these columns "
+            f"({leave_out(*different[:5])})."
+        )
+
+
+def _cast(batch: Any, schema: Any, path: str) -> Any:
+    """Return a batch with the columns of a schema, in its order."""
+    try:
+        columns = [pc.cast(batch.column(field.name), field.type) for field in schema]
+    except pa.ArrowException as error:
+        raise TableError(
+            f"Files that are one table must have columns of the same types, unlike {path}: "
+            f"{str(error).splitlines()[0]}."
+        ) from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _open(path: str, asked: str | None, options: Options, stack: ExitStack) -> Typed:
+    """Open a file, a folder of Parquet files, or standard input."""
+    found = find_format(path, asked, to_read=True)
+    if is_address(path) or os.path.isdir(path):
+        if found not in (None, "parquet"):
+            raise TableError(
+                f"From addresses, only Parquet files can be read; {show_place(path)} is {found}. "
+                "Pass the name of a file on a disk."
+            )
+        found = "parquet"
+    elif path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        return _open_pipe(path, found, options, stack)
+    if found is None:
+        found = _format_within(path)
+    if found in TEXT_FORMATS:
+        return _open_text(path, found, options, stack)
+    if found in ("parquet", "arrow"):
+        _refuse_query(path, found.capitalize(), options)
+    if found == "parquet":
+        return open_parquet(path, options)
+    if found == "xlsx":
+        return open_workbook(path, options)
+    openers = {"arrow": open_arrow, "duckdb": open_duckdb, "sqlite": open_sqlite}
+    return openers[found](path, options, stack)
+
+
+def _format_within(path: str) -> str:
+    """Return the format of the only file of a zip archive; refuse other names without one."""
+    if not path.lower().endswith(".zip"):
+        with reading(path):
+            os.stat(path)
+        raise refuse_name(path)
+    found = find_format(zip_member(path), None, to_read=True)
+    if found not in TEXT_FORMATS:
+        raise TableError(f"{path} holds no text (CSV, TSV, JSON). Unpack it first.")
+    return found
+
+
+def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+    _refuse_query(path, "text", options)
+    source = stack.enter_context(TextSource(path, options.encoding))
+    if found is None:
+        found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
+    if found == "jsonl":
+        return open_json_lines(source, options)
+    if found == "tsv" and options.separator is None:
+        options = replace(options, separator="\t")
+    return open_separated(source, options)
+
+
+def _refuse_query(path: str, what: str, options: Options) -> None:
+    if options.query is not None:
+        raise TableError(
+            f"`query` (--query) is for databases and workbooks; {show_place(path)} is {what}. "
+            "Leave it out."
+        )
+
+
+def _open_pipe(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
+    """Open text or an Arrow stream that comes through a pipe."""
+    if found in (None, *TEXT_FORMATS):
+        return _open_text(path, found, options, stack)
+    if found != "arrow":
+        raise TableError(f"Standard input and pipes cannot be {found}. Pass the name of a file.")
+    _refuse_query(path, "Arrow", options)
+    is_standard = path == STANDARD
+    raw = sys.stdin.buffer if is_standard else stack.enter_context(open(path, "rb"))  # noqa: SIM115
+    shown = "standard input" if is_standard else path
+    return open_arrow(shown, options, stack, pa.PythonFile(raw, mode="r"))

@@ -38,7 +38,7 @@ class TableWriter:
     Parameters
     ----------
     path
-        A file name whose suffix tells the format (text also with .gz), or ``-`` for standard
+        A file name whose suffix is that of the format (text also with .gz), or ``-`` for standard
         output.
     format
         ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name, and for
@@ -79,12 +79,13 @@ class TableWriter:
         """Write a pyarrow record batch; all must have the schema of the first."""
         with writing(self._shown):
             if self._write is None:
-                self._schema, self._write = batch.schema, self._start(batch.schema)
+                self._schema = batch.schema
+                self._write = self._start(batch.schema)
             elif batch.schema != self._schema:
-                first, later = (listed(map(str, some), 5) for some in (self._schema, batch.schema))
+                first = listed(map(str, self._schema), 5)
                 raise TableError(
                     f"All batches for {self.path} must have the same columns and types; got "
-                    f"{later} after {first}."
+                    f"{listed(map(str, batch.schema), 5)} after {first}."
                 )
             self._write(batch)
         self.rows += batch.num_rows
@@ -94,7 +95,8 @@ class TableWriter:
 
     def __exit__(self, *raised: Any) -> None:
         if raised[0] is not None:
-            with suppress(Exception):  # the file goes away, and the first error is the one to tell
+            # The file goes away, and the first error is the one to show.
+            with suppress(Exception):
                 self._stack.__exit__(*raised)
         elif self._write is None:
             raise TableError(f"There are no rows for {self.path}, so it was not written.")
@@ -125,7 +127,8 @@ class TableWriter:
             self._stack.callback(sys.stdout.buffer.flush)
             return sys.stdout.buffer
         if os.path.exists(self.path) and not stat.S_ISREG(os.stat(self.path).st_mode):
-            return self._stack.enter_context(open(self.path, "wb"))  # a pipe or device stays one
+            # A pipe or device stays one.
+            return self._stack.enter_context(open(self.path, "wb"))
         unfinished = self._stack.enter_context(whole_file(Path(self.path)))
         return self._stack.enter_context(open(unfinished, "xb"))
 
@@ -150,7 +153,8 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
 
 def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
     """Refuse to write where nothing can be written, or over what is being read."""
-    shown, target = os.fspath(path), os.path.realpath(path)
+    shown = os.fspath(path)
+    target = os.path.realpath(path)
     if os.path.isdir(target):
         raise TableError(f"{shown} is a folder. Pass the name of a file.")
     if not os.path.isdir(os.path.dirname(target)):
@@ -180,7 +184,7 @@ def writing(shown: str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever reads has had enough, which is no fault of the table
+        raise  # Whoever reads has had enough, which is no fault of the table.
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             reason = "the disk is full. Free some space or write to another disk"

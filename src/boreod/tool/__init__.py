@@ -1,8 +1,8 @@
 """From a table to a deployed detector: fit, score, explain and report, with one model file between.
 
-A ``Detector`` knows what makes numbers of a table's columns. It scores data frames at once, files
-of any size in batches, folders of files on all cores or a cluster, and batches inside Spark. All
-but detectors of plain numbers needs pyarrow, as ``boreod.tables`` does.
+A ``Detector`` knows how the columns of a table become numbers. It scores data frames at once, files
+of any size in batches, folders of files on all cores or a cluster, and batches inside Spark.
+Everything except detectors of plain numbers needs pyarrow, as ``boreod.tables`` does.
 """
 
 from importlib import import_module
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "CheckedTable",
+    "CompareOptions",
     "Comparison",
-    "Detector",
     "ExplainedRow",
     "Limits",
+    "ScoreOptions",
     "ScoreSummary",
     "check_table",
     "compare_models",
@@ -21,54 +22,41 @@ __all__ = [
     "explain_rows",
     "explain_top",
     "fit_table",
-    "load",
     "load_predictor",
     "map_in_arrow",
-    "save",
-    "score_folder",
     "score_frame",
     "score_table",
     "write_report",
 ]
 
 if TYPE_CHECKING:
+    from boreod.persistence import load_predictor
     from boreod.tool.report.writing import write_report
     from boreod.tool.scoring.checking import Limits
-    from boreod.tool.scoring.comparing import Comparison, compare_models
+    from boreod.tool.scoring.comparing import CompareOptions, Comparison, compare_models
+    from boreod.tool.scoring.description import describe
     from boreod.tool.scoring.explaining import ExplainedRow, explain_rows, explain_top
     from boreod.tool.scoring.fitting import fit_table
-    from boreod.tool.scoring.folders import score_folder
-    from boreod.tool.scoring.model import Detector
-    from boreod.tool.scoring.model_files import describe, load, load_predictor, save
-    from boreod.tool.scoring.scoring import map_in_arrow, score_frame
+    from boreod.tool.scoring.scoring import ScoreOptions, map_in_arrow, score_frame
     from boreod.tool.scoring.writing import CheckedTable, ScoreSummary, check_table, score_table
 
-_HOMES = {
-    "CheckedTable": "scoring.writing",
-    "Comparison": "scoring.comparing",
-    "Detector": "scoring.model",
-    "ExplainedRow": "scoring.explaining",
-    "Limits": "scoring.checking",
-    "ScoreSummary": "scoring.writing",
-    "check_table": "scoring.writing",
-    "compare_models": "scoring.comparing",
-    "describe": "scoring.model_files",
-    "explain_rows": "scoring.explaining",
-    "explain_top": "scoring.explaining",
-    "fit_table": "scoring.fitting",
-    "load": "scoring.model_files",
-    "load_predictor": "scoring.model_files",
-    "map_in_arrow": "scoring.scoring",
-    "save": "scoring.model_files",
-    "score_folder": "scoring.folders",
-    "score_frame": "scoring.scoring",
-    "score_table": "scoring.writing",
-    "write_report": "report.writing",
+_NAMES_OF_MODULES = {
+    "report.writing": "write_report",
+    "scoring.checking": "Limits",
+    "scoring.comparing": "CompareOptions Comparison compare_models",
+    "scoring.explaining": "ExplainedRow explain_rows explain_top",
+    "scoring.fitting": "fit_table",
+    "scoring.description": "describe",
+    "scoring.scoring": "ScoreOptions map_in_arrow score_frame",
+    "scoring.writing": "CheckedTable ScoreSummary check_table score_table",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import names when they are first used: numbers in arrays need no pyarrow."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'boreod.tool' has no attribute {name!r}")
-    return getattr(import_module(f"boreod.tool.{_HOMES[name]}"), name)
+    if name == "load_predictor":
+        return import_module("boreod.persistence").load_predictor
+    for module, names in _NAMES_OF_MODULES.items():
+        if name in names.split():
+            return getattr(import_module(f"boreod.tool.{module}"), name)
+    raise AttributeError(f"module 'boreod.tool' has no attribute {name!r}")

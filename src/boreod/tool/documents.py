@@ -4,7 +4,7 @@ Blocks come first, then both writers. The style of pages is in ``page.css``.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import count
@@ -32,36 +32,49 @@ class Lead:
 
 @dataclass(frozen=True)
 class Facts:
-    """A few numbers that a reader should see first."""
+    """A few numbers that a reader should see first.
 
-    items: Sequence[tuple[str, str, str]]  # number, what it is, and a remark that may be empty
+    Each item is a number, what it is, and a remark that may be empty.
+    """
+
+    items: Sequence[tuple[str, str, str]]
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Several amounts in one cell of a table, the last of its row, each with a bar."""
+    """Several amounts with bars, in the last cell of a row of a table.
 
-    # text, amount as text, and length of the bar from -1 to 1, whose sign tells the color
+    Each item is a text, its amount as text, and the length of its bar from -1 to 1. The sign of the
+    length chooses the color.
+    """
+
     items: Sequence[tuple[str, str, float]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table, whose first column is text, and the others are numbers."""
+    """A table, whose first column is text, and the others are numbers.
+
+    ``bold`` holds row and column of cells that stand out. ``texts`` are further columns that are
+    text, and may be wrapped.
+    """
 
     header: list[str]
     rows: Sequence[Sequence[str | Bars]]
-    bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of cells that stand out
+    bold: frozenset[tuple[int, int]] = frozenset()
     caption: str = ""
-    texts: frozenset[int] = frozenset()  # columns that are text too, and may be wrapped
+    texts: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, an SVG file in the folder of the document."""
+    """A picture, an SVG file in the folder of the document.
+
+    The caption is also for readers who cannot see the picture.
+    """
 
     path: Path
-    caption: str  # for readers, and for those who cannot see it
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -137,11 +150,13 @@ def _markdown_cell(cell: str | Bars) -> str:
 
 def to_page(title: str, sections: list[Section]) -> str:
     """Return a page with all sections, their pictures inside."""
-    links, body, writer = "", "", _Writer()
+    links = ""
+    body = ""
+    figures = count(1)
     for number, section in enumerate(sections, 1):
         name = f"part{number}"
         links += f'<li><a href="#{name}">{_text(section.title)}</a></li>\n'
-        written = writer.section(section, 2, f"{name}-title")
+        written = _section(section, figures, 2, f' id="{name}-title"')
         body += f'<section id="{name}" aria-labelledby="{name}-title">\n{written}</section>\n'
     contents = f'<nav aria-label="Contents"><ol>\n{links}</ol></nav>\n'
     return f"""<!DOCTYPE html>
@@ -169,38 +184,38 @@ def _text(value: str) -> str:
     return escape(UNITS.sub("\N{NO-BREAK SPACE}", value))
 
 
-class _Writer:
-    """Writes sections, and gives every part of every picture on a page a name of its own."""
+def _section(section: Section, figures: Iterator[int], level: int, mark: str = "") -> str:
+    """Return a section and its parts; ``figures`` numbers the figures of the page."""
+    texts = [f"<h{level}{mark}>{_text(section.title)}</h{level}>"]
+    texts += [_block(block, figures) for block in section.blocks]
+    texts += [_section(part, figures, level + 1) for part in section.parts]
+    return "\n".join(texts)
 
-    def __init__(self) -> None:
-        self._figures = count(1)
 
-    def section(self, section: Section, level: int, name: str = "") -> str:
-        mark = f' id="{name}"' if name else ""
-        heading = f"<h{level}{mark}>{_text(section.title)}</h{level}>"
-        parts = [self.section(part, level + 1) for part in section.parts]
-        return "\n".join([heading, *map(self._block, section.blocks), *parts])
+def _block(block: Block, figures: Iterator[int]) -> str:
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Facts):
+        return _facts(block)
+    if isinstance(block, Figure):
+        return _figure(block, next(figures))
+    if isinstance(block, Row):
+        shown = [_figure(figure, next(figures)) for figure in block.figures]
+        return f'<div class="row">{"".join(shown)}</div>'
+    start = '<p class="lead">' if isinstance(block, Lead) else "<p>"
+    return f"{start}{_text(block.text)}</p>"
 
-    def _block(self, block: Block) -> str:
-        if isinstance(block, Table):
-            return _table(block)
-        if isinstance(block, Facts):
-            return _facts(block)
-        if isinstance(block, Figure):
-            return self._figure(block)
-        if isinstance(block, Row):
-            return '<div class="row">' + "".join(map(self._figure, block.figures)) + "</div>"
-        start = '<p class="lead">' if isinstance(block, Lead) else "<p>"
-        return f"{start}{_text(block.text)}</p>"
 
-    def _figure(self, figure: Figure) -> str:
-        svg, caption = figure.path.read_text(encoding="utf-8"), _text(figure.caption)
-        svg = METADATA.sub("", svg[svg.index("<svg") :])
-        svg = REFERENCES.sub(rf"\g<1>f{next(self._figures)}-", svg)
-        return (
-            f'<figure role="img" aria-label="{caption}">{svg}\n'
-            f"<figcaption>{caption}</figcaption></figure>"
-        )
+def _figure(figure: Figure, number: int) -> str:
+    """Return a picture, whose number makes the names of its parts unique on a page."""
+    caption = _text(figure.caption)
+    svg = figure.path.read_text(encoding="utf-8")
+    svg = METADATA.sub("", svg[svg.index("<svg") :])
+    svg = REFERENCES.sub(rf"\g<1>f{number}-", svg)
+    return (
+        f'<figure role="img" aria-label="{caption}">{svg}\n'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )
 
 
 def _facts(facts: Facts) -> str:

@@ -1,45 +1,31 @@
 """Reasons for people: values beside those of normal rows, neighborhoods, and known cases.
 
-An explanation says what each column added to a row's log-odds. Here all that a column of the table
-became is taken together, and so are all scores of neighborhoods; each of these *topics* gets a
-sentence about the row that is true whatever the model learned, such as "amount 4,900 is higher than
-99.7 % of normal rows (typical: 12 to 310)". They tell what speaks for an outlier; where nothing
-does, what speaks against it, marked so.
+An explanation says what each column added to a row's log-odds. Here the columns are grouped by
+*topic*: all columns that one column of the table became are a topic, and so are all scores of
+neighborhoods. Each topic gets a sentence about the row that is true whatever the model learned,
+such as "amount 4,900 is higher than 99.7 % of normal rows (typical: 12 to 310)". Sentences name
+what speaks for an outlier. If nothing does, they name what speaks against it, and are marked so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.profile import TrainingProfile, in_ranges
+from boreod.predictor import Predictor, assess, prepare, refuse_collection
+from boreod.representation.array_rows import Cells, Output
 from boreod.scores import DETECTORS, SCORES
 from boreod.text import show_number, show_percent
 
-NEGLIGIBLE = 0.05  # of a row's largest change
-EXTREME = 0.9  # share of normal rows that a value is beyond, from which on it is high or low
-NAMED = 3  # scores that a reason names
-LONGEST = 40  # letters of a cell
+NEGLIGIBLE = 0.05  # share of a row's largest change below which a topic is left out
+EXTREME = 0.9  # share of normal rows that a high or low value is beyond
+MAX_LETTERS = 40  # of a cell in a sentence
 NEIGHBORS = "neighbors"
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-Cells = Mapping[str, Sequence[str | None]]
-
-
-class Output(NamedTuple):
-    """What a raw column of a detector is: a ``kind`` of output of a column of the table.
-
-    ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
-    are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
-    is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
-    one of how much more often these are outliers. The ``level`` of a value may be a part of a date.
-    """
-
-    column: str
-    kind: str = "value"
-    level: str = ""
 
 
 class Reason(NamedTuple):
@@ -56,11 +42,24 @@ class Reason(NamedTuple):
 
 
 class _Topic(NamedTuple):
-    """What a sentence is about: its places in an explanation and among raw columns."""
+    """What a sentence is about: its places in an explanation, and those among raw columns."""
 
     name: str
     places: list[int]
     members: list[int]
+
+
+def reasons_of(model: Predictor, X: Any, number: int, novelty: bool) -> list[list[Reason]]:
+    """Return reasons of every row of a table, what speaks most for an outlier first."""
+    refuse_collection(X, "reason")
+    rows = prepare(model, X)
+    found = assess(model, rows, explain=True, novelty=novelty)
+    return ReasonWriter.of(model).write(rows, found, number, model.preparation_.words_of(X))
+
+
+def outputs_of(model: Predictor) -> list[Output]:
+    """Return what each raw column of a detector is."""
+    return [Output(*output) for output in model.preparation_.outputs_]
 
 
 @dataclass(frozen=True)
@@ -74,20 +73,26 @@ class ReasonWriter:
     outputs
         What each of its raw columns is.
     profile
-        Of its training rows; None if unknown, for shorter sentences.
+        Profile of its training rows. Sentences are shorter without one.
     """
 
     fitted: Fitted
     outputs: Sequence[Output]
     profile: TrainingProfile | None = None
 
+    @classmethod
+    def of(cls, model: Predictor) -> "ReasonWriter":
+        """Return what writes reasons for a detector."""
+        return cls(model.fitted_, outputs_of(model), model.record_.profile)
+
     def write(
         self, rows: NDArray, found: Assessment, number: int, cells: Cells | None = None
     ) -> list[list[Reason]]:
         """Return up to ``number`` reasons of every row.
 
-        The first reason of a novel row is that it is novel, the last of one near a known outlier
-        names that. ``cells`` are words of the table, one a row, by column; None is missing.
+        The first reason of a novel row is that it is novel. The last reason of a row near a known
+        outlier names that outlier. ``cells`` are words of the table, by column and row; None is
+        missing.
         """
         assert found.explanation is not None
         topics = self._topics(found.explanation.columns)
@@ -97,19 +102,16 @@ class ReasonWriter:
         near = self._near(rows)
         result = []
         for row in range(len(rows)):
-            first = [] if novel[row] is None else [Reason(str(novel[row]), "novelty", None)]
-            last = [] if near[row] is None else [Reason(str(near[row]), "known case", None)]
-            reasons: list[Reason] = []
+            first = [Reason(text, "novelty", None) for text in (novel[row],) if text]
+            last = [Reason(text, "known case", None) for text in (near[row],) if text]
+            reasons: dict[str, Reason] = {}
             for place in _rank(sums[row])[: max(0, number - len(first) - len(last))]:
                 change = float(sums[row, place])
-                text = self._tell(topics[place], row, rows[row], found, cells, change)
-                told = next((at for at, of in enumerate(reasons) if of.text == text), None)
-                if told is None:
-                    reasons.append(Reason(text, topics[place].name, change))
-                else:  # parts of a date that is missing
-                    both = float(reasons[told].contribution or 0.0) + change
-                    reasons[told] = reasons[told]._replace(contribution=both)
-            result.append([*first, *reasons, *last][:number])
+                text = self._sentence(topics[place], row, rows[row], found, cells, change)
+                # Parts of a date that is missing have the same sentence.
+                same = reasons.get(text, Reason(text, topics[place].name, 0.0))
+                reasons[text] = same._replace(contribution=(same.contribution or 0.0) + change)
+            result.append([*first, *reasons.values(), *last][:number])
         return result
 
     def _topics(self, columns: list[str]) -> list[_Topic]:
@@ -118,20 +120,19 @@ class ReasonWriter:
         values = [output.column for output in self.outputs if output.kind == "value"]
         topics: dict[str, _Topic] = {}
         for place, name in enumerate(columns):
-            member, about = raw.get(name), name
-            if member is not None:
-                output = self.outputs[member]
+            if name in raw:
+                output = self.outputs[raw[name]]
                 alone = output.kind != "value" or values.count(output.column) == 1
                 about = output.column if alone else name
-            elif _score_of(name) in SCORES:
-                about = NEIGHBORS
-            key = about if member is None else f"column {about}"
-            topic = topics.setdefault(key, _Topic(about, [], []))
+                topic = topics.setdefault(f"column {about}", _Topic(about, [], []))
+                topic.members.append(raw[name])
+            else:
+                about = NEIGHBORS if _score_of(name) in SCORES else name
+                topic = topics.setdefault(about, _Topic(about, [], []))
             topic.places.append(place)
-            topic.members.extend([] if member is None else [member])
         return list(topics.values())
 
-    def _tell(
+    def _sentence(
         self,
         topic: _Topic,
         row: int,
@@ -141,28 +142,33 @@ class ReasonWriter:
         change: float,
     ) -> str:
         if not topic.members:
-            return _tell_scores(topic, row, found, change)
-        by_kind = {self.outputs[place].kind: place for place in topic.members}
-        missing = self._tell_missing(self.outputs[topic.members[0]].column, row, values, cells)
+            return _score_sentence(topic, row, found, change)
+        missing = self._missing_sentence(self.outputs[topic.members[0]].column, row, values, cells)
         if missing is not None:
             return missing
+        by_kind = {self.outputs[place].kind: place for place in topic.members}
         if "value" in by_kind:
-            return self._tell_number(topic.name, by_kind["value"], float(values[by_kind["value"]]))
+            place = by_kind["value"]
+            return self._number_sentence(topic.name, place, float(values[place]))
         for kind, yes, no in (("flag", "yes", "no"), ("missing", "missing", "there")):
             if kind in by_kind and (kind == "flag" or len(by_kind) == 1):
                 is_one = bool(values[by_kind[kind]])
                 share = self._share(by_kind[kind], is_one)
                 return f"{topic.name} is {yes if is_one else no}, {share}"
-        word = None if cells is None or topic.name not in cells else cells[topic.name][row]
+        word = None
+        if cells is not None and topic.name in cells:
+            word = cells[topic.name][row]
         if "frequency" in by_kind or "odds" in by_kind:
-            return self._tell_id(topic, by_kind, values, word)
-        return self._tell_level(topic, values, word)
+            return self._id_sentence(topic.name, by_kind, values, word)
+        return self._level_sentence(topic, values, word)
 
-    def _tell_missing(
+    def _missing_sentence(
         self, column: str, row: int, values: NDArray, cells: Cells | None
     ) -> str | None:
         """Say that a row lacks a column of the table; None if it does not."""
-        marks = [place for place, of in enumerate(self.outputs) if of[:2] == (column, "missing")]
+        marks = [
+            place for place, output in enumerate(self.outputs) if output[:2] == (column, "missing")
+        ]
         for place in marks:
             if values[place]:
                 return f"{column} is missing, {self._share(place, True)}"
@@ -170,26 +176,25 @@ class ReasonWriter:
             return f"{column} is missing, as in no training row"
         return None
 
-    def _tell_id(
-        self, topic: _Topic, by_kind: dict[str, int], values: NDArray, word: str | None
+    def _id_sentence(
+        self, name: str, by_kind: dict[str, int], values: NDArray, word: str | None
     ) -> str:
         """Return how frequent one of many words is, and how often it came with outliers."""
-        told = [topic.name if word is None else f"{topic.name} {_cut(word)}"]
+        facts = []
         if "frequency" in by_kind:
             share = 10.0 ** min(float(values[by_kind["frequency"]]), 0.0)
-            told.append(f"is in at most 1 of {1.0 / max(share, 1e-15):,.0f} training rows")
+            facts.append(f"is in at most 1 of {1.0 / max(share, 1e-15):,.0f} training rows")
         odds = float(values[by_kind["odds"]]) if "odds" in by_kind else 0.0
-        if odds != 0.0 or len(told) == 1:
+        if odds != 0.0 or not facts:
             times = float(np.exp(np.clip(odds, -30.0, 30.0)))
-            told += ["and"] * (len(told) > 1)
-            told.append(f"has {show_number(times)} times the usual odds of outliers")
-        return " ".join(told)
+            facts.append(f"has {show_number(times)} times the usual odds of outliers")
+        return f"{name if word is None else f'{name} {_cut(word)}'} {' and '.join(facts)}"
 
-    def _tell_number(self, name: str, place: int, value: float) -> str:
+    def _number_sentence(self, name: str, place: int, value: float) -> str:
         """Return a value beside those of normal rows."""
-        part, column = self.outputs[place].level, self.outputs[place].column
+        part = self.outputs[place].level
         if part == "age in days" and value <= 0.0:
-            return f"{column} is not before the newest training row"
+            return f"{self.outputs[place].column} is not before the newest training row"
         shown = f"{name} {_show_value(value, part)}"
         typical = None if self.profile is None else self.profile.typical(place)
         if self.profile is None or typical is None:
@@ -206,7 +211,7 @@ class ReasonWriter:
             return f"{shown} is usual by itself {usual}"
         return f"{shown} {usual}"
 
-    def _tell_level(self, topic: _Topic, values: NDArray, word: str | None) -> str:
+    def _level_sentence(self, topic: _Topic, values: NDArray, word: str | None) -> str:
         """Return a level and how many normal rows have it."""
         for place in topic.members:
             output = self.outputs[place]
@@ -219,7 +224,7 @@ class ReasonWriter:
         return f"{topic.name} is {shown}, which is rare or new: {self._share(other, True)}"
 
     def _share(self, place: int, is_one: bool) -> str:
-        """Say how many normal rows are so in a column of ones and zeros."""
+        """Say how many normal rows have the same value in a column of ones and zeros."""
         if self.profile is None:
             return "unlike other rows"
         mean = self.profile.means[place]
@@ -236,7 +241,8 @@ class ReasonWriter:
             return [None] * len(rows)
         seen = self.fitted.seen
         nearest, distances = cases.find(in_ranges(rows, seen.low, seen.high))
-        equal = distances <= 1e-6 * (1.0 + cases.near)  # known ones are kept with seven digits
+        # Known cases are kept with seven digits.
+        equal = distances <= 1e-6 * (1.0 + cases.near)
         words = np.where(equal, "equal to", "near").tolist()
         return [
             f"{word} known case {_cut(cases.names[place])}" if is_near else None
@@ -245,7 +251,7 @@ class ReasonWriter:
 
 
 def _rank(changes: NDArray) -> list[int]:
-    """Return places of what adds to the log-odds, or of what takes away if nothing adds.
+    """Return the places of topics that raise the log-odds, or if none does, that lower them.
 
     Examples
     --------
@@ -257,15 +263,15 @@ def _rank(changes: NDArray) -> list[int]:
     return counts[np.argsort(-signed[counts], kind="stable")].tolist()
 
 
-def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> str:
-    """Say what scores see: all of neighborhoods together, any other alone."""
+def _score_sentence(topic: _Topic, row: int, found: Assessment, change: float) -> str:
+    """Say what scores see: all neighborhood scores together, any other score alone."""
     assert found.explanation is not None
     if topic.name != NEIGHBORS:
         score = DETECTORS.get(_score_of(topic.name))
         title = topic.name if score is None else score.title.lower()
         return f"{'set apart' if change > 0.0 else 'not set apart'} by {title}"
     parts = found.explanation.contributions[row, topic.places]
-    order = np.argsort(-parts if change > 0.0 else parts, kind="stable")[:NAMED]
+    order = np.argsort(-parts if change > 0.0 else parts, kind="stable")[:3]
     named = [
         SCORES[_score_of(found.explanation.columns[topic.places[place]])].title
         for place in order
@@ -280,7 +286,7 @@ def _tell_scores(topic: _Topic, row: int, found: Assessment, change: float) -> s
 
 
 def _score_of(family: str) -> str:
-    """Return the score of a family; one that is called like a raw column has a longer name."""
+    """Return the score of a family, which is renamed if a raw column has its name."""
     return family.removesuffix(" scores")
 
 
@@ -313,4 +319,4 @@ def _most(share: float) -> str:
 
 
 def _cut(word: str) -> str:
-    return word if len(word) <= LONGEST else f"{word[: LONGEST - 3]}..."
+    return word if len(word) <= MAX_LETTERS else f"{word[: MAX_LETTERS - 3]}..."

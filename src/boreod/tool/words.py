@@ -5,32 +5,14 @@ from typing import NamedTuple
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.heads import ClassifierHead
 from boreod.ensemble.tree_heads import TreeHead
-from boreod.metrics import Compared
-from boreod.predictor import Predictor
+from boreod.predictor import Predictor, settings_of
 from boreod.text import count_of, show_percent
 from boreod.validation import UNLABELLED
 
-PRINTED = {  # what makes the method of the paper, among the defaults of BORE
-    "reference_outliers": True,
-    "input_scaling": "minmax",
-    "scaling": "minmax",
-    "inliers": "labelled",
-    "ratio": None,
-    "min_inliers": 1,
-    "estimator": None,
-    "aggregation": "mean",
-    "calibration": None,
-}
 
-
-UNFAIR = (
-    "{} file was written by an older version and does not tell which rows the model has learned "
-    "from: if these are among them, it looks better than it is. So this is no verdict; fit again."
-)
-
-
+# Parameters that make the method of the paper, among the defaults of BORE.
 class HeadSummary(NamedTuple):
-    """A head of a detector: what it is, its say, and the trees of all its bags."""
+    """A head of a detector: its kind, its weight, and the number of trees of all its bags."""
 
     kind: str
     weight: float
@@ -42,28 +24,34 @@ def name_method(model: Predictor) -> str:
 
     Examples
     --------
-    >>> from boreod.bore import BORE, NumericDetector
-    >>> name_method(NumericDetector(**BORE(budget="20us").get_params(deep=False)))
+    >>> from boreod.bore import BORE
+    >>> name_method(BORE(budget="20us"))
     'BORE'
     """
-    heads = [model.heads] if isinstance(model.heads, str) else list(model.heads)
-    same = all(getattr(model, name) == value for name, value in PRINTED.items())
-    is_printed = model.method_name == "BORE" or (same and heads == ["logistic"])
-    return "BORE" if is_printed else "Detector"
+    settings = settings_of(model)
+    is_printed = (
+        settings.reference.outliers
+        and settings.reference.input_scaling == "minmax"
+        and settings.bagging.inliers == "labelled"
+        and settings.bagging.ratio is None
+        and settings.bagging.min_inliers == 1
+        and list(settings.heads.kinds) == ["logistic"]
+        and settings.heads.aggregation == "mean"
+        and model.scaling == "minmax"
+        and model.estimator is None
+        and model.calibration is None
+    )
+    return "BORE" if is_printed or type(model).__name__ == "BORE" else "Detector"
 
 
 def list_heads(model: Predictor) -> list[HeadSummary]:
     """Return the heads of a fitted detector, the heaviest first."""
-    found = [
-        HeadSummary(
-            type(model.estimator).__name__
-            if isinstance(member.head, ClassifierHead)
-            else member.kind,
-            float(member.weight),
-            member.head.trees.n_trees if isinstance(member.head, TreeHead) else 0,
-        )
-        for member in model.fitted_.members
-    ]
+    found = []
+    for member in model.fitted_.members:
+        is_own = not isinstance(member.head, ClassifierHead)
+        kind = member.kind if is_own else type(model.estimator).__name__
+        trees = member.head.trees.n_trees if isinstance(member.head, TreeHead) else 0
+        found.append(HeadSummary(kind, float(member.weight), trees))
     return sorted(found, key=lambda head: -head.weight)
 
 
@@ -72,28 +60,8 @@ def ranks_only(oob: OutOfBag) -> bool:
     return bool((oob.labels == UNLABELLED).all())
 
 
-def tell_better(found: dict[str, Compared], first: str, second: str) -> str:
-    """Return which of two models ranks better, by more than chance; no sentence yet.
-
-    Examples
-    --------
-    >>> worse = Compared(0.5, 0.7, -0.3, -0.1)
-    >>> tell_better({"AUC": worse, "average precision": worse}, "the new model", "the old model")
-    'the old model is better by average precision, by more than chance'
-    """
-    precision, area = found["average precision"], found["AUC"]
-    if precision.low > 0.0 or precision.high < 0.0:
-        better = first if precision.low > 0.0 else second
-        return f"{better} is better by average precision, by more than chance"
-    told = "the models cannot be told apart by average precision"
-    if area.low > 0.0 or area.high < 0.0:
-        told += f", and by AUC {first if area.low > 0.0 else second} is better"
-    return told
-
-
-def tell_assumptions(model: Predictor) -> list[str]:
+def list_assumptions(model: Predictor) -> list[str]:
     """Return what a fitted detector takes for granted, one sentence each."""
-    known, told = model.oob_.summarize(), []
     if ranks_only(model.oob_):
         return [
             "No row is labelled: rows are ranked by a consensus of scores.",
@@ -101,21 +69,23 @@ def tell_assumptions(model: Predictor) -> list[str]:
             "chance of being one.",
             "Thresholds are numbers of alerts (alerts:20), as only labels tell what is right.",
         ]
+    known = model.oob_.summarize()
+    sentences = []
     if known.assumed:
-        told += [
+        sentences += [
             f"Few rows are labelled inliers ({known.inliers}), so "
             f"{count_of(known.unlabelled, 'unlabelled row')} count as inliers, too.",
             'A probability means "would be labelled an outlier".',
             "Precision is a lower bound: outliers that nobody labelled count as false alerts.",
         ]
     if known.left_out:
-        told.append(
+        verbs = ("looks", "was") if known.left_out == 1 else ("look", "were")
+        sentences.append(
             f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
-            f"{'looks' if known.left_out == 1 else 'look'} like the known ones and "
-            f"{'was' if known.left_out == 1 else 'were'} left out of the bags."
+            f"{verbs[0]} like the known ones and {verbs[1]} left out of the bags."
         )
     if model.prior is not None:
-        told.append(
+        sentences.append(
             f"Probabilities are those of tables with {show_percent(model.prior)} outliers (prior)."
         )
-    return told
+    return sentences

@@ -63,13 +63,18 @@ def test_members_are_those_of_the_papers_rule(golden):
             assert [str(names[place]) for place in members] == expected
 
 
-def test_constants_are_like_constants_only():
-    weights = np.full(4, 0.25)
-    flat, other = np.ones(4), np.arange(4.0)
-    assert distance(flat, 2 * flat, weights) == 0.0
-    assert distance(flat, other, weights) == 1.0
-    assert distance(other, 5 * other + 1, weights) == pytest.approx(0.0)
-    assert distance(other, -other, weights) == pytest.approx(2.0)
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (np.ones(4), np.full(4, 2.0), 0.0),
+        (np.ones(4), np.arange(4.0), 1.0),
+        (np.arange(4.0), 5 * np.arange(4.0) + 1, pytest.approx(0.0)),
+        (np.arange(4.0), -np.arange(4.0), pytest.approx(2.0)),
+    ],
+    ids=["constants", "one constant", "same order", "reverse order"],
+)
+def test_distances_of_constants_and_others(one, other, expected):
+    assert distance(one, other, np.full(4, 0.25)) == expected
 
 
 def test_every_row_may_be_in_the_target():

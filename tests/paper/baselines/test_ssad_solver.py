@@ -9,7 +9,7 @@ from sklearn.svm import OneClassSVM
 
 from boreod.metrics import auc
 from boreod.paper.baselines import ssad_solver
-from boreod.paper.baselines.pairwise import KINDS, MIXED
+from boreod.paper.baselines.pairwise import MIXED, N_KINDS
 from boreod.paper.baselines.ssad_solver import ROUGH, Problem, most_labelled, solve
 from boreod.paper.baselines.ssad_solver import minimize as descend
 from boreod.paper.baselines.ssad_tuning import gaussian
@@ -210,7 +210,7 @@ def test_mixed_directions_keep_both_sums():
     effects = np.array([[1, 0], [1, 1], [-1, 1], [0, -1]])  # of each kind, and of the surplus
     assert_array_equal(MIXED @ effects, 0.0)
     assert len({tuple(np.flatnonzero(direction)) for direction in MIXED}) == len(MIXED) / 2
-    assert len(ssad_solver.KINDS) == KINDS
+    assert len(ssad_solver.KINDS) == N_KINDS
 
 
 COUNTS = {

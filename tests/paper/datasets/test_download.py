@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boreod.paper.datasets import DownloadError
-from boreod.paper.datasets.download import fetch
+from boreod.paper.datasets.loading import fetch
 from paper.datasets.tiny_set import TINY
 
 
@@ -70,7 +70,7 @@ def test_no_network(cache, original, monkeypatch):
 
 
 def test_server_that_says_nothing(cache, original, monkeypatch):
-    monkeypatch.setattr("boreod.paper.datasets.download.TIMEOUT", 0.1)
+    monkeypatch.setattr("boreod.paper.datasets.loading.TIMEOUT", 0.1)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("BOREOD_MIRROR", f"http://127.0.0.1:{silent.getsockname()[1]}")

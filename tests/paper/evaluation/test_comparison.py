@@ -4,38 +4,29 @@ import numpy as np
 import pytest
 
 from boreod.paper.datasets import load
-from boreod.paper.evaluation import Comparison, Journal, Summary, compare_methods, error_of_mean
+from boreod.paper.evaluation import Comparison, Journal, Plan, Summary, compare_methods
+from boreod.paper.evaluation.summary import error_of_mean
 
 WINE = load("wine")
 
 
 def test_methods_and_budgets_share_their_splits(tmp_path):
+    plan = Plan(["be", "bore"], ["1ms"], method="bore", repetitions=2)
     journal = Journal(tmp_path / "runs.jsonl")
-    found = compare_methods(
-        WINE.X,
-        WINE.y,
-        ["be", "bore"],
-        ["1ms"],
-        method="bore",
-        repetitions=2,
-        n_jobs=1,
-        journal=journal,
-    )
+    found = compare_methods(WINE.X, WINE.y, plan, n_jobs=1, journal=journal)
     everything = [run["auc"] for run in found.budget_runs if run["method"] == "all columns"]
     bore = [run["auc"] for run in found.runs if run["method"] == "bore"]
     assert everything == bore
-    assert found.budgets.methods == ["all columns", "1ms"]
+    assert Summary(found.budget_runs).methods == ["all columns", "1ms"]
     assert len(found.advice()) == 2
-    again = compare_methods(
-        WINE.X, WINE.y, ["be", "bore"], ["1ms"], method="bore", repetitions=2, n_jobs=1,
-        journal=Journal(tmp_path / "runs.jsonl"),
-    )  # fmt: skip
+    journal = Journal(tmp_path / "runs.jsonl")
+    again = compare_methods(WINE.X, WINE.y, plan, n_jobs=1, journal=journal)
     assert again == found  # nothing was run twice: even the times are the same
 
 
 def test_a_detector_within_budgets():
-    options = {"repetitions": 1, "n_jobs": 1, "reference_sizes": [60]}
-    found = compare_methods(WINE.X, WINE.y, ["detector"], ["20us"], **options)
+    plan = Plan(["detector"], ["20us"], repetitions=1, reference_sizes=[60])
+    found = compare_methods(WINE.X, WINE.y, plan, n_jobs=1)
     whole, fast = found.budget_runs
     assert whole["auc"] == found.runs[0]["auc"] == found.reference_runs[0]["auc"]
     assert fast["cost"] <= 20e-6 < whole["cost"]
@@ -46,7 +37,8 @@ def test_a_detector_within_budgets():
 def test_labels_that_are_words_and_unlabelled_rows():
     words = np.array(["ok", "bad"], dtype=object)[WINE.y]
     words[:20] = None
-    found = compare_methods(WINE.X, words, ["be"], [], repetitions=1, outlier_label="bad", n_jobs=1)
+    plan = Plan(["be"], [], repetitions=1)
+    found = compare_methods(WINE.X, words, plan, outlier_label="bad", n_jobs=1)
     assert found.runs[0]["auc"] > 0.5
     assert found.budget_runs == []
 
@@ -61,7 +53,7 @@ def test_advice_names_what_cannot_be_told_apart():
         }.items()
         for number, value in enumerate(values)
     ]  # fmt: skip
-    advice = Comparison(runs, [], []).advice()
+    advice = Comparison(runs, [], [], Plan()).advice()
     assert advice == ["Best by mean average precision: BORE; not surely worse: BE."]
 
 
@@ -69,16 +61,20 @@ def test_error_of_mean():
     values = np.array([0.1, 0.3, 0.2, 0.4])
     expected = np.sqrt((1 / 4 + 0.4 / 0.6) * values.var(ddof=1))
     assert error_of_mean(values) == pytest.approx(expected, rel=1e-12)
-    assert error_of_mean(values[:1]) == np.inf  # one split tells nothing
+    assert error_of_mean(values[:1]) == np.inf  # a single split
 
 
-def test_bad_wishes_are_refused_before_work():
-    with pytest.raises(ValueError, match="time per row"):
-        compare_methods(WINE.X, WINE.y, ["be"], [300])
-    with pytest.raises(ValueError, match="Methods are"):
-        compare_methods(WINE.X, WINE.y, ["nothing"])
-    with pytest.raises(ValueError, match="at least 4 labelled rows"):
-        compare_methods(WINE.X, np.where(np.arange(140) > 137, 1, 0), ["be"])
+@pytest.mark.parametrize(
+    ("labels", "plan", "message"),
+    [
+        (WINE.y, Plan(["be"], [300]), "time per row"),
+        (WINE.y, Plan(["nothing"]), "Methods are"),
+        (np.where(np.arange(140) > 137, 1, 0), Plan(["be"]), "at least 4 labelled rows"),
+    ],
+)
+def test_bad_plans_are_refused_before_work(labels, plan, message):
+    with pytest.raises(ValueError, match=message):
+        compare_methods(WINE.X, labels, plan)
 
 
 def test_summary_counts_ties_and_leaves_failures_out():

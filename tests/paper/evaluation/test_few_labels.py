@@ -5,20 +5,12 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from boreod import BORE
-from boreod.bore import NumericDetector
+from boreod import BORE, Detector
 from boreod.paper.datasets import load
-from boreod.paper.evaluation.few_labels import (
-    OURS,
-    PEERS,
-    PROBABILITIES,
-    SHARES,
-    TreeBags,
-    draw_task,
-    run_peer,
-    takes_part,
-)
+from boreod.paper.evaluation.methods import METHODS, PEERS, TreeBags
+from boreod.paper.evaluation.splits import draw_few_labels, run_with_few_labels, takes_part
 
+SHARES = (0.0, 0.05, 0.25, 1.0)
 WINE = load("wine")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries, and of k beyond few rows
 
@@ -49,7 +41,7 @@ def test_rows_and_labels_are_those_of_the_protocol(share, seed, n_rows):
     expected = np.zeros(len(train), dtype=int)
     expected[order[:number]] = 1
 
-    task = draw_task(points, codes, share, seed)
+    task = draw_few_labels(points, codes, share, seed)
     np.testing.assert_array_equal(task.labels, expected)
     first, last = kept.min(), kept.max()
     np.testing.assert_array_equal(task.rows[:, 0], (kept[train] - first) / (last - first))
@@ -61,29 +53,25 @@ def test_rows_and_labels_are_those_of_the_protocol(share, seed, n_rows):
 
 def test_at_least_two_outliers_are_labelled():
     points, codes = make_set(100, n_outliers=5)
-    assert [int(draw_task(points, codes, share, 0).labels.sum()) for share in SHARES] == [
-        0,
-        2,
-        2,
-        3,
-    ]
+    found = [int(draw_few_labels(points, codes, share, 0).labels.sum()) for share in SHARES]
+    assert found == [0, 2, 2, 3]
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_every_method_is_judged_on_new_rows(name):
-    if not PEERS[name].is_installed:
-        pytest.skip(f"{' and '.join(PEERS[name].needs)} is not installed")
-    found = run_peer(WINE.X, WINE.y, name, 1.0, 0)
+    if not METHODS[name].is_installed:
+        pytest.skip(f"{' and '.join(METHODS[name].needs)} is not installed")
+    found = run_with_few_labels(WINE.X, WINE.y, name, 1.0, 0)
     assert found["auc"] > 0.8
     assert found["took"] > 0.0
-    assert ("brier" in found) == (name in PROBABILITIES)
+    assert ("brier" in found) == (name in ("detector", "bore", "catboost", "xgboost"))
 
 
 def test_measures_are_those_of_the_probabilities():
-    task = draw_task(WINE.X, WINE.y, 0.25, seed=1)
+    task = draw_few_labels(WINE.X, WINE.y, 0.25, seed=1)
     model = BORE(random_state=1).fit(task.rows, task.labels)
     scores = model.predict_proba(task.new_rows)[:, 1]
-    found = run_peer(WINE.X, WINE.y, "bore", 0.25, 1)
+    found = run_with_few_labels(WINE.X, WINE.y, "bore", 0.25, 1)
     assert found["average_precision"] == pytest.approx(
         average_precision_score(task.outliers, scores)
     )
@@ -93,8 +81,8 @@ def test_measures_are_those_of_the_probabilities():
 
 @pytest.mark.parametrize("name", ["iforest", "knn"])
 def test_methods_without_labels_look_at_none(name):
-    found = [run_peer(WINE.X, WINE.y, name, share, 0)["average_precision"] for share in (0.0, 1.0)]
-    assert found[0] == found[1]
+    found = [run_with_few_labels(WINE.X, WINE.y, name, share, 0) for share in (0.0, 1.0)]
+    assert found[0]["average_precision"] == found[1]["average_precision"]
 
 
 @pytest.mark.parametrize(("n_outliers", "rows"), [(2, 1 + 50), (10, 7 + 70), (40, 28 + 200)])
@@ -113,6 +101,6 @@ def test_bags_have_ten_inliers_an_outlier(n_outliers, rows):
 
 
 def test_without_labels_only_those_that_need_none_take_part():
-    assert isinstance(PEERS[OURS].make(None, 0), NumericDetector)
+    assert isinstance(METHODS["detector"].make(None, 0), Detector)
     assert [name for name in PEERS if not takes_part(name, 0.05)] == ["knn"]
-    assert [name for name in PEERS if takes_part(name, 0.0)] == [OURS, "iforest", "knn"]
+    assert [name for name in PEERS if takes_part(name, 0.0)] == ["detector", "iforest", "knn"]

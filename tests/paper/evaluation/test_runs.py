@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from boreod.paper.evaluation import Journal, run_tasks
+from boreod.paper.evaluation.runs import Journal, run_tasks
 
 SLOW_TASKS = """
 import sys, time
 from pathlib import Path
-from boreod.paper.evaluation import Journal, run_tasks
+from boreod.paper.evaluation.runs import Journal, run_tasks
 
 def work(number):
     time.sleep(0.2)
@@ -41,7 +41,7 @@ def test_results_come_in_the_order_of_the_tasks(n_jobs):
     assert all(result["seconds"] >= 0 for result in results)
 
 
-def test_a_failure_is_told_and_the_others_go_on(tmp_path):
+def test_a_failure_is_reported_and_the_others_go_on(tmp_path):
     path = tmp_path / "runs.jsonl"
     results = run_tasks(square, {str(n): (n,) for n in range(5)}, Journal(path), n_jobs=1)
     assert results[3] == {"error": "ValueError: three is not wanted"}
@@ -96,7 +96,7 @@ def test_a_stopped_run_goes_on(tmp_path, how, n_jobs):
     ) as process:
         wait_for(lambda: path.exists() and len(path.read_text().splitlines()) >= 3)
         os.killpg(process.pid, how)  # as a terminal does
-        assert process.wait(20) != 0
+        assert process.wait(60) != 0
     done = len(path.read_text().splitlines())
     assert 3 <= done < 20
     result = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -104,7 +104,7 @@ def test_a_stopped_run_goes_on(tmp_path, how, n_jobs):
     assert len(path.read_text().splitlines()) == 20
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=120):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boreod.paper.evaluation import Summary, find_gains
+from boreod.paper.evaluation.summary import Summary, find_gains
 
 
 def make_runs(differences):

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from boreod.paper.evaluation import Journal, TableRows, compare_methods, split_rows
+from boreod.paper.evaluation import Journal, Plan, TableRows, compare_methods
+from boreod.paper.evaluation.splits import prepare_split, split_rows
 
 RANDOM = np.random.default_rng(0)
 SHOPS = RANDOM.integers(0, 40, 400)
@@ -23,7 +24,7 @@ ROWS = TableRows(TABLE, {"ids": ("id",)})
 @pytest.mark.parametrize("protocol", ["unseen", "transductive"])
 def test_only_rows_to_learn_from_are_counted(protocol):
     split = split_rows(CODES, 0, protocol)
-    fitted, judged = ROWS.prepare(split)
+    fitted, judged = prepare_split(ROWS, split)
     assert (len(fitted), len(judged)) == (len(split.fitted), len(split.test))
     counts = np.bincount(SHOPS[split.fitted], minlength=40)[SHOPS[split.test]]
     counts -= protocol == "transductive"  # rows to learn from do not count themselves
@@ -33,14 +34,15 @@ def test_only_rows_to_learn_from_are_counted(protocol):
 def test_tables_are_compared_as_arrays_are():
     numbers = pa.table({"a": RANDOM.normal(size=400), "b": RANDOM.normal(size=400)})
     matrix = np.column_stack([numbers["a"], numbers["b"]])
-    options = {"repetitions": 2, "n_jobs": 1}
-    found = compare_methods(TableRows(numbers), CODES, ["be"], [], **options)
-    expected = compare_methods(matrix, CODES, ["be"], [], **options)
+    plan = Plan(["be"], [], repetitions=2)
+    found = compare_methods(TableRows(numbers), CODES, plan, n_jobs=1)
+    expected = compare_methods(matrix, CODES, plan, n_jobs=1)
     assert [run["auc"] for run in found.runs] == [run["auc"] for run in expected.runs]
 
 
 def test_other_rows_or_options_are_other_runs(tmp_path):
     journal = Journal(tmp_path / "runs.jsonl")
     for rows in (ROWS, ROWS, TableRows(TABLE, {"ids": ("id",), "drop": ("shop",)})):
-        compare_methods(rows, CODES, ["be"], [], repetitions=1, n_jobs=1, journal=journal)
+        plan = Plan(["be"], [], repetitions=1)
+        compare_methods(rows, CODES, plan, n_jobs=1, journal=journal)
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 2

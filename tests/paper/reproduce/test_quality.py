@@ -40,7 +40,7 @@ def settings(data, tmp_path_factory):
 def document(settings):
     """Return the document; BORE, which is quicker, takes the place of Detector."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("boreod.paper.evaluation.few_labels.NumericDetector", BORE)
+        patch.setattr("boreod.paper.evaluation.methods.Detector", BORE)
         return to_markdown(reproduce(["quality"], settings)[0], level=1)
 
 
@@ -78,7 +78,7 @@ def test_finished_runs_are_not_run_again(settings, document, monkeypatch):
     def fail(*_):
         raise AssertionError("must come from the journal")
 
-    monkeypatch.setattr("boreod.paper.reproduce.quality.run_peer", fail)
+    monkeypatch.setattr("boreod.paper.reproduce.quality.run_with_few_labels", fail)
     again = Settings(
         settings.folder, ("far", "wide"), 2, False, settings.data, 1, 0, False, ("bore", "knn")
     )
@@ -97,7 +97,7 @@ def test_a_method_that_fails_counts_as_nothing(data, tmp_path, monkeypatch):
             "took": 1,
         }
 
-    monkeypatch.setattr("boreod.paper.reproduce.quality.run_peer", fail)
+    monkeypatch.setattr("boreod.paper.reproduce.quality.run_with_few_labels", fail)
     settings = Settings(tmp_path, ("far",), 1, True, data, 1, 0, False, ("detector", "iforest"))
     text = to_markdown(reproduce(["quality"], settings)[0])
     assert "| Detector | 0.000 | 0.000 | - | - | 0 |" in text  # without labels
@@ -110,13 +110,16 @@ def test_a_method_that_fails_counts_as_nothing(data, tmp_path, monkeypatch):
     assert "| isolation forest | -0.500 | -0.500 |" in text
 
 
-def test_sets_are_found_by_name_and_path(data):
+@pytest.mark.parametrize("path", ["wide", "{}/more/wide.npz"])
+def test_sets_are_found_by_name_and_path(data, path):
+    points, labels = load_set(path.format(data), data)
+    assert points.shape == (60, 3)
+    assert labels.sum() == 12
+
+
+def test_sets_of_the_catalogue_and_of_a_folder(data):
     assert find_sets(None) == SETS
     assert find_sets(data) == (*SETS, "far", "wide")
-    for name in ("wide", str(data / "more" / "wide.npz")):
-        points, labels = load_set(name, data)
-        assert points.shape == (60, 3)
-        assert labels.sum() == 12
     assert load_set("wine", data)[0].shape[1] == 13
     with pytest.raises(ValueError, match=r"got 'wid'\. Did you mean 'wide'"):
         load_set("wid", data)
@@ -141,10 +144,19 @@ def test_peers_that_are_missing_are_named(monkeypatch):
     assert names == ["detector", "bore", "trees", "iforest", "knn"]
     assert [sentence.split()[0] for sentence in missing] == ["CatBoost", "XGBoost", "XGBOD"]
     assert all("pip install boreod[peers]" in sentence for sentence in missing)
-    with pytest.raises(ValueError, match=r"No method to compare.*XGBoost does not take part"):
-        choose_methods(["xgboost"])
-    with pytest.raises(ValueError, match=r"Methods are detector, .*; got 'svm'"):
-        choose_methods(["svm"])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("xgboost", r"No method to compare.*XGBoost does not take part"),
+        ("svm", r"Methods are detector, .*; got 'svm'"),
+    ],
+)
+def test_no_method_to_compare(monkeypatch, name, message):
+    monkeypatch.setattr("boreod.paper.evaluation.methods.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=message):
+        choose_methods([name])
 
 
 def test_the_command_takes_files_and_methods(data, tmp_path):

@@ -102,9 +102,9 @@ def test_numbers_that_are_times(name, column, done):
     assert row[0, prepared.names_.index(f"{name} hour")] == 5.5 if done.startswith("s") else True
 
 
-def test_numbers_that_are_no_times():
-    for column in (SECONDS[::-1], [20240131, 20240232], [3, 5]):
-        assert Preparation().fit(pa.table({"n": column})).names_ == ["n"]
+@pytest.mark.parametrize("column", [SECONDS[::-1], [20240131, 20240232], [3, 5]])
+def test_numbers_that_are_no_times(column):
+    assert Preparation().fit(pa.table({"n": column})).names_ == ["n"]
 
 
 def test_a_model_is_used_after_its_training():

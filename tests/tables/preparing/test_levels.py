@@ -6,10 +6,10 @@ import pytest
 from scipy.special import logit
 from sklearn.preprocessing import TargetEncoder
 
-from boreod import Detector, OutlierRepresentation
+from boreod import Detector, Heads, OutlierRepresentation
 from boreod.metrics import auc
 from boreod.tables import Preparation, TableError, read_table
-from boreod.tables.preparing.levels import PRIOR_ROWS, make_targets
+from boreod.tables.preparing.steps import PRIOR_ROWS, make_targets
 
 LEVELS = 50
 RANDOM = np.random.default_rng(0)
@@ -54,7 +54,7 @@ def test_training_rows_are_prepared_as_if_they_were_new():
     other = int(np.flatnonzero((CODES == 1) & (SHOPS[place] != SHOPS))[0])
     changed[[place, other]] = 1, 0  # as many as before
     again = Preparation()
-    assert again.fit_transform(TABLE, changed, seed=0)[place, 1] != pytest.approx(
+    assert again.fit_transform(TABLE, changed)[place, 1] != pytest.approx(
         again.transform(TABLE)[place, 1]
     )
 
@@ -67,11 +67,16 @@ def test_the_training_table_can_be_prepared_again(prepared):
         stored.transform_training(TABLE, None)
 
 
-def test_without_labels_there_are_frequencies_only():
-    for codes in (None, np.full(1200, -1), np.where(np.arange(1200) < 9, 1, 0)):
-        assert Preparation().fit(TABLE, codes).names_ == ["shop frequency", "x"]
-    none = np.ones(1200, dtype=int)  # no inliers
-    assert Preparation().fit(TABLE, none).names_ == ["shop frequency", "x"]
+@pytest.mark.parametrize(
+    "codes",
+    [None, np.full(1200, -1), np.where(np.arange(1200) < 9, 1, 0), np.ones(1200, dtype=int)],
+    ids=["none", "unlabelled", "few outliers", "no inliers"],
+)
+def test_without_labels_there_are_frequencies_only(codes):
+    assert Preparation().fit(TABLE, codes).names_ == ["shop frequency", "x"]
+
+
+def test_levels_that_are_hardly_different():
     few = np.where(np.arange(1200) < 1199, 1, 0)
     assert np.isfinite(Preparation().fit_transform(TABLE, few)[:, 1]).all()
     equal = pa.table({"shop": [f"s{n % 60}" for n in range(1200)], "x": TABLE["x"]})
@@ -89,7 +94,9 @@ def test_unlabelled_rows_count_as_inliers_or_not_at_all(assume):
 def test_permuted_labels_tell_nothing():
     random = np.random.default_rng(0)
     ids = np.minimum(random.zipf(1.1, 4000), 5000)
-    few = Detector(OutlierRepresentation(["knn_5"]), heads=["trees"], n_estimators=30, n_trees=3)
+    few = Detector(
+        OutlierRepresentation(["knn_5"]), heads=Heads(kinds=["trees"], n_trees=3), n_estimators=30
+    )
     honest, told = [], []
     for seed in range(3):
         codes = (random.random(4000) < 0.03).astype(int)
@@ -112,8 +119,8 @@ def test_training_rows_know_the_labels_of_rows_before_them():
         random = np.random.default_rng(seed)
         shops, codes = random.integers(0, 40, 600), (random.permutation(600) < 60).astype(int)
         table = pa.table({"shop": [f"s{n}" for n in shops], "x": random.normal(size=600)})
-        prepared = Preparation(max_levels=5)
-        rows = prepared.fit_transform(table, codes, seed=seed)
+        prepared = Preparation(max_levels=5, seed=seed)
+        rows = prepared.fit_transform(table, codes)
         odds = rows[:, prepared.names_.index("shop outlier odds")]
         found.append(auc(codes, odds))
     order = make_targets(codes, True, 11).order

@@ -7,7 +7,7 @@ import pytest
 
 from boreod import BORE, Detector, OutlierRepresentation, load
 from boreod.tables import Preparation, TableError, open_table, read_table, write_batches
-from boreod.tool import explain_rows, map_in_arrow, score_folder, score_frame, score_table
+from boreod.tool import ScoreOptions, explain_rows, map_in_arrow, score_frame, score_table
 
 RANDOM = np.random.default_rng(0)
 ROWS = 200
@@ -90,14 +90,15 @@ def test_it_is_stored_and_needs_whole_tables(tmp_path):
 def model():
     few = {"representation": OutlierRepresentation(["knn"], [5]), "random_state": 0}
     parameters = {**BORE().get_params(deep=False), **few, "n_estimators": 20}
-    return Detector(**parameters).fit(TABLE.to_pandas(), label="fraud", since="card")
+    return Detector(**parameters).fit(TABLE.to_pandas(), label="fraud", reading={"since": "card"})
 
 
 def test_files_are_scored_as_they_are_read(tmp_path, model):
     model.save(tmp_path / "m.boreod")
     write_batches(tmp_path / "t.csv", TABLE.to_batches())
     loaded = load(tmp_path / "m.boreod")
-    score_table(loaded, tmp_path / "t.csv", tmp_path / "out.parquet", batch_rows=64)
+    in_batches = ScoreOptions(batch_rows=64)
+    score_table(loaded, tmp_path / "t.csv", tmp_path / "out.parquet", in_batches)
     scores = read_table(tmp_path / "out.parquet")["probability"].to_numpy()
     np.testing.assert_allclose(scores, model.predict_proba(TABLE.to_pandas())[:, 1])
     np.testing.assert_allclose(scores, score_frame(model, TABLE.to_pandas())["probability"])
@@ -109,7 +110,7 @@ def test_files_are_scored_as_they_are_read(tmp_path, model):
 def test_rows_in_parts_are_refused(tmp_path, model):
     write_batches(tmp_path / "t.parquet", TABLE.to_batches())
     with pytest.raises(TableError, match="not in chunks"):
-        score_folder(model, tmp_path / "t.parquet", tmp_path / "out")
+        score_table(model, tmp_path / "t.parquet", tmp_path / "out")
     with pytest.raises(TableError, match="alone or in parts"):
         list(map_in_arrow(model)(TABLE.to_batches()))
     with pytest.raises(TableError, match="alone or in parts"):
@@ -121,4 +122,4 @@ def test_rows_in_parts_are_refused(tmp_path, model):
     with pytest.raises(TypeError, match="in parts"):
         model.predict(parts)
     with pytest.raises(TableError, match="in parts"):
-        Detector().fit(parts, label="fraud", since="amount")
+        Detector().fit(parts, label="fraud", reading={"since": "amount"})

@@ -53,15 +53,18 @@ def test_addresses_that_lead_nowhere(name, words):
     assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_written_to_addresses(folder, tmp_path):
+@pytest.mark.parametrize("name", ["x.csv", "a/x.parquet", "new/x.pq"])
+@pytest.mark.parametrize("source", [str, address])
+def test_nothing_is_written_to_folders_that_are_read(folder, source, name):
+    (folder / "new").mkdir()
+    with pytest.raises(TableError, match="in the folder that is being read"):
+        write_batches(folder / name, TABLE.to_batches(), inputs=[source(folder)])
+    write_batches(folder / "a" / "x.csv", TABLE.to_batches(), inputs=[source(folder)])
+
+
+def test_nothing_is_written_to_addresses(folder):
     with pytest.raises(TableError, match=r"not to addresses; got s3://bucket/a\.csv"):
         write_batches("s3://key:secret@bucket/a.csv", TABLE.to_batches())
-    for source in (folder, address(folder)):
-        for name in ("x.csv", "a/x.parquet", "new/x.pq"):
-            (folder / "new").mkdir(exist_ok=True)
-            with pytest.raises(TableError, match="in the folder that is being read"):
-                write_batches(folder / name, TABLE.to_batches(), inputs=[source])
-        write_batches(folder / "a" / "x.csv", TABLE.to_batches(), inputs=[source])
     path = folder / "a.parquet"
     with pytest.raises(TableError, match="is being read"):
         write_batches(path, TABLE.to_batches(), inputs=[address(path)])

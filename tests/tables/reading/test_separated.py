@@ -212,7 +212,8 @@ def test_numbers_are_read_to_the_last_bit(tmp_path_factory, cells, rows):
 
 SLOW = """
 import sys, time
-from boreod.tables import TableError, open_table, sources
+from boreod.tables import TableError, open_table
+from boreod.tables.reading import sources
 usual = sources.TextSource._next
 def slow(self):
     time.sleep(0.05)

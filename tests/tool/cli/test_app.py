@@ -27,8 +27,11 @@ def run_program(*arguments):
     )
 
 
-def test_version():
-    result = run_program("--version")
+@pytest.mark.parametrize("program", [PROGRAM, [sys.executable, "-m", "boreod"]], ids=["name", "-m"])
+def test_version(program):
+    """Python runs the package where the program is not on the path."""
+    command = [*program, "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stdout == f"boreod {boreod.__version__}\n"
     assert result.returncode == 0
 
@@ -46,14 +49,6 @@ def test_scorers_json():
     assert [row["name"] for row in rows] == [*SCORES, *DETECTORS]
     assert all(row["formula"] and row["citation"] for row in rows)
     assert [row["min_k"] is None for row in rows] == [row["name"] in DETECTORS for row in rows]
-
-
-def test_python_runs_the_package():
-    """Where the program is not on the path."""
-    command = [sys.executable, "-m", "boreod", "--version"]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == (
-        f"boreod {boreod.__version__}\n"
-    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
@@ -225,7 +220,7 @@ def test_whatever_goes_wrong(failure, words, folder, monkeypatch):
     def fail(*_, **__):
         raise failure
 
-    monkeypatch.setattr("boreod.tool.scoring.model_files.load_predictor", fail)
+    monkeypatch.setattr("boreod.persistence.load_predictor", fail)
     code = {KeyboardInterrupt: 130, BrokenPipeError: 141}.get(type(failure), 1)
     result = run("info", folder / "small.boreod", code=code)
     assert result.stderr.strip().removeprefix("Error: ").startswith(words)

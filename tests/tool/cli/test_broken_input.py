@@ -1,18 +1,14 @@
 """Broken tables and damaged model files on the command line: one sentence, no file."""
 
-import hashlib
-import json
 import os
-import zipfile
 
 import numpy as np
 import pytest
+from fuzz.model_cases import forge, take_apart
 from payments import make_frauds, small_model, write
-from safetensors.numpy import load, save
 from tables.reading.broken import BROKEN
 from typer.testing import CliRunner
 
-from boreod.persistence.archive import write_archive
 from boreod.tool.cli import app
 
 OPTIONS = {"format": "--format", "separator": "--separator", "encoding": "--encoding",
@@ -99,15 +95,13 @@ def mutations(original):
 
 def forgeries(path):
     """Give manifests and arrays that were changed by someone who knows the format."""
-    with zipfile.ZipFile(path) as archive:
-        manifest = json.loads(archive.read("manifest.json"))
-        arrays = load(archive.read("arrays.safetensors"))
+    manifest, arrays = take_apart(path.read_bytes())
     yield {**manifest, "format": 9}, arrays
-    table = manifest["extra"]["boreod"]
+    table = manifest["table"]
     steps = {**table["preparation"], "steps": [{"task": "text"}]}
-    for forged in ({"preparation": None}, {"preparation": steps}, {"budget_curve": {"auc": []}}):
-        yield {**manifest, "extra": {"boreod": {**table, **forged}}}, arrays
-    yield {**manifest, "extra": {"boreod": []}}, arrays
+    for forged in ({"preparation": None}, {"preparation": steps}, {"curve": {"auc": []}}):
+        yield {**manifest, "table": {**table, **forged}}, arrays
+    yield {**manifest, "table": []}, arrays
     yield {**manifest, "rows": 2**40, "shares": {**manifest["shares"], "n_rows": 2**40}}, arrays
     yield {**manifest, "shares": {**manifest["shares"], "n_rows": 7}}, arrays
     for name in ("oob.probabilities", "oob.labels", "reference", "base"):
@@ -125,9 +119,7 @@ def test_damaged_model_files(folder, tmp_path):
         count += 1
         assert "cannot be used" in assert_refused(*arguments), kind
     for manifest, arrays in forgeries(folder / "fraud.boreod"):
-        content = save(arrays)
-        manifest["sha256"] = hashlib.sha256(content).hexdigest()
-        write_archive(path, json.dumps(manifest).encode(), content)
+        forge(path, manifest, arrays)
         assert "cannot be used" in assert_refused(*arguments)
         count += 1
     assert count >= 35

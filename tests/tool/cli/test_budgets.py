@@ -2,16 +2,16 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from payments import make_frauds, write
 from sklearn.base import clone
 
-from boreod import OutlierRepresentation
+from boreod import OutlierRepresentation, load
 from boreod.selection import prices
 from boreod.text import count_of
-from boreod.tool import load
 from tool.cli.runner import run
 
 DECLARED = {"lof": 50, "knn": 8, "knn_10": 2.5, "amount": 3}
@@ -60,19 +60,19 @@ def test_units_of_complexity():
     shown = fit("--budget", "14", "-o", "units.boreod").stdout
     model = detector = load("units.boreod")
     assert detector.budget == 14.0
-    assert detector.costs_.unit == model.curve_.unit == ""
+    assert detector.costs_.unit == model.record_.curve.unit == ""
     assert 0 < detector.cost_ <= 14.0
     spent = f"{count_of(len(detector.columns_), 'column')} for {detector.cost_:.6g} of 14 units."
     told = run("info", "units.boreod").stdout
     for text in (shown, told):
         assert f"Budget: {spent}" in text
-        assert f"from {model.curve_.cheapest():.6g} units on (--budget)" in text
+        assert f"from {model.record_.curve.cheapest():.6g} units on (--budget)" in text
         assert "Costs: complexity:additive; prices of" in text
         assert "us " not in text
     facts = json.loads(run("info", "units.boreod", "--json").stdout)
     assert (facts["unit"], facts["budget"], facts["costs"]) == ("", 14.0, "complexity:additive")
     assert facts["budget_curve"]["unit"] == ""
-    assert facts["cheapest_budget"] == model.curve_.cheapest()
+    assert facts["cheapest_budget"] == model.record_.curve.cheapest()
     own = facts["prices"]["own"]
     assert own == dict(detector.costs_.own)
     assert len(own) > len(facts["columns"]) == len(detector.columns_)
@@ -96,7 +96,7 @@ def test_prices_in_a_file():
     assert "ldof_20" not in own
     assert set(own) >= {column["name"] for column in facts["columns"]}
     detector = load("own.boreod")
-    assert detector.costs == DECLARED
+    assert detector.selection.costs == DECLARED
     assert detector.costs_.own == own
     assert "Costs: declared; prices of" in run("info", "own.boreod").stdout
 
@@ -113,11 +113,8 @@ def test_times_are_remembered_and_taken_again(tmp_path, monkeypatch):
     assert first["costs"] == "measured:shared"
     assert first["prices"]["unit"] == "s"
     before = Path("time.boreod").read_bytes()
-    additive = json.loads(fit(*chosen, "--costs", "measured:additive").stdout)
-    assert additive["costs"] == "measured:additive"
-    assert additive["prices"]["needs"] == {}
-    assert len(calls) == 1
-    fresh = json.loads(fit(*chosen, "--costs", "fresh").stdout)
+    shutil.rmtree(tmp_path / "prices")
+    fresh = json.loads(fit(*chosen).stdout)
     assert len(calls) == 2
     assert fresh["prices"] != first["prices"]
     assert json.loads(fit(*chosen).stdout)["prices"] == fresh["prices"]
@@ -128,8 +125,11 @@ def test_times_are_remembered_and_taken_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--budget", "300", "--costs", "fresh"], "a number of units, but `costs` are seconds"),
-        (["--budget", "300", "--costs", "measured:shared"], "Pass a time per row such as '200us'"),
+        (
+            ["--budget", "300", "--costs", "measured:shared"],
+            "a number of units, but `costs` are seconds. Pass a time per row such as '200us'",
+        ),
+        (["--budget", "9us", "--costs", "fresh"], "--costs must be one of measured:shared, "),
         (["--budget", "9us", "--costs", "complexity:shared"], "is a time, but `costs` are units"),
         (["--budget", "9us", "--costs", "prices.json"], "is a time, but `costs` are units"),
         (["--budget", "300", "--batch", "1"], "units, which are the same in every batch"),

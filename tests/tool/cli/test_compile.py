@@ -77,8 +77,8 @@ def test_scoring_compiles_nothing_afterwards(folder):
 def test_every_kernel_is_reached_with_one_signature():
     """Fitting, choosing columns and scoring another table add none."""
     made, read, _ = run(["compile"])
-    told = Path(__file__).parents[2] / "docs" / "images.md"
-    assert f'{{"compiled": {made + read}, "read": 0, ...}}' in told.read_text()
+    page = Path(__file__).parents[3] / "docs" / "images.md"
+    assert f'{{"compiled": {made + read}, "read": 0, ...}}' in page.read_text()
 
 
 def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch):

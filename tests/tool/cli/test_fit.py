@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose
 from payments import make_frauds, write
 
 import boreod
+from boreod import load
 from boreod.metrics import auc
 from boreod.tables import TableReader
-from boreod.tool import fit_table, load
-from boreod.tool.words import tell_assumptions
+from boreod.tool import fit_table
+from boreod.tool.words import list_assumptions
 from tool.cli.runner import run
 
 
@@ -41,7 +42,7 @@ def test_the_same_fit_in_python(fitted, folder):
         folder / "payments.parquet", label="fraud", ids=["id"], method="bore", random_state=0,
         n_jobs=1,
     )  # fmt: skip
-    assert again.source_ == "payments.parquet"
+    assert again.record_.source == "payments.parquet"
     model = load(fitted[1])
     assert again.preparation_.to_dict() == model.preparation_.to_dict()
     run("fit", folder / "payments.parquet", "--label=fraud", "--id=id", "--method=bore",
@@ -99,7 +100,7 @@ def test_a_table_is_opened_once(sample, opened, suffix, tmp_path, monkeypatch):
 def fit_few(folder, tmp_path, monkeypatch, *options):
     """Fit three columns with an empty cache and without a way to load a model."""
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delattr("boreod.tool.scoring.model_files.load")
+    monkeypatch.delattr("boreod.detector.load")
     columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour", "--method", "bore"]
     table, output = folder / "payments.parquet", tmp_path / "m.boreod"
     result = run("fit", table, *columns, *options, "-o", output)
@@ -167,7 +168,7 @@ def test_a_detector_says_what_it_assumes(few_labels):
         assert "Precision is a lower bound" in text
         assert "Probabilities are those of tables with 2 % outliers (prior)." in text
         assert "300 rows, unlabelled ones as inliers." in text
-    assert facts["assumptions"] == tell_assumptions(known)
+    assert facts["assumptions"] == list_assumptions(known)
     result = run("report", model, table, "-o", few_labels / "report.html")
     page = (few_labels / "report.html").read_text(encoding="utf-8")
     assert "judged by out-of-bag probabilities" in page

@@ -16,7 +16,7 @@ def test_info(fitted, folder):
     found = json.loads(run("info", path, "--json").stdout)
     assert found == facts
     text = run("info", path).stdout
-    known = ("format 7", "AUC", "Label: fraud. Ids: id.", "of 15us", "alerts:30", "voucher")
+    known = ("format 8", "AUC", "Label: fraud. Ids: id.", "of 15us", "alerts:30", "voucher")
     for words in (*known, "all values are 'EUR'", *(c["name"] for c in facts["columns"])):
         assert words in text
 

@@ -1,1 +1,1 @@
-"""Tests of the displays: what is drawn is what was computed."""
+"""Tests of pictures: what is drawn is what was computed."""

@@ -1,8 +1,10 @@
-"""What tests of displays share."""
+"""What tests of pictures share."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+
+from boreod.tool.drawing.style import new_panels
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +17,11 @@ def no_windows():
     yield
     plt.close("all")
     plt.switch_backend(before)
+
+
+@pytest.fixture
+def ax():
+    return new_panels(1, 1, (4.3, 4.2))[1][0]
 
 
 @pytest.fixture

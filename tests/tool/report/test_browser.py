@@ -38,11 +38,6 @@ def browser():
         started.close()
 
 
-@pytest.fixture(params=["wdbc", "payments"])
-def case(request):
-    return request.getfixturevalue(request.param)
-
-
 @pytest.fixture
 def open_page(browser, case, tmp_path):
     """Return a function that opens the page at a size; in the end nothing may have gone wrong."""
@@ -68,6 +63,7 @@ def open_page(browser, case, tmp_path):
     assert asked == [file.as_uri()] * len(opened)
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_pages_fit_the_screen(open_page, case, size):
     page = open_page(size)
@@ -83,6 +79,7 @@ def test_pages_fit_the_screen(open_page, case, size):
         assert box["x"] + box["width"] <= size[0]
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_contents_lead_to_sections(open_page):
     page = open_page(SIZES["desktop"])
     links = page.locator("nav a")
@@ -92,12 +89,14 @@ def test_contents_lead_to_sections(open_page):
         assert page.locator(f"{target} h2").inner_text() == links.nth(number).inner_text()
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_reasons_are_seen_on_a_phone(open_page):
     page = open_page(SIZES["phone"])
     bar = page.locator(".bar").first.bounding_box()
     assert bar["x"] + bar["width"] <= 390
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_pages_print(open_page):
     page = open_page(SIZES["desktop"])
     paper = page.pdf(format="A4")

@@ -7,6 +7,7 @@ import pytest
 from payments import make_frauds
 from typer.testing import CliRunner
 
+from boreod import ColumnSelection
 from boreod.tool import fit_table
 from boreod.tool.cli import app
 
@@ -21,7 +22,9 @@ def folder(tmp_path_factory):
     pyarrow.csv.write_csv(table, folder / "payments.csv")
     pyarrow.csv.write_csv(make_frauds(100, seed=9), folder / "new.csv")
     pyarrow.csv.write_csv(table.drop_columns(["fraud"]), folder / "blind.csv")
-    parameters = small_model(costs="complexity:shared").get_params(deep=False)
+    parameters = small_model(selection=ColumnSelection(costs="complexity:shared")).get_params(
+        deep=False
+    )
     asked = {"label": "fraud", "ids": ["id"], "curve": True, "method": "bore"}
     model = fit_table(folder / "payments.csv", **asked, **parameters)
     model.save(folder / "fraud.boreod")
@@ -33,9 +36,9 @@ def run(folder, *arguments):
 
 
 def test_a_report_of_the_training_table(folder):
-    told = run(folder, "{}/fraud.boreod", "{}/payments.csv", "-o", "{}/report.html", "--quiet")
-    assert told.exit_code == 0, told.output
-    assert told.stdout.startswith(f"Report: {folder / 'report.html'} (")
+    result = run(folder, "{}/fraud.boreod", "{}/payments.csv", "-o", "{}/report.html", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"Report: {folder / 'report.html'} (")
     page = Page((folder / "report.html").read_text())
     assert "judged by out-of-bag probabilities" in page.text
     assert page.table(["id", "label"])[0][0].startswith("p")
@@ -44,13 +47,13 @@ def test_a_report_of_the_training_table(folder):
 
 
 def test_a_report_of_new_rows(folder):
-    told = run(
+    result = run(
         folder, "{}/fraud.boreod", "{}/new.csv", "-o", "{}/new.html", "--rows-per-day", "500",
         "--title", "Monday", "--json",
     )  # fmt: skip
-    assert told.exit_code == 0, told.output
+    assert result.exit_code == 0, result.output
     size = (folder / "new.html").stat().st_size
-    assert json.loads(told.stdout) == {"file": str(folder / "new.html"), "bytes": size}
+    assert json.loads(result.stdout) == {"file": str(folder / "new.html"), "bytes": size}
     page = Page((folder / "new.html").read_text())
     assert "The model has learned from none of these rows" in page.text
     assert "a day with 500 rows" in page.text
@@ -70,8 +73,8 @@ def test_a_report_of_new_rows(folder):
 )
 def test_what_is_missing_is_said_in_a_sentence(folder, arguments, message):
     output = [] if "-o" in arguments else ["-o", "{}/failed.html"]
-    told = run(folder, *arguments, *output)
-    assert told.exit_code == 1
-    assert message in told.stderr
-    assert told.stderr.strip().count("\n") == 0
+    result = run(folder, *arguments, *output)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.strip().count("\n") == 0
     assert not (folder / "failed.html").exists()

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boreod import Detector, OutlierRepresentation, load, save
-from boreod.tool.report import make_report
-from boreod.tool.report.evidence import gather
+from boreod import ColumnSelection, Detector, Heads, OutlierRepresentation, load, save
+from boreod.ensemble.members import KINDS
+from boreod.tool.report.evidence import Details, gather
+from boreod.tool.report.page import make_report
 
 from .conftest import small_model
 from .reading import Page
@@ -60,7 +61,11 @@ def raw():
     rows = random.normal(size=(200, 3))
     codes = np.repeat([1, 0, -1], [20, 150, 30])
     rows[codes == 1] += 2.0
-    model = small_model(costs="complexity:shared").fit(rows, codes).within(4.0)
+    model = (
+        small_model(selection=ColumnSelection(costs="complexity:shared"))
+        .fit(rows, codes)
+        .within(4.0)
+    )
     assert model.columns_ == ["x0", "x1", "x2"]
     return model, rows, codes
 
@@ -77,7 +82,7 @@ def test_rows_of_a_detector_with_assumed_inliers(labelled):
     rows, codes = random.normal(size=(200, 3)), np.repeat([1 if labelled else -1, -1], [20, 180])
     rows[:20] += 2.0
     grid = OutlierRepresentation(["knn_5"])
-    model = Detector(grid, n_estimators=20, n_trees=1, random_state=0)
+    model = Detector(grid, n_estimators=20, heads=Heads(n_trees=1), random_state=0)
     model.fit(rows, codes if labelled else None)
     evidence = gather(model, rows, codes)
     assert evidence.is_own
@@ -86,66 +91,64 @@ def test_rows_of_a_detector_with_assumed_inliers(labelled):
     assert gather(model, rows, codes).places[149:152].tolist() == [149, -1, 151]
 
 
-def test_the_page_says_what_it_judged(raw):
+@pytest.mark.parametrize(
+    ("last", "moved", "texts"),
+    [
+        (199, 0.0, ["The model has learned from 199 of these 199 rows", "Out-of-bag means"]),
+        (200, 0.01, ["The model has learned from none of these rows", "so one map is enough",
+                     "judged by predicted probabilities"]),
+    ],
+)  # fmt: skip
+def test_the_page_says_what_it_judged(raw, last, moved, texts):
     model, rows, codes = raw
-    some = Page(make_report(model, rows[:-1], codes[:-1], title="Fewer"))
-    assert "The model has learned from 199 of these 199 rows" in some.text
-    page = Page(make_report(model, rows + 0.01, codes, title="New"))
-    assert "The model has learned from none of these rows" in page.text
-    assert "judged by predicted probabilities" in page.text
-    assert "Out-of-bag means" not in page.text
+    page = Page(make_report(model, rows[:last] + moved, codes[:last], Details("Some")))
+    for text in texts:
+        assert text in page.text
+    assert ("Out-of-bag means" in page.text) == (moved == 0.0)
+
+
+def test_the_page_says_that_an_old_file_does_not_know_its_rows(raw):
+    model, rows, codes = raw
     older = copy(model)
-    older.learned_rows_ = None
-    assert "does not tell which rows" in Page(make_report(older, rows, codes, title="Old")).text
-    assert "so one map is enough" in page.text
+    older.record_.learned_rows = None
+    assert "does not tell which rows" in Page(make_report(older, rows, codes, Details("Old"))).text
 
 
 def test_a_page_without_labels_has_suspects_and_no_quality(raw):
     model, rows, _ = raw
-    page = Page(make_report(model, rows, np.full(200, -1), title="Unlabelled"))
+    page = Page(make_report(model, rows, np.full(200, -1), Details("Unlabelled")))
     assert "0 outliers and 0 inliers have one" in page.text
     assert len(page.table(["row", "label", "probability"])) == 15
     assert page.figures == []
 
 
-def test_models_of_frames(raw):
+@pytest.mark.parametrize("named", [True, False])
+def test_models_of_frames(raw, named):
     _, rows, codes = raw
     frame = pd.DataFrame(rows, columns=["a", "b", "c"])
     model = small_model().fit(frame, codes)
-    for table in (frame, rows):
-        evidence = gather(model, table, codes)
-        assert evidence.is_own
-        assert list(evidence.names) == ["a", "b", "c"]
+    evidence = gather(model, frame if named else rows, codes)
+    assert evidence.is_own
+    assert evidence.names == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         gather(model, frame.rename(columns={"a": "z"}), codes)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"codes": [2] * 200}, r"`codes` must be 1 \(outlier\)"),
-        ({"codes": [0] * 3}, "for each of 200 rows"),
-        ({"names": ["a"]}, "`names` must have one entry a column, 3; got 1"),
-        ({"ids": ["a"]}, "`ids` must have one entry a row, 200; got 1"),
-        ({"rows": np.full((200, 3), np.nan)}, "NaN"),
-    ],
-)
-def test_what_is_refused(raw, given, message):
+def test_rows_without_numbers_are_refused(raw):
     model, rows, codes = raw
-    everything = {"model": model, "rows": rows, "codes": codes, "title": "A", **given}
-    with pytest.raises(ValueError, match=message):
-        make_report(**everything)
+    with pytest.raises(ValueError, match="infinity"):
+        make_report(model, np.full_like(rows, np.inf), codes, Details("A"))
 
 
 def test_other_models_are_refused(raw):
     with pytest.raises(TypeError, match="`model` must be a fitted Detector or BORE"):
-        make_report(object(), raw[1], raw[2], title="A")
+        make_report(object(), raw[1], raw[2], Details("A"))
 
 
 def test_a_missing_extra_is_named(raw, monkeypatch):
     monkeypatch.setattr("boreod.tool.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs matplotlib.*pip install boreod\[report\]"):
-        make_report(*raw, title="A")
+        make_report(*raw, Details("A"))
 
 
 @pytest.fixture(scope="module")
@@ -154,31 +157,32 @@ def few_labels():
     random = np.random.default_rng(0)
     rows, codes = random.normal(size=(200, 3)), np.repeat([1, -1], [15, 185])
     rows[:20] += 3.0
-    small = {"n_estimators": 60, "n_trees": 2, "n_jobs": 1, "random_state": 0}
+    small = {"n_estimators": 60, "heads": Heads(n_trees=2), "n_jobs": 1, "random_state": 0}
     return Detector(**small).fit(rows, codes), rows, codes
 
 
-def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path):
+@pytest.mark.parametrize("loaded", [False, True])
+def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path, loaded):
     model, rows, codes = few_labels
     save(model, tmp_path / "m.boreod")
-    for known in (model, load(tmp_path / "m.boreod")):
-        evidence = gather(known, rows, codes)
-        assert evidence.is_own
-        np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
-        assert evidence.assumes
-        assert evidence.judged.sum() == np.isfinite(model.oob_proba_).sum()
-        altered = rows.copy()
-        altered[100, 1] += 1e-9
-        assert not gather(known, altered, codes).is_own
+    known = load(tmp_path / "m.boreod") if loaded else model
+    evidence = gather(known, rows, codes)
+    assert evidence.is_own
+    np.testing.assert_array_equal(evidence.probabilities, model.oob_proba_)
+    assert evidence.assumes
+    assert evidence.judged.sum() == np.isfinite(model.oob_proba_).sum()
+    altered = rows.copy()
+    altered[100, 1] += 1e-9
+    assert not gather(known, altered, codes).is_own
 
 
 def test_assumed_inliers_count_in_the_page(few_labels):
-    page = Page(make_report(*few_labels, title="Few labels"))
+    page = Page(make_report(*few_labels, Details("Few labels")))
     assert "rows, unlabelled ones as inliers (15 outliers), judged by out-of-bag" in page.text
     assert "185 unlabelled rows count as inliers, too." in page.text
     assert "Precision is a lower bound" in page.text
     heads = page.table(["head", "weight", "trees"])
-    assert {row[0] for row in heads} == set(few_labels[0].heads)
+    assert {row[0] for row in heads} == set(KINDS)
     kinds = {row[0]: row[1] for row in page.table(["column", "kind"])}
     assert kinds["iforest"] == "iforest"
     assert kinds["x0"] == "raw"
@@ -196,12 +200,12 @@ def test_other_rows_with_labels_of_both_classes_count_as_labelled(few_labels):
 
 def test_a_page_about_a_ranking(few_labels):
     rows = few_labels[1]
-    model = Detector(n_estimators=10, n_trees=2, n_jobs=1, random_state=0).fit(rows)
-    page = Page(make_report(model, rows, np.full(200, -1), title="Ranking"))
+    model = Detector(n_estimators=10, heads=Heads(n_trees=2), n_jobs=1, random_state=0).fit(rows)
+    page = Page(make_report(model, rows, np.full(200, -1), Details("Ranking")))
     assert "No row is labelled: rows are ranked by a consensus of scores." in page.text
     chosen = [row for row in page.table(["threshold"]) if row[0].endswith("(chosen)")]
     assert [len(row) for row in chosen] == [2]
     labels = np.repeat([1, 0], [20, 180])
-    judged = Page(make_report(model, rows, labels, title="Judged afterwards"))
+    judged = Page(make_report(model, rows, labels, Details("Judged afterwards")))
     assert "not meant to come true" in judged.text
     assert "judged by out-of-bag probabilities, the AUC is" in judged.text

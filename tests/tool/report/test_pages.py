@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from boreod.metrics import auc, average_precision
-from boreod.tool.report import make_report
+from boreod.tool.report.evidence import Details
+from boreod.tool.report.page import make_report
 
 from .reading import Page
 
@@ -25,16 +26,12 @@ SECTIONS = [
 ]
 
 
-@pytest.fixture(params=["wdbc", "payments"])
-def case(request):
-    return request.getfixturevalue(request.param)
-
-
 def judged(case):
     known = np.isfinite(case.model.oob_proba_) & (case.codes >= 0)
     return case.model.oob_proba_[known], case.codes[known] == 1
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_a_page_is_small_and_stands_alone(case):
     assert len(case.page.encode()) < 2_000_000
     page = Page(case.page)
@@ -46,6 +43,7 @@ def test_a_page_is_small_and_stands_alone(case):
     assert outside <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_names_in_a_page_are_unique_and_references_lead_somewhere(case):
     page = Page(case.page)
     assert len(page.ids) == len(set(page.ids))
@@ -54,6 +52,7 @@ def test_names_in_a_page_are_unique_and_references_lead_somewhere(case):
     assert set(used) <= set(page.ids)
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_a_page_can_be_heard(case):
     page = Page(case.page)
     assert '<html lang="en">' in case.page
@@ -65,6 +64,7 @@ def test_titles_are_escaped(wdbc):
     assert "<h1>Cells &lt;A&amp;B&gt;</h1>" in wdbc.page
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_numbers_are_those_of_the_metrics(case):
     scores, outliers = judged(case)
     text = Page(case.page).text
@@ -76,6 +76,7 @@ def test_numbers_are_those_of_the_metrics(case):
     assert f"unlabelled rows {counts[2]}" in text
 
 
+@pytest.mark.parametrize("case", ["wdbc", "payments"], indirect=True)
 def test_thresholds_count_alerts(case):
     rows = Page(case.page).table(["threshold"])
     chosen = [row for row in rows if row[0].endswith("(chosen)")]
@@ -101,7 +102,7 @@ def test_suspects_come_by_rank_with_their_reasons(payments):
     assert [row[0] for row in rows] == [f"p{place:06d}" for place in order[: len(rows)]]
     words = {1: "outlier", 0: "inlier", -1: "unlabelled"}
     assert [row[1] for row in rows] == [words[payments.codes[p]] for p in order[: len(rows)]]
-    reasons = payments.model.explain(payments.rows[order[:1]], grouped=True).top(1)[0][0]
+    reasons = payments.model.explain(payments.rows.iloc[order[:1]], grouped=True).top(1)[0][0]
     shown = f"{abs(reasons[1]):.1f}"
     assert re.match(rf".*[+\N{{MINUS SIGN}}]{re.escape(shown)}", rows[0][3])
 
@@ -123,20 +124,15 @@ def test_missing_values_and_what_was_done(payments):
     assert "Column 'hour' is a copy of the label." in page.text
 
 
-def test_figures_are_there(wdbc, payments):
-    assert len(Page(wdbc.page).figures) == 6
-    assert len(Page(payments.page).figures) == 8
-    assert "came without a budget curve" in Page(wdbc.page).text
+@pytest.mark.parametrize(
+    ("case", "figures", "curve"), [("wdbc", 6, False), ("payments", 8, True)], indirect=["case"]
+)
+def test_figures_are_there(case, figures, curve):
+    page = Page(case.page)
+    assert len(page.figures) == figures
+    assert ("came without a budget curve" not in page.text) == curve
 
 
 def test_the_same_page_twice(wdbc):
-    again = make_report(
-        wdbc.model, wdbc.rows, wdbc.codes, title="Cells <A&B>", names=wdbc_names(wdbc)
-    )
+    again = make_report(wdbc.model, wdbc.rows, wdbc.codes, Details("Cells <A&B>"))
     assert again == wdbc.page
-
-
-def wdbc_names(wdbc):
-    from boreod.paper.datasets import load
-
-    return load("wdbc").feature_names

@@ -2,21 +2,29 @@
 
 import re
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from boreod import Heads, Reference
 from boreod.metrics import average_precision
-from boreod.tool.report import Previous, Times, Workload, gather
 from boreod.tool.report.alerts import (
+    Workload,
     choose_point,
     cost_of,
     count_alerts,
     give_verdict,
     tabulate_thresholds,
 )
-from boreod.tool.report.over_time import draw_over_time
-from boreod.tool.report.quality import compare_previous, draw_curves, tell_ranking
+from boreod.tool.report.evidence import Details, Times, gather
+from boreod.tool.report.quality import (
+    Previous,
+    compare_previous,
+    describe_ranking,
+    draw_curves,
+    draw_over_time,
+)
 
 from .conftest import small_model
 from .reading import Page
@@ -52,7 +60,7 @@ def test_few_alerts_and_few_outliers_are_not_more_than_they_are(tmp_path):
     assert re.search(r"About \d of \d alerts are right", verdict(few, alerts=3)[0])
     figures, curves = draw_curves(few, tmp_path, 0)
     assert [curve.interval for curve in curves] == [None, None]
-    assert "too few outliers for an interval" in str(tell_ranking(few, figures, curves))
+    assert "too few outliers for an interval" in str(describe_ranking(few, figures, curves))
 
 
 def test_alerts_without_rows_of_a_day_are_those_of_the_table(evidence):
@@ -69,8 +77,6 @@ def test_chance_is_called_chance():
 
 
 def test_without_alerts_another_threshold_is_shown(wdbc, evidence):
-    from dataclasses import replace
-
     model = small_model(threshold=1.0).fit(wdbc.rows, wdbc.codes)
     text = verdict(replace(evidence, model=model))[0]
     assert text.startswith("At the threshold of 1 no row with a label is an alert, so here is what")
@@ -80,7 +86,9 @@ def test_without_alerts_another_threshold_is_shown(wdbc, evidence):
 def test_assumed_inliers_and_no_labels_at_all(wdbc):
     from boreod import Detector
 
-    few = Detector(model_parts(), random_state=0, n_estimators=40, n_trees=2, heads=["trees"])
+    few = Detector(
+        model_parts(), random_state=0, n_estimators=40, heads=Heads(n_trees=2, kinds=["trees"])
+    )
     codes = np.where(wdbc.codes == 1, 1, -1)
     some = gather(few.fit(wdbc.rows, codes), wdbc.rows, codes)
     assert "At least" in verdict(some)[0]
@@ -100,7 +108,7 @@ def test_rows_of_a_sample_count_for_those_that_they_stand_for(tmp_path):
     random = np.random.default_rng(0)
     codes = (np.arange(600) < 20).astype(int)
     rows = random.normal(size=(600, 2)) + 2.0 * codes[:, np.newaxis]
-    model = small_model(reference_size=120).fit(rows, codes)
+    model = small_model(reference=Reference(size=120)).fit(rows, codes)
     kept = model.reference_rows_
     sample = gather(model, rows[kept], codes[kept])
     assert sample.is_own
@@ -121,7 +129,7 @@ def test_rows_of_a_sample_count_for_those_that_they_stand_for(tmp_path):
     assert draw_curves(sample, tmp_path, 0)[1][1].quality == pytest.approx(expected)
 
 
-def test_rows_without_a_label_cost_nothing_and_that_is_told(wdbc):
+def test_rows_without_a_label_cost_nothing_and_the_page_says_so(wdbc):
     codes = np.where(np.arange(len(wdbc.codes)) % 2, -1, wdbc.codes)
     evidence = gather(wdbc.model, wdbc.rows, codes)
     asked = Workload(1000, 60, cost_miss=500, cost_alert=10)
@@ -179,10 +187,13 @@ def test_time_and_the_previous_model_are_on_the_page(payments):
     assert "cost a day" in payments.page
 
 
-def test_one_day_is_no_picture_over_time(evidence, tmp_path):
-    for days in (["2026-01-01"], ["NaT"]):
-        times = Times("day", np.array(days * len(evidence.rows), "datetime64[s]"))
-        assert draw_over_time(evidence, times, Workload(), tmp_path) is None
+@pytest.mark.parametrize("days", [["2026-01-01"], ["NaT"], ["1026-01-01", "2026-01-01"]])
+def test_one_day_or_a_thousand_years_are_no_picture_over_time(evidence, tmp_path, days):
+    n_rows = len(evidence.rows)
+    times = Times("day", np.resize(np.array(days, "datetime64[s]"), n_rows))
+    dated = replace(evidence, details=Details(times=times))
+    assert draw_over_time(dated, Workload(), tmp_path) is None
+    assert draw_over_time(evidence, Workload(), tmp_path) is None  # without dates
 
 
 def test_the_previous_model_is_not_judged_by_what_it_knows(wdbc, evidence):
@@ -196,7 +207,7 @@ def test_the_previous_model_is_not_judged_by_what_it_knows(wdbc, evidence):
     text = str(compare_previous(evidence, Previous("old", seen), Workload()))
     assert "by its predictions on others" in text
     older = copy(old)
-    older.learned_rows_ = None
+    older.record_.learned_rows = None
     previous = Previous("old", gather(older, wdbc.rows, wdbc.codes))
     text = str(compare_previous(evidence, previous, Workload()))
     assert "The previous model's file was written by an older version" in text

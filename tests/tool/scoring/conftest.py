@@ -3,7 +3,7 @@
 import pytest
 from payments import make_frauds, small_model
 
-from boreod.tool import load
+from boreod import load
 
 
 @pytest.fixture(scope="session")

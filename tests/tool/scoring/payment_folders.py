@@ -1,8 +1,10 @@
-"""Payments as a folder of Parquet files, and folders of scores as one table."""
+"""Payments as a folder of Parquet files, tables scored with options, and scores as one table."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.testing import assert_allclose
+
+from boreod.tool import ScoreOptions, score_table
 
 FILES = {  # of a folder, in the order in which they are read: first row, number of rows
     "a/1.parquet": (0, 50),
@@ -23,6 +25,11 @@ def make_folder(table, folder, **options):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"no table")
     return folder
+
+
+def score(model, source, output, reading=None, **options):
+    """Score a table with the given options."""
+    return score_table(model, source, output, ScoreOptions(**options), reading=reading)
 
 
 def files_in(folder):

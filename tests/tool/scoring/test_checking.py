@@ -8,31 +8,30 @@ import pyarrow as pa
 import pytest
 from payments import FEW, make_frauds, write
 
+from boreod import Detector, Heads, load
 from boreod.ensemble.profile import FEW_SHARES, TrainingProfile
+from boreod.predictor import prepare
 from boreod.tables import TableError, open_table
 from boreod.tables.number_formats import NumberFormat
 from boreod.tables.preparing.dates import DateStep
 from boreod.tables.preparing.steps import NumberStep
 from boreod.tool import (
     CheckedTable,
-    Detector,
     Limits,
     check_table,
-    load,
-    score_folder,
-    score_table,
 )
-from boreod.tool.scoring.checking import Tally, _find_missing, _keys, _tell_shift, find_changes
-from boreod.tool.scoring.scoring import Scoring
+from boreod.tool.scoring.checking import Tally, _find_missing, _keys, find_changes, shift_difference
+from boreod.tool.scoring.judging import alert_threshold
+from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
-from .payment_folders import make_folder
+from .payment_folders import make_folder, score
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A model with a threshold that gives alerts, through a file."""
     path = tmp_path_factory.mktemp("checked") / "a.boreod"
-    options = {"n_estimators": 20, "heads": ["logistic"], "threshold": "alerts:20"}
+    options = {"n_estimators": 20, "heads": Heads(kinds=["logistic"]), "threshold": "alerts:20"}
     model = Detector(FEW, random_state=0, **options).fit(make_frauds(), label="fraud", ids="id")
     model.save(path)
     return load(path)
@@ -54,15 +53,20 @@ def test_rows_like_those_of_the_training(trained, new, tmp_path):
     assert check_table(trained, tmp_path / "a.csv") == CheckedTable(0, [])
 
 
-def test_units(trained, new, tmp_path):
+@pytest.mark.parametrize(
+    ("factor", "words"), [(100, "times those of training"), (0.001, " of those of training")]
+)
+def test_units(factor, words, trained, new, tmp_path):
     amounts = new["amount"].to_numpy()
-    found = find(trained, change(new, "amount", 100 * amounts), tmp_path)
+    found = find(trained, change(new, "amount", factor * amounts), tmp_path)
     assert found["unit"].column == "amount"
-    assert "times those of training" in found["unit"].text
+    assert words in found["unit"].text
     assert "range" not in found
+
+
+def test_many_more_alerts(trained, new, tmp_path):
+    found = find(trained, change(new, "amount", 100 * new["amount"].to_numpy()), tmp_path)
     assert found["alerts"].is_alarm
-    found = find(trained, change(new, "amount", amounts / 1000), tmp_path)
-    assert " of those of training" in found["unit"].text
 
 
 def test_missing_values_and_words(trained, new, tmp_path):
@@ -80,19 +84,20 @@ def test_missing_values_and_words(trained, new, tmp_path):
 def test_missing_values_of_written_numbers_and_dates():
     money = pa.array(["$ 1,200.50", "NA", "", None])
     rule = NumberFormat(thousands=",", unit="$")
-    step = NumberStep("a", "text", 1.0, True, rule)
+    step = NumberStep("a", "text", 1.0, rule, marked=True)
     assert _find_missing(money, step).sum() == 3
     assert _find_missing(pa.array(["2024-01-31", "NA", None]), DateStep("day", "text")).sum() == 2
 
 
-def test_many_equal_values_are_no_shift():
+@pytest.mark.parametrize("few_quantiles", [False, True])
+def test_many_equal_values_are_no_shift(few_quantiles):
     random = np.random.default_rng(0)
     rows = np.where(random.random(2000) < 0.6, 0.0, random.lognormal(size=2000))[:, np.newaxis]
     profile = TrainingProfile.learn(rows, np.zeros(2000, int))
     few = replace(profile, quantiles=[np.quantile(rows, FEW_SHARES).tolist()], means=[0.5] * 2500)
-    for known in (profile, few):
-        assert _tell_shift(known, 0, np.sort(rows[:, 0]), 0.05) is None
-        assert "values have moved" in _tell_shift(known, 0, np.sort(rows[:, 0] + 9), 0.25)
+    known = few if few_quantiles else profile
+    assert shift_difference(known, 0, np.sort(rows[:, 0]), 0.05) is None
+    assert "values have moved" in shift_difference(known, 0, np.sort(rows[:, 0] + 9), 0.25)
 
 
 def test_what_is_within_chance_is_no_finding(trained, new, tmp_path):
@@ -119,28 +124,30 @@ def test_columns(trained, new, tmp_path):
     assert "'AMOUNT' is new: renamed?" in found["column"].text
     other = new.rename_columns(["amounts" if n == "amount" else n for n in new.column_names])
     path = write(other, tmp_path / "b.csv")
-    for score in (lambda: score_table(trained, path, "-"), lambda: trained.predict(other)):
+    for use in (lambda: score(trained, path, "-"), lambda: trained.predict(other)):
         with pytest.raises(TableError, match=r"no column 'amount', which .*'amounts' is new: ren"):
-            score()
+            use()
     turned = new.select(new.column_names[::-1]).append_column("more", pa.array([1] * 210))
     found = find(trained, turned, tmp_path)
     assert not found["order"].is_alarm
     assert "'more'" in found["new columns"].text
 
 
-def test_scoring_notes_the_same_however_it_is_split(trained, new, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "output", "rows"),
+    [("a.parquet", "s.csv", 7), ("a.parquet", "s.csv", 1000), ("many", "out", 20_000)],
+)
+def test_scoring_notes_the_same_however_it_is_split(source, output, rows, trained, new, tmp_path):
     table = change(new, "amount", 100 * new["amount"].to_numpy())
     path = write(table, tmp_path / "a.parquet")
-    expected = [finding.text for finding in check_table(trained, path).findings]
-    for rows in (7, 1000):
-        summary = score_table(trained, path, tmp_path / "s.csv", batch_rows=rows)
-        assert list(summary.notes) == expected
     make_folder(table, tmp_path / "many")
-    assert list(score_folder(trained, tmp_path / "many", tmp_path / "out").notes) == expected
+    expected = [finding.text for finding in check_table(trained, path).findings]
+    summary = score(trained, tmp_path / source, tmp_path / output, batch_rows=rows)
+    assert list(summary.notes) == expected
 
 
 def test_tallies_add_up(trained, new):
-    rows = trained.prepare(new)
+    rows = prepare(trained, new)
     whole, parts = Tally(), Tally()
     whole.add(trained, new.to_batches()[0], rows, 1)
     for start in range(0, 210, 40):
@@ -155,7 +162,9 @@ def test_tallies_add_up(trained, new):
 
 def test_a_model_of_plain_numbers(labelled, tmp_path):
     X, y = labelled
-    model = Detector(FEW, random_state=0, n_estimators=30, heads=["logistic"]).fit(X, y)
+    model = Detector(FEW, random_state=0, n_estimators=30, heads=Heads(kinds=["logistic"])).fit(
+        X, y
+    )
     table = pa.table({f"x{place}": X[:, place] * (50 if place == 2 else 1) for place in range(4)})
     found = check_table(model, write(table, tmp_path / "a.parquet")).findings
     assert {finding.column for finding in found} >= {"x2"}
@@ -167,12 +176,12 @@ def test_training_rows_are_known_and_their_alerts_are_those_out_of_bag(trained, 
     assert [finding.kind for finding in checked.findings] == ["training rows"]
     assert "300 of the 300 rows are training rows" in checked.findings[0].text
     assert not checked.findings[0].is_alarm
-    scoring, tally = Scoring.plan(trained, ()), Tally()
+    scoring, tally = Scoring.plan(trained, ScoreOptions(())), Tally()
     with open_table(path, **scoring.reading(None)) as reader:
         list(scoring.score_all(reader, tally=tally))
     chances = trained.oob_proba_[np.isfinite(trained.oob_proba_)]
     assert (tally.known, tally.judged) == (300, len(chances))
-    limit, novel = trained.alert_threshold(), trained.fitted_.seen.novel_training_rows()
+    limit, novel = alert_threshold(trained), trained.fitted_.seen.novel_training_rows()
     assert tally.alerts == ((trained.oob_proba_ > limit) | novel).sum()
     assert (trained.predict_proba(make_frauds())[:, 1] > limit).sum() != tally.alerts
 
@@ -184,14 +193,16 @@ def test_missing_cells_are_no_values():
     amounts[300:] = np.nan
     labels = (np.arange(600) % 20 == 0).astype(int)
     table = pd.DataFrame({"amount": amounts, "hour": random.normal(size=600)})
-    model = Detector(FEW, n_estimators=30, heads=["logistic"], n_jobs=1, random_state=0).fit(
-        table, labels
-    )
+    model = Detector(
+        FEW, n_estimators=30, heads=Heads(kinds=["logistic"]), n_jobs=1, random_state=0
+    ).fit(table, labels)
     normal = np.sort(amounts[(labels == 0) & ~np.isnan(amounts)])
-    assert model.profile_.typical(0) == pytest.approx(np.quantile(normal, [0.05, 0.95]), abs=0.05)
+    assert model.record_.profile.typical(0) == pytest.approx(
+        np.quantile(normal, [0.05, 0.95]), abs=0.05
+    )
     tally = Tally()
     later = pa.table({"amount": [None] * 380 + [10_000.0] * 20, "hour": np.zeros(400)})
-    tally.add(model, later.to_batches()[0], model.prepare(later), 1)
+    tally.add(model, later.to_batches()[0], prepare(model, later), 1)
     assert tally.missing["amount"] == np.isnan(tally.sample[:, 0]).sum() == 380
     found = {finding.kind for finding in find_changes(model, tally, Limits())}
     assert {"missing", "unit"} <= found
@@ -201,7 +212,9 @@ def test_rows_of_few_values_are_not_called_training_rows(tmp_path):
     random = np.random.default_rng(0)
     words = {name: random.choice(["a", "b", "c"], 200) for name in ("one", "two")}
     table = pa.table({**words, "fraud": (np.arange(200) % 8 == 0).astype(int)})
-    model = Detector(FEW, n_estimators=30, heads=["logistic"], n_jobs=1, random_state=0)
+    model = Detector(
+        FEW, n_estimators=30, heads=Heads(kinds=["logistic"]), n_jobs=1, random_state=0
+    )
     with pytest.warns(UserWarning, match="copies"):
         model.fit(table, label="fraud")
     later = table.take(pa.array(random.permutation(200)[:90]))

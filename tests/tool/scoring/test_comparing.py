@@ -10,7 +10,7 @@ from payments import make_frauds, small_model, worse_model, write
 
 from boreod.metrics import compare_rankings
 from boreod.tables import TableError, read_label_column
-from boreod.tool import compare_models
+from boreod.tool import CompareOptions, compare_models
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def labelled_file(tmp_path_factory):
 
 def test_figures_are_those_of_the_metrics(models, new, labelled_file):
     old, better = models
-    found = compare_models(old, better, labelled_file, novelty=False)
+    found = compare_models(old, better, labelled_file, CompareOptions(novelty=False))
     codes = read_label_column(new["fraud"])
     judged = codes >= 0
     scores = [model.predict_proba(new)[judged, 1] for model in (better, old)]
@@ -51,13 +51,14 @@ def test_novel_rows_rank_first(models, new, labelled_file, tmp_path):
     hours[place] = 1e6
     table = new.set_column(new.column_names.index("hour"), "hour", pa.array(hours))
     found = compare_models(*models, write(table, tmp_path / "far.csv"))
-    without = compare_models(*models, write(table, tmp_path / "far.csv"), novelty=False)
+    plain = CompareOptions(novelty=False)
+    without = compare_models(*models, write(table, tmp_path / "far.csv"), plain)
     ap = "average precision"
     assert found.measures[ap][0] < without.measures[ap][0]
 
 
 def test_as_many_alerts_of_each(models, labelled_file):
-    found = compare_models(*models, labelled_file, alerts=10, most=2)
+    found = compare_models(*models, labelled_file, CompareOptions(alerts=10, most=2))
     assert found.alerts == (10, 10)
     assert len(found.changes) == 2 < found.changed
     same = compare_models(models[1], models[1], labelled_file)
@@ -78,7 +79,7 @@ def test_rows_that_a_model_has_learned_from_are_judged_out_of_bag(models, tmp_pa
     old, new = models
     table = make_frauds()
     path = write(table, tmp_path / "payments.parquet")
-    found = compare_models(old, new, path, novelty=False, alerts=10)
+    found = compare_models(old, new, path, CompareOptions(novelty=False, alerts=10))
     assert found.learned == (1, 300)  # one row has its own amount by chance
     assert "the new model knows 300" in found.notes[0]
     judged = (new.oob_.labels >= 0) & np.isfinite(new.oob_proba_)
@@ -94,21 +95,27 @@ def test_rows_that_a_model_has_learned_from_are_judged_out_of_bag(models, tmp_pa
 
 def test_a_file_that_does_not_tell_its_rows_gets_no_verdict(models, labelled_file):
     old = copy(models[0])
-    old.learned_rows_ = None
+    old.record_.learned_rows = None
     found = compare_models(old, models[1], labelled_file)
     assert found.verdict is None
     assert found.measures
     assert "The old model's file was written by an older version" in found.notes[0]
 
 
-def test_what_cannot_be_compared(models, new, tmp_path):
-    path = write(new.drop_columns(["fraud"]), tmp_path / "blind.csv")
-    with pytest.raises(TableError, match=r"no column 'fraud'.* Name the column of labels: --label"):
-        compare_models(*models, path)
-    no_hours = write(new.drop_columns(["hour"]), tmp_path / "hourless.csv")
-    with pytest.raises(TableError, match=r"no column 'hour'.* The new model needs it"):
-        compare_models(*models, no_hours)
-    with pytest.raises(TableError, match="not a pipe"):
-        compare_models(*models, "-")
-    with pytest.raises(TableError, match="would leave out other rows"):
-        compare_models(*models, path, reading={"bad_cells": "drop"})
+@pytest.mark.parametrize(
+    ("missing", "name", "reading", "message"),
+    [
+        ("fraud", "new.csv", {}, r"no column 'fraud'.* Name the column of labels: --label"),
+        ("hour", "new.csv", {}, r"no column 'hour'.* The new model needs it"),
+        ("voucher", "-", {}, "not a pipe"),
+        ("voucher", "new.csv", {"bad_cells": "drop"}, "would leave out other rows"),
+    ],
+    ids=["label", "column", "pipe", "bad cells"],
+)
+def test_what_cannot_be_compared(
+    missing, name, reading, message, models, new, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    write(new.drop_columns([missing]), tmp_path / "new.csv")
+    with pytest.raises(TableError, match=message):
+        compare_models(*models, name, reading=reading)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from boreod.tables import TableError
-from boreod.tables.bad_cells import ROWS
+from boreod.tables.reading.blocks import ROWS
 from boreod.tool import explain_rows, explain_top
+from boreod.tool.scoring.judging import alert_threshold
 
 
 def batches(table, rows):
@@ -23,7 +24,7 @@ def test_top_rows(rows, model, new):
     chances = 1 / (1 + np.exp(-odds))
     for item in found:
         assert item.probability == pytest.approx(chances[item.row - 1], rel=1e-12)
-        assert item.outlier == (item.probability > model.alert_threshold())
+        assert item.outlier == (item.probability > alert_threshold(model))
         sizes = [abs(value) for _, value in item.reasons]
         assert sizes == sorted(sizes, reverse=True)
         assert 1 <= len(sizes) <= 5
@@ -56,13 +57,22 @@ def test_plain_data(model, new):
     assert set(first["reasons"][0]) == {"name", "contribution"}
 
 
-def test_rows_that_are_not_there(model, new):
-    with pytest.raises(TableError, match="rows 1 to 210; there is no row 211"):
-        explain_rows(model, batches(new, 50), rows=[3, 211])
-    with pytest.raises(TableError, match="No row of the table has the id 'q'"):
-        explain_rows(model, batches(new, 50), cases=["q", "p000001"])
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"rows": [3, 211]}, "rows 1 to 210; there is no row 211"),
+        ({"cases": ["q", "p000001"]}, "No row of the table has the id 'q'"),
+    ],
+    ids=["number", "case"],
+)
+def test_rows_that_are_not_there(wanted, message, model, new):
+    with pytest.raises(TableError, match=message):
+        explain_rows(model, batches(new, 50), **wanted)
+
+
+def test_rows_that_were_left_out(model, new):
     some = new.slice(0, 3).replace_schema_metadata({ROWS: np.array([1, 2, 4]).tobytes()})
-    assert [of.row for of in explain_rows(model, batches(some, 3), rows=[4])] == [4]
+    assert [found.row for found in explain_rows(model, batches(some, 3), rows=[4])] == [4]
     with pytest.raises(TableError, match="Row 3 is not there, or was left out"):
         explain_rows(model, batches(some, 3), rows=[3, 4])
     with pytest.raises(TableError, match="no rows to explain"):

@@ -12,10 +12,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, write
 
-from boreod import BORE, Detector
+from boreod import ColumnSelection, Detector, Heads, Reference
+from boreod.ensemble.training_rows import ReadingPlan
 from boreod.tables import TableError, open_table
+from boreod.tables.training import Roles, Wishes, read_training_rows
 from boreod.tool import fit_table
-from boreod.tool.scoring.fitting import read_training_rows
 
 OPTIONS = {
     "label": "fraud",
@@ -23,9 +24,9 @@ OPTIONS = {
     "method": "bore",
     "representation": FEW,
     "n_estimators": 20,
-    "costs": "complexity:shared",
+    "selection": ColumnSelection(costs="complexity:shared"),
     "random_state": 0,
-    "reference_size": 150,
+    "reference": Reference(size=150),
 }
 
 
@@ -62,7 +63,7 @@ def test_a_file_is_sampled_as_a_table_is(suffix, frauds, expected, tmp_path):
 def test_a_folder_is_sampled_as_a_table_is(frauds, expected, tmp_path):
     model = fit_table(as_folder(frauds, tmp_path / "frauds"), **OPTIONS)
     assert_same_model(model, expected, frauds)
-    assert model.source_ == "frauds"
+    assert model.record_.source == "frauds"
 
 
 def test_a_pipe_is_read_once(frauds, expected, tmp_path):
@@ -110,7 +111,7 @@ def test_a_table_that_grows_meanwhile(frauds, tmp_path, monkeypatch):
             pq.write_table(frauds.slice(0, 20), folder / "part-9.parquet")
         return open_table(*args, **options)
 
-    monkeypatch.setattr("boreod.tool.scoring.fitting.open_table", open_and_add)
+    monkeypatch.setattr("boreod.tables.training.open_table", open_and_add)
     with pytest.raises(TableError, match="had 600 rows when its labels were read and has 620 now"):
         fit_table(folder, **OPTIONS)
 
@@ -125,16 +126,15 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
         columns = {f"V{place}": random.normal(size=rows) for place in range(20)}
         fraud = (random.random(rows) < 0.0005).astype(int)
         pq.write_table(pa.table({**columns, "fraud": fraud}), folder / f"{number}.parquet")
-    detector = BORE(reference_size=2000, random_state=0)
+    plan = ReadingPlan(False, 2000, "stratified", 0, numeric_frames_as_they_are=False)
+    wishes = Wishes(assume=False, sample=lambda codes: plan.sample(codes)[0])
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    table, codes, _, positions, shares, _ = read_training_rows(
-        folder, detector, None, "fraud", [0] * 4, {"batch_rows": 5000}
-    )
+    found = read_training_rows(folder, None, Roles("fraud"), wishes, {"batch_rows": 5000})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert table.num_rows == len(codes) == len(positions) == 2000
-    assert shares.n_rows == rows * parts
+    assert found.table.num_rows == len(found.codes) == len(found.positions) == 2000
+    assert found.n_all == rows * parts
     assert peak < 10_000_000
     assert pa.total_allocated_bytes() - before < 2_000_000
 
@@ -147,10 +147,16 @@ def test_known_cases_have_the_numbers_of_their_rows(size, tmp_path):
     lines[2] = "ERR,0"
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["x,fraud", *lines]) + "\n")
-    model = Detector(FEW, random_state=0, n_estimators=2, heads=["logistic"], reference_size=size)
+    model = Detector(
+        FEW,
+        random_state=0,
+        n_estimators=2,
+        heads=Heads(kinds=["logistic"]),
+        reference=Reference(size=size),
+    )
     with pytest.warns(UserWarning, match="left out"):
         model.fit(path, label="fraud", reading={"bad_cells": "drop"})
-    assert model.profile_.cases.names[0] == "row 152"
+    assert model.record_.profile.cases.names[0] == "row 152"
 
 
 def test_rows_that_are_left_out_keep_the_numbers_of_the_others(tmp_path):
@@ -158,7 +164,7 @@ def test_rows_that_are_left_out_keep_the_numbers_of_the_others(tmp_path):
     rows = "".join(f"{cell},{int(place > 70)}\n" for place, cell in enumerate(cells))
     (tmp_path / "a.csv").write_text("amount,fraud\n" + rows)
     options = {"label": "fraud", "reading": {"bad_cells": "drop"}, "random_state": 0}
-    small = {"representation": FEW, "heads": ("logistic",), "n_estimators": 40}
+    small = {"representation": FEW, "heads": Heads(kinds=("logistic",)), "n_estimators": 40}
     with pytest.warns(UserWarning, match="1 row left out"):
         model = fit_table(tmp_path / "a.csv", **options, **small)
     assert model.reference_rows_.tolist() == [*range(60), *range(61, 80)]
@@ -170,7 +176,7 @@ def test_copies_are_counted_before_ids_are_told_from_the_labels_of_others():
     shop = [f"s{n}" for n in (*shops, *shops)]
     amount = np.tile(random.normal(size=200), 2)
     table = pa.table({"amount": amount, "shop": shop, "fraud": np.tile(np.arange(200) < 20, 2)})
-    small = {"representation": FEW, "heads": ("logistic",), "n_estimators": 40}
+    small = {"representation": FEW, "heads": Heads(kinds=("logistic",)), "n_estimators": 40}
     with pytest.warns(UserWarning, match="200 of 400 rows are copies"):
         model = fit_table(table, label="fraud", random_state=0, **small)
     assert "shop outlier odds" in model.preparation_.names_

@@ -9,19 +9,21 @@ import pyarrow.parquet as pq
 import pytest
 from payments import small_model, write
 
-from boreod.parallel import Threads, dask, use_engine
+from boreod.parallel import Engine, Threads, dask, use_engine
 from boreod.tables import TableError, read_table
-from boreod.tool import Detector, score_folder, score_table
-from boreod.tool.scoring import folders
+from boreod.tool.scoring import parts, writing
+from boreod.tool.scoring import scoring as scoring_module
 from boreod.tool.scoring.scoring import Scoring
-from tool.scoring.payment_folders import FILES, assert_same_scores, files_in, joined, make_folder
+from tool.scoring.payment_folders import (
+    FILES,
+    assert_same_scores,
+    files_in,
+    joined,
+    make_folder,
+    score,
+)
 
-
-@pytest.fixture
-def small_chunks(monkeypatch):
-    """Cut 210 rows into many chunks of several batches."""
-    monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", 30)
-    monkeypatch.setattr(folders, "BATCH_ROWS", 13)
+SMALL = {"batch_rows": 13}  # cuts 210 rows into many chunks
 
 
 @pytest.fixture
@@ -30,21 +32,18 @@ def source(new, tmp_path):
 
 
 def one_table(model, source, folder, **options):
-    score_table(model, source, folder / "one.parquet", **options)
+    score(model, source, folder / "one.parquet", **options)
     table = pq.read_table(folder / "one.parquet")
     (folder / "one.parquet").unlink()
     return table
 
 
-@pytest.mark.parametrize("rows", [(8, 3), (30, 13), (60, 60), None])
+@pytest.mark.parametrize("rows", [3, 13, 60, 20_000])
 @pytest.mark.parametrize("group", [7, 1000])
-def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp_path, monkeypatch):
+def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp_path):
     make_folder(new, source, row_group_size=group)
-    if rows is not None:
-        monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", rows[0])
-        monkeypatch.setattr(folders, "BATCH_ROWS", rows[1])
     expected = one_table(model, source, tmp_path, reasons=2)
-    summary = score_folder(model, source, tmp_path / "out", reasons=2)
+    summary = score(model, source, tmp_path / "out", reasons=2, batch_rows=rows)
     assert files_in(tmp_path / "out") == sorted(FILES)
     assert_same_scores(joined(tmp_path / "out"), expected)
     assert expected.column_names == [
@@ -63,7 +62,6 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
     assert sorted(os.listdir(tmp_path)) == ["new", "out"]
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(
     "options",
     [
@@ -75,36 +73,40 @@ def test_a_folder_is_scored_as_one_table_is(rows, group, model, new, source, tmp
     ids=lambda options: next(iter(options)),
 )
 def test_what_is_asked_for(options, model, source, tmp_path):
-    score_folder(model, source, f"{tmp_path / 'out'}/", **options)
+    score(model, source, f"{tmp_path / 'out'}/", **options, **SMALL)
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path, **options))
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("group", [11, 1000])
 def test_one_file_in_chunks(group, model, new, tmp_path):
     pq.write_table(new, tmp_path / "new.parquet", row_group_size=group)
     (tmp_path / "out").mkdir()
-    score_folder(model, tmp_path / "new.parquet", tmp_path / "out")
+    score(model, tmp_path / "new.parquet", tmp_path / "out", **SMALL)
     assert files_in(tmp_path / "out") == ["new.parquet"]
     expected = one_table(model, tmp_path / "new.parquet", tmp_path)
     assert_same_scores(joined(tmp_path / "out", ["new.parquet"]), expected)
     (tmp_path / "new.parquet").rename(tmp_path / "new.data")
-    score_folder(model, tmp_path / "new.data", tmp_path / "on", reading={"format": "parquet"})
+    score(model, tmp_path / "new.data", tmp_path / "on", {"format": "parquet"}, **SMALL)
     assert files_in(tmp_path / "on") == ["new.data.parquet"]
 
 
-@pytest.mark.usefixtures("small_chunks")
+class Cluster(Engine):
+    """Two threads that are no `Threads`: tables are scored in chunks, as on a cluster."""
+
+    def map_unordered(self, function, items, callback, label, shared=()):
+        Threads(2).map_unordered(function, items, callback, label, shared)
+
+
 @pytest.mark.parametrize("top", [None, 7])
 def test_a_folder_into_one_file(top, model, source, tmp_path):
-    with use_engine(lambda *_: Threads(2)):
-        summary = score_folder(model, source, tmp_path / "all.parquet", top=top)
+    with use_engine(lambda *_: Cluster()):
+        summary = score(model, source, tmp_path / "all.parquet", top=top, **SMALL)
     expected = one_table(model, source, tmp_path, top=top)
     assert_same_scores(pq.read_table(tmp_path / "all.parquet"), expected)
     assert (summary.rows, summary.written, summary.files) == (210, top or 210, 1)
     assert sorted(os.listdir(tmp_path)) == ["all.parquet", "new"]
 
 
-@pytest.mark.usefixtures("small_chunks")
 def test_folders_that_are_called_like_values(model, new, tmp_path):
     """What the name of a folder tells is a column, and need not be in the files of scores."""
     for value in ("DE", "FR", "IT", "NA", None):
@@ -117,7 +119,7 @@ def test_folders_that_are_called_like_values(model, new, tmp_path):
         model, write(new, tmp_path / "new.parquet"), tmp_path, carry=("id", "country")
     ).to_pylist()}  # fmt: skip
     assert [plain[row["id"]] for row in expected.to_pylist()] == expected.to_pylist()
-    score_folder(model, tmp_path / "new", tmp_path / "out", carry=("id", "country"))
+    score(model, tmp_path / "new", tmp_path / "out", carry=("id", "country"), **SMALL)
     names = files_in(tmp_path / "out")
     assert "country=FR/1.parquet" in names
     assert "country" not in joined(tmp_path / "out", names).column_names
@@ -126,13 +128,13 @@ def test_folders_that_are_called_like_values(model, new, tmp_path):
 
 def test_a_model_of_this_session_leaves_its_training_behind(new, source, tmp_path):
     fitted = small_model(n_jobs=2)
-    scoring = Scoring(fitted, fitted.ids_, 1)
+    scoring = Scoring(fitted, fitted.preparation_.ids_, 1)
     small = pickle.dumps(scoring.without_training(1))
     assert len(small) < 0.7 * len(pickle.dumps(scoring))
     again = pickle.loads(small)
     batch = new.to_batches()[0]
     assert again.score(batch)[0].equals(scoring.score(batch)[0])
-    score_folder(fitted, source, tmp_path / "out")
+    score(fitted, source, tmp_path / "out")
     assert_same_scores(joined(tmp_path / "out"), one_table(fitted, source, tmp_path))
     assert fitted.n_jobs == 2
     assert fitted.oob_.codes.any()
@@ -149,10 +151,9 @@ class Twice(Threads):
         super().map_unordered(again, items, callback, label, shared)
 
 
-@pytest.mark.usefixtures("small_chunks")
 def test_chunks_that_are_scored_again(model, source, tmp_path):
     with use_engine(lambda *_: Twice(2)):
-        score_folder(model, source, tmp_path / "out")
+        score(model, source, tmp_path / "out", **SMALL)
     assert files_in(tmp_path / "out") == sorted(FILES)
     assert_same_scores(joined(tmp_path / "out"), one_table(model, source, tmp_path))
 
@@ -181,38 +182,42 @@ def test_what_is_refused(name, model, source, tmp_path):
     before = files_in(tmp_path)
     slash = "/" if output.endswith("/") else ""
     with pytest.raises(TableError, match=message):
-        score_folder(model, source, str(tmp_path / output) + slash, **options)
+        score(model, source, str(tmp_path / output) + slash, **options)
     assert files_in(tmp_path) == before
     assert sorted(os.listdir(tmp_path)) == ["full", "new"]
 
 
-def test_sources_that_are_refused(model, new, source, tmp_path):
-    text = write(new, tmp_path / "new.csv")
-    cases = {
-        text: r"Only Parquet files .* name a file",
-        "-": "Only Parquet files",
-        tmp_path / "none": "There is no file",
-        source / "_temporary": "holds no Parquet files|not a Parquet file",
-    }
-    for name, message in cases.items():
-        with pytest.raises(TableError, match=message):
-            score_folder(model, name, tmp_path / "out")
-    with pytest.raises(TableError, match="use threads"):
-        score_folder(model, text, tmp_path / "out.csv")
-    with pytest.raises(TableError, match="need a place on a disk"):
-        score_folder(model, source, "-")
+@pytest.mark.parametrize(
+    ("name", "output", "message"),
+    [
+        ("new.csv", "out", r"Only Parquet files .* name a file"),
+        ("-", "out", "Only Parquet files"),
+        ("none", "out", "There is no file"),
+        ("new/_temporary", "out", "holds no Parquet files|not a Parquet file"),
+        ("rows.parquet", "out", "no rows"),
+        ("new.csv", "out.csv", "use threads"),
+        ("new", "-", "need a place on a disk"),
+    ],
+)
+def test_sources_that_are_refused(name, output, message, model, new, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(new, tmp_path / "new.csv")
+    pq.write_table(new.slice(0, 0), tmp_path / "rows.parquet")
+    engine = pytest.raises(TableError, match=message)
+    with engine, use_engine(lambda *_: Cluster()):
+        score(model, name, output)
+    assert sorted(os.listdir(tmp_path)) == ["new", "new.csv", "rows.parquet"]
+
+
+def test_files_of_other_columns_are_refused(model, new, source, tmp_path):
     pq.write_table(new.rename_columns(["it", *new.column_names[1:]]), source / "c" / "e.parquet")
     with pytest.raises(TableError, match=r"e\.parquet has no column 'id'"):
-        score_folder(model, source, tmp_path / "out")
+        score(model, source, tmp_path / "out")
     with pytest.raises(TableError, match=r"e\.parquet differs from .*1\.parquet in 'id', 'it'"):
-        score_folder(model, source, tmp_path / "out", all_columns=True)
-    pq.write_table(new.slice(0, 0), tmp_path / "rows.parquet")
-    with pytest.raises(TableError, match="no rows"):
-        score_folder(model, tmp_path / "rows.parquet", tmp_path / "out")
+        score(model, source, tmp_path / "out", all_columns=True)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
 @pytest.mark.parametrize("place", ["score", "write"])
 @pytest.mark.parametrize("output", ["out", "all.parquet"])
@@ -220,8 +225,8 @@ def test_what_goes_wrong_leaves_nothing(
     output, place, failure, model, source, tmp_path, monkeypatch
 ):
     owner, method = {
-        "score": (Detector, "assess_rows"),
-        "write": (folders.ScoreStore, "read_ranked"),
+        "score": (scoring_module, "assess"),
+        "write": (writing, "read_ranked"),
     }[place]
     original, calls = getattr(owner, method), []
 
@@ -234,36 +239,36 @@ def test_what_goes_wrong_leaves_nothing(
 
     monkeypatch.setattr(owner, method, fail_later)
     failed = pytest.raises((KeyboardInterrupt, OSError, TableError))
-    with failed, use_engine(lambda *_: Threads(2)):
-        score_folder(model, source, tmp_path / output)
+    with failed, use_engine(lambda *_: Cluster()):
+        score(model, source, tmp_path / output, **SMALL)
     assert calls
     assert os.listdir(tmp_path) == ["new"]
 
 
-def test_a_wrong_value_is_told_as_in_one_table(model, new, source, tmp_path):
+@pytest.mark.parametrize("output", ["one.parquet", "out"])
+def test_a_wrong_value_is_noted_as_in_one_table(output, model, new, source, tmp_path):
     amounts = new["amount"].to_pylist()
     amounts[120] = float("inf")
     make_folder(new.set_column(1, "amount", pa.array(amounts)), source)
-    for score, output in ((score_table, "one.parquet"), (score_folder, "out")):
-        with pytest.warns(UserWarning, match="ow 121: inf. counts as missing"):
-            score(model, source, tmp_path / output)
+    with pytest.warns(UserWarning, match="ow 121: inf. counts as missing"):
+        score(model, source, tmp_path / output)
 
 
 def test_workers_that_do_not_see_the_disk(tmp_path):
     with pytest.raises(TableError, match="one on a disk that they share"):
-        folders.ScoreStore(str(tmp_path / ".out.part")).path("1.scores")
+        parts.FolderStore(str(tmp_path / ".out.part")).path("1.scores")
 
 
 def test_a_file_that_changes(model, new, source, tmp_path, monkeypatch):
-    original = folders.unified_schema
+    original = parts.unified_schema
 
     def late(*arguments):
         pq.write_table(new.slice(0, 9), source / "b.parquet")
         return original(*arguments)
 
-    monkeypatch.setattr(folders, "unified_schema", late)
+    monkeypatch.setattr(parts, "unified_schema", late)
     with pytest.raises(TableError, match=r"b\.parquet has changed while it was being read"):
-        score_folder(model, source, tmp_path / "out")
+        score(model, source, tmp_path / "out")
     assert os.listdir(tmp_path) == ["new"]
 
 
@@ -298,16 +303,14 @@ class Killing:
         assert len(taken) == len(items)
 
 
-def test_a_worker_that_is_killed(client, model, new, tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "MAX_CHUNK_ROWS", 4)
-    monkeypatch.setattr(folders, "BATCH_ROWS", 3)
+def test_a_worker_that_is_killed(client, model, new, tmp_path):
     source = make_folder(new, tmp_path / "new")
-    score_table(model, source, tmp_path / "one.parquet", reasons=1)
+    score(model, source, tmp_path / "one.parquet", reasons=1)
     worker = next(iter(client.run(os.getpid).values()))
     with dask(client) as engine:
         killing = Killing(engine, worker)
         with use_engine(lambda *_: killing):
-            score_folder(model, source, tmp_path / "out", reasons=1)
+            score(model, source, tmp_path / "out", reasons=1, batch_rows=3)
     assert killing.killed_at == {"scoring": 54}
     assert worker not in client.run(os.getpid).values()
     assert_same_scores(joined(tmp_path / "out"), pq.read_table(tmp_path / "one.parquet"))

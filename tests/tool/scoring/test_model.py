@@ -11,15 +11,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from fuzz.model_cases import forge, take_apart
 from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, small_model
 from sklearn.exceptions import NotFittedError
 
-from boreod import BORE, Detector, ModelFileError, load, save
-from boreod.persistence import load_model, save_model
-from boreod.representation.array_rows import PlainColumns
+from boreod import BORE, ColumnSelection, Detector, Heads, ModelFileError, load, save
+from boreod.predictor import prepare
+from boreod.representation.array_rows import ArrayRows, columns_to_read
 from boreod.tables import TableError
 from boreod.tool import describe, fit_table, score_frame
+from boreod.tool.scoring.judging import alert_threshold
 
 
 @pytest.fixture(scope="module")
@@ -38,43 +40,43 @@ def test_through_a_file(fitted, saved, new, tmp_path):
     loaded = load(saved)
     assert_array_equal(loaded.decision_function(new), fitted.decision_function(new))
     label = loaded.preparation_.label_
-    assert (label, loaded.ids_, loaded.source_) == ("fraud", ("id",), "payments.parquet")
-    assert_array_equal(loaded.oob_.codes, fitted.oob_.codes)
-    assert_array_equal(loaded.curve_.auc, fitted.curve_.auc)
-    assert loaded.curve_.cheapest() == fitted.curve_.cheapest()
-    assert (
-        loaded.alert_threshold() == fitted.alert_threshold() == loaded.alert_threshold("alerts:12")
+    assert (label, loaded.preparation_.ids_, loaded.record_.source) == (
+        "fraud",
+        ("id",),
+        "payments.parquet",
     )
-    assert (loaded.oob_proba_ > loaded.alert_threshold()).sum() == 12
+    assert_array_equal(loaded.oob_.codes, fitted.oob_.codes)
+    assert_array_equal(loaded.record_.curve.auc, fitted.record_.curve.auc)
+    assert loaded.record_.curve.cheapest() == fitted.record_.curve.cheapest()
+    assert (
+        alert_threshold(loaded) == alert_threshold(fitted) == alert_threshold(loaded, "alerts:12")
+    )
+    assert (loaded.oob_proba_ > alert_threshold(loaded)).sum() == 12
     loaded.save(tmp_path / "again.boreod")
     assert (tmp_path / "again.boreod").read_bytes() == saved.read_bytes()
 
 
 def test_a_file_keeps_the_trees_of_a_curve(fitted, tmp_path):
-    numbers = np.arange(len(fitted.curve_.budgets))
+    numbers = np.arange(len(fitted.record_.curve.budgets))
     with_trees = copy.copy(fitted)
-    with_trees.curve_ = replace(fitted.curve_, n_trees=numbers, tree_costs=0.5 * numbers)
+    curve = replace(fitted.record_.curve, n_trees=numbers, tree_costs=0.5 * numbers)
+    with_trees.record_ = replace(fitted.record_, curve=curve)
     with_trees.save(tmp_path / "trees.boreod")
-    loaded = load(tmp_path / "trees.boreod").curve_
+    loaded = load(tmp_path / "trees.boreod").record_.curve
     assert_array_equal(loaded.n_trees, numbers)
     assert_array_equal(loaded.tree_costs, 0.5 * numbers)
-    assert fitted.curve_.n_trees is None
+    assert fitted.record_.curve.n_trees is None
 
 
-def test_the_detector_alone(fitted, saved, new):
-    detector = load_model(saved)
-    rows = fitted.preparation_.transform(new)
-    named = pd.DataFrame(rows, columns=fitted.preparation_.names_)
-    assert_array_equal(detector.decision_function(named), fitted.decision_function(new))
-    assert set(detector.stored_.extra["boreod"]) == {
-        "preparation",
-        "profile",
-        "named",
-        "budget_curve",
-        "source",
-    }
-    assert "amount" in detector.columns_
-    json.dumps(detector.stored_.extra)
+def test_what_a_file_holds_of_its_table(fitted, saved):
+    manifest, _ = take_apart(saved.read_bytes())
+    table = manifest["table"]
+    assert set(table) == {"is_named", "middle", "preparation", "profile", "source", "curve"}
+    assert table["middle"] is None
+    assert table["is_named"] is True
+    assert table["source"] == fitted.record_.source
+    assert load(saved).stored_.extra == {}
+    assert "amount" in load(saved).columns_
 
 
 def test_threads_do_not_matter(fitted, saved, new):
@@ -105,7 +107,8 @@ def test_fit_takes_frames_and_words():
     frame = table.set_column(table.column_names.index("fraud"), "fraud", words)
     model = fit_table(
         pl.from_arrow(frame), label="fraud", outlier_label="fraud", ids="id", representation=FEW,
-        random_state=0, n_estimators=20, costs="complexity:shared", method="bore",
+        random_state=0, n_estimators=20, method="bore",
+        selection=ColumnSelection(costs="complexity:shared"),
     )  # fmt: skip
     assert_array_equal(model.decision_function(table), small_model().decision_function(table))
     assert (model.oob_.codes == -1).sum() == table["fraud"].null_count > 0
@@ -143,7 +146,7 @@ def test_wrong_options(options, message):
 
 
 def test_before_a_fit(new):
-    for ask in (lambda: Detector().reason(new), lambda: Detector().outputs_):
+    for ask in (lambda: Detector().reason(new), lambda: prepare(Detector(), new)):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             ask()
 
@@ -154,7 +157,7 @@ def test_the_name_of_a_table_has_no_folders(tmp_path):
     options = {"method": "bore", "representation": FEW, "n_estimators": 2, "random_state": 0}
     model = fit_table(table, label="fraud", name="payments/2024", **options)
     model.save(tmp_path / "a.boreod")
-    assert load(tmp_path / "a.boreod").source_ == "2024"
+    assert load(tmp_path / "a.boreod").record_.source == "2024"
 
 
 def test_only_one_class():
@@ -164,9 +167,9 @@ def test_only_one_class():
 
 
 def test_a_curve_is_traced_for_those_who_ask():
-    assert small_model().curve_ is None
-    assert small_model(budget=12).curve_ is not None
-    curve = small_model(curve=True).curve_
+    assert small_model().record_.curve is None
+    assert small_model(budget=12).record_.curve is not None
+    curve = small_model(curve=True).record_.curve
     assert len(curve.budgets) == len(curve.auc) > 1
 
 
@@ -176,7 +179,7 @@ def test_too_few_rows_for_a_curve():
         warnings.simplefilter("ignore", UserWarning)
         few = {"representation": FEW, "random_state": 0, "method": "bore"}
         model = fit_table(table, label="fraud", **few, curve=True)
-    assert model.curve_ is None
+    assert model.record_.curve is None
 
 
 class TestDetectorsWithoutPreparation:
@@ -188,8 +191,8 @@ class TestDetectorsWithoutPreparation:
         detector = BORE(FEW, random_state=0).fit(numbers.to_pandas(), labelled[1])
         save(detector, tmp_path / "a")
         model = load(tmp_path / "a")
-        assert isinstance(model.preparation_, PlainColumns)
-        assert (model.ids_, model.curve_) == ((), None)
+        assert isinstance(model.preparation_, ArrayRows)
+        assert (model.preparation_.ids_, model.record_.curve) == ((), None)
         turned = numbers.select(["d", "b", "a", "c"])
         assert_array_equal(
             model.decision_function(turned), detector.decision_function(numbers.to_pandas())
@@ -209,7 +212,7 @@ class TestDetectorsWithoutPreparation:
         assert_array_equal(
             model.decision_function(numbers), detector.decision_function(labelled[0])
         )
-        assert model.inputs_ is None
+        assert columns_to_read(model.preparation_) is None
 
     def test_arrow_tables_are_frames(self, labelled, numbers):
         model = BORE(FEW, random_state=0).fit(numbers, labelled[1])
@@ -218,16 +221,15 @@ class TestDetectorsWithoutPreparation:
         assert_array_equal(model.decision_function(numbers), model.decision_function(frame))
         with pytest.raises(ValueError, match="'a' is there more than once"):
             BORE(FEW).fit(numbers.rename_columns(["a", "b", "c", "a"]), labelled[1])
-        words = numbers.set_column(1, "b", pa.array(["x"] * 300))
-        with pytest.raises(ValueError, match="column 'b' holds 'x'"):
-            BORE(FEW).fit(words, labelled[1])
+        words = numbers.set_column(1, "b", pa.array(["x", "y"] * 150))
+        assert "b=x" in BORE(FEW, random_state=0).fit(words, labelled[1]).columns_
 
     def test_missing_values(self, labelled, numbers, tmp_path):
         save(BORE(FEW, random_state=0).fit(numbers, labelled[1]), tmp_path / "a")
         gap = pa.array([1.0, None, 2.0])
         table = numbers.slice(0, 3).set_column(2, "c", gap)
-        with pytest.raises(TableError, match=r"Row 12 has no value in column 'c'.*boreod fit"):
-            load(tmp_path / "a").assess(table, first_row=11)
+        middle = np.quantile(labelled[0][:, 2], 0.5, method="lower")
+        assert prepare(load(tmp_path / "a"), table)[:, 2].tolist() == [1.0, middle, 2.0]
 
 
 FORGED = {
@@ -235,12 +237,16 @@ FORGED = {
     "steps": {"preparation": {"version": 1, "steps": []}},
     "folder": {"source": "/etc/passwd"},
     "source": {"source": 3},
-    "named": {"named": False},
-    "no names": {"named": None},
-    "curve": {"budget_curve": [1]},
-    "lengths": {"budget_curve": "lengths"},
-    "words": {"budget_curve": "words"},
-    "unit": {"budget_curve": "unit"},
+    "named": {"is_named": False},
+    "no names": {"is_named": None},
+    "both": {"middle": [1.0]},
+    "neither": {"preparation": None},
+    "curve": {"curve": [1]},
+    "lengths": {"curve": "lengths"},
+    "words": {"curve": "words"},
+    "negative": {"curve": "negative"},
+    "half of the trees": {"curve": "half"},
+    "unit": {"curve": "unit"},
     "other columns": {"preparation": "other"},
     "profile": {"profile": [1]},
     "profile of others": {"profile": "short"},
@@ -249,20 +255,23 @@ FORGED = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_forged_extras(name, fitted, saved, tmp_path):
-    extra = dict(load_model(saved).stored_.extra["boreod"])
-    curve = dict(extra["budget_curve"])
+def test_forged_tables(name, saved, tmp_path):
+    manifest, arrays = take_apart(saved.read_bytes())
+    table = manifest["table"]
+    curve = table["curve"]
     changes = {
         "lengths": {**curve, "auc": curve["auc"][1:]},
         "words": {**curve, "auc": ["x"] * len(curve["auc"])},
+        "negative": {**curve, "auc": [-1.0] * len(curve["auc"])},
+        "half": {**curve, "n_trees": [1] * len(curve["auc"])},
         "unit": {**curve, "unit": "h"},
-        "short": {**extra["profile"], "means": extra["profile"]["means"][1:]},
-        "cases": {**extra["profile"], "cases": {"names": ["a"], "rows": [[0.0]], "near": 1.0}},
-        "other": {**extra["preparation"], "steps": extra["preparation"]["steps"][1:]},
+        "short": {**table["profile"], "means": table["profile"]["means"][1:]},
+        "cases": {**table["profile"], "cases": {"names": ["a"], "rows": [[0.0]], "near": 1.0}},
+        "other": {**table["preparation"], "steps": table["preparation"]["steps"][1:]},
     }
     for key, value in FORGED[name].items():
-        extra[key] = changes[value] if value in list(changes) else value
-    save_model(fitted, tmp_path / "a", extra={"boreod": extra})
+        table[key] = changes[value] if value in list(changes) else value
+    forge(tmp_path / "a", manifest, arrays)
     with pytest.raises(ModelFileError, match=r"The model file '.*' cannot be used: [^\n]*\.$"):
         load(tmp_path / "a")
 
@@ -273,7 +282,9 @@ def test_reasons_of_frames_and_arrays(fitted, saved, new, labelled):
     words = [[reason.shown for reason in row] for row in loaded.reason(frame, 2)]
     assert words == [[reason.shown for reason in row] for row in fitted.reason(new.slice(0, 5), 2)]
     assert all(1 <= len(row) <= 2 for row in words)
-    plain = Detector(FEW, random_state=0, n_estimators=30, heads=["logistic"]).fit(*labelled)
+    plain = Detector(FEW, random_state=0, n_estimators=30, heads=Heads(kinds=["logistic"])).fit(
+        *labelled
+    )
     assert any("x0" in reason.text for row in plain.reason(labelled[0][:30]) for reason in row)
 
 
@@ -290,7 +301,7 @@ def test_facts(saved):
     assert facts["columns"][0]["stability"] >= facts["columns"][-1]["stability"]
 
 
-TINY = {"representation": FEW, "heads": "logistic", "n_estimators": 30, "n_jobs": 1,
+TINY = {"representation": FEW, "heads": Heads(kinds="logistic"), "n_estimators": 30, "n_jobs": 1,
         "random_state": 0}  # fmt: skip
 
 
@@ -316,7 +327,7 @@ def test_training_rows_are_within_their_ranges():
     model = Detector(**TINY).fit(frame, y)
     assert "shop frequency" in model.preparation_.names_
     assert set(model.novelty(frame).outside()) == {None}
-    assert model.learned_rows_.find(model.prepare(frame)).tolist() == list(range(300))
+    assert model.record_.learned_rows.find(prepare(model, frame)).tolist() == list(range(300))
 
 
 def test_what_is_missing_in_a_plain_array_is_told_so():

@@ -7,8 +7,8 @@ from payments import make_frauds, small_model
 
 import boreod
 from boreod import BORE, OutlierRepresentation
+from boreod.predictor import Predictor, for_workers
 from boreod.tool import load_predictor, score_table
-from boreod.tool.scoring.table_predictor import TablePredictor
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +24,11 @@ def test_the_same_bits(both):
     table = make_frauds(60, seed=2)
     assert not hasattr(predictor, "fit")
     assert type(predictor) is not type(detector)
-    for method in ("predict_proba", "decision_function", "predict", "represent"):
+    for method in ("predict_proba", "decision_function", "predict"):
         found, expected = (getattr(model, method)(table) for model in (predictor, detector))
         assert found.tobytes() == expected.tobytes()
     assert predictor.reason(table) == detector.reason(table)
-    sent = predictor.for_workers(n_jobs=2)
+    sent = for_workers(predictor, n_jobs=2)
     assert sent.predict_proba(table).tobytes() == detector.predict_proba(table).tobytes()
 
 
@@ -52,7 +52,7 @@ def test_frames_and_arrays_of_plain_numbers(labelled, tmp_path):
 
 def test_a_predictor_without_a_model(tmp_path):
     for use in ("predict", "explain", "reason"):
-        with pytest.raises(ValueError, match=r"TablePredictor holds no model .*load_predictor\("):
-            getattr(TablePredictor(), use)(np.zeros((2, 2)))
+        with pytest.raises(ValueError, match=r"Predictor holds no model .*load_predictor\("):
+            getattr(Predictor(), use)(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="holds no model"):
-        score_table(TablePredictor(), tmp_path / "a.csv", "-")
+        score_table(Predictor(), tmp_path / "a.csv", "-")

@@ -7,14 +7,15 @@ import pytest
 from payments import make_frauds, small_model, write
 
 from boreod import load
+from boreod.predictor import assess, prepare
 from boreod.tables import TableError, read_table
 from boreod.tool import (
     explain_top,
     map_in_arrow,
-    score_folder,
     score_frame,
-    score_table,
 )
+from boreod.tool.scoring.judging import alert_threshold
+from tool.scoring.payment_folders import score
 
 PHONE = 4915112345678.0
 
@@ -30,7 +31,7 @@ def odd(new):
 
 def scored(model, table, folder, **options):
     write(table, folder / "new.parquet")
-    summary = score_table(model, folder / "new.parquet", folder / "scored.parquet", **options)
+    summary = score(model, folder / "new.parquet", folder / "scored.parquet", **options)
     return summary, pq.read_table(folder / "scored.parquet")
 
 
@@ -48,7 +49,7 @@ def test_novel_rows_are_alerts_and_come_first(model, odd, tmp_path):
     novelty = table["novelty"].to_numpy()
     assert novelty[is_phone].min() == novelty.max() < 1.0
     assert novelty.min() >= 0.0
-    known = model.assess(odd).novelty
+    known = assess(model, prepare(model, odd)).novelty
     np.testing.assert_allclose(novelty, 1 - known.p_values)
 
 
@@ -66,7 +67,7 @@ def test_everywhere_the_same(model, odd, tmp_path):
     frame = pa.Table.from_pandas(score_frame(model, odd.to_pandas()), preserve_index=False)
     (tmp_path / "rows").mkdir()
     write(odd, tmp_path / "rows" / "a.parquet")
-    score_folder(model, tmp_path / "rows", tmp_path / "out")
+    score(model, tmp_path / "rows", tmp_path / "out")
     in_folder = pq.read_table(tmp_path / "out" / "a.parquet")
     in_spark = pa.Table.from_batches(list(map_in_arrow(model)(odd.to_batches())))
     for found in (frame, in_folder, in_spark):
@@ -81,9 +82,9 @@ def test_thresholds_count_both_kinds_of_alerts(odd, tmp_path):
     fitted = small_model(threshold="alerts:40")
     fitted.save(tmp_path / "a.boreod")
     loaded = load(tmp_path / "a.boreod")
-    assert loaded.alert_threshold() == loaded.choose_threshold("alerts:40", novelty=True)
-    assert loaded.alert_threshold(novelty=False) == loaded.threshold_
-    assert loaded.alert_threshold("fpr:0.1") == loaded.choose_threshold("fpr:0.1", novelty=True)
+    assert alert_threshold(loaded) == loaded.choose_threshold("alerts:40", novelty=True)
+    assert alert_threshold(loaded, novelty=False) == loaded.threshold_
+    assert alert_threshold(loaded, "fpr:0.1") == loaded.choose_threshold("fpr:0.1", novelty=True)
 
 
 def test_raw_columns_only_tell_ranges(odd, tmp_path):
@@ -113,30 +114,30 @@ def test_values_that_cannot_be_squared_are_bad_cells(suffix, model, new, tmp_pat
     path, output = write(table, tmp_path / f"new.{suffix}"), tmp_path / "scored.parquet"
     told = r"1 bad cell \('amount' 1; .*-1e\+?151.*Numbers beyond 1e\+150 are too large to compute"
     with pytest.warns(UserWarning, match=told):
-        score_table(model, path, output, batch_rows=50)
+        score(model, path, output, batch_rows=50)
     with pytest.warns(UserWarning, match=r"row 123: -1e\+151\) counts as missing\. Numbers beyond"):
         expected = model.predict_proba(table)[:, 1]
     assert pq.read_table(output)["probability"].to_pylist() == expected.tolist()
     with pytest.warns(UserWarning, match=r"1 row left out because of 1 bad cell .* too large"):
-        score_table(model, path, output, reading={"bad_cells": "drop"})
+        score(model, path, output, reading={"bad_cells": "drop"})
     assert pq.read_table(output).num_rows == 209
     where = r"Line 124" if suffix == "csv" else "Row 123"
     with pytest.raises(TableError, match=rf"^{where}, column 'amount': .* is too large\..*1e\+150"):
-        score_table(model, path, output, reading={"bad_cells": "error"})
+        score(model, path, output, reading={"bad_cells": "error"})
 
 
-def test_values_that_cannot_be_squared_in_training(tmp_path):
+@pytest.mark.parametrize("from_file", [False, True])
+def test_values_that_cannot_be_squared_in_training(from_file, tmp_path):
     table = make_frauds(100)
     amounts = table["amount"].to_numpy().copy()
     amounts[5] = 1e200
     table = table.set_column(1, "amount", pa.array(amounts))
     path = write(table, tmp_path / "a.parquet")
     assert read_table(path)["amount"][5].as_py() == 1e200  # a reader keeps it
-    for source in (table, str(path)):
-        with pytest.warns(UserWarning, match=r"row 6: 1e\+200\) counts as missing.*too large"):
-            found = small_model(source)
-        assert "amount is missing" in found.preparation_.names_
-        assert found.fitted_.seen.high.max() < 1e9
+    with pytest.warns(UserWarning, match=r"row 6: 1e\+200\) counts as missing.*too large"):
+        found = small_model(str(path) if from_file else table)
+    assert "amount is missing" in found.preparation_.names_
+    assert found.fitted_.seen.high.max() < 1e9
 
 
 def test_whatever_the_threshold(model, odd, tmp_path):

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 from payments import small_model
 
-from boreod import OutlierRepresentation
+from boreod import Bagging, Heads, OutlierRepresentation, load
 from boreod.ensemble.members import KINDS
 from boreod.tables import TableError
-from boreod.tool import load, map_in_arrow, score_frame
+from boreod.tool import map_in_arrow, score_frame
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,13 @@ def test_batches_in_and_out(kind, path, new):
 
 def test_trees_travel(new, tmp_path):
     """A fitted detector of all heads, one from a file, and one that was pickled."""
-    options = {"heads": KINDS, "n_trees": 2, "scaling": "both", "inliers": "assumed"}
+    options = {
+        "heads": Heads(kinds=KINDS, n_trees=2),
+        "scaling": "both",
+        "bagging": Bagging(inliers="assumed"),
+    }
     grid = OutlierRepresentation(["knn_5", "iforest"])
-    model = small_model(representation=grid, costs=None, **options)
+    model = small_model(representation=grid, selection=None, **options)
     model.save(tmp_path / "trees.boreod")
     expected = score_frame(model, new, reasons=2).drop("rank")
     pickled = pickle.loads(pickle.dumps(map_in_arrow(model, reasons=2)))

@@ -8,11 +8,11 @@ estimator           what it returns               labels it looks at
 ``BestScore``       the best single score         all: an oracle, for comparison only
 ==================  ============================  =====================================
 
-The greedy ensemble uses no labels beyond their number. The union of the top-ranked rows of all
-scores, at least as many as there are outliers, is the target. Starting with the score closest to
-it, the score least like the current ensemble is tried next and kept if the mean comes closer to the
-target; every score is tried once. Closeness is one minus the Pearson correlation, with half of the
-weight on the target rows.
+The greedy ensemble uses only the number of labelled outliers. Its target is the union of the
+top-ranked rows of all scores, at least as many as there are outliers. It starts with the score that
+is closest to the target. Then it tries every other score once, the one least like the current
+ensemble first, and keeps it if the mean comes closer to the target. The distance is one minus the
+Pearson correlation, with half of the weight on the target rows.
 
 Reference: Schubert, Wojdanowski, Zimek, Kriegel: On evaluation of outlier rankings and outlier
 scores. SDM 2012.
@@ -44,7 +44,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
     n_jobs
         Number of threads, -1 for all cores.
     random_state
-        Seed of views and detectors.
+        Random seed of views and detectors.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "MeanScore":
-        """Compute the scores of all rows and choose those in use; labels are 1, 0 and -1."""
+        """Compute the scores of all rows and choose some; labels are 1, 0 and -1."""
         with plain_interrupts(), all_or_nothing(self):
             rows = read_rows(self, X, fitting=True)
             codes, self.classes_ = read_labels(y, len(rows), self.outlier_label)
@@ -112,8 +112,7 @@ class GreedyEnsemble(MeanScore):
     """Mean of few diverse scores, chosen as in :mod:`boreod.paper.baselines.scores`.
 
     Parameters are those of :class:`MeanScore`. The target has at least as many rows as there are
-    outliers, as in the paper, their share among labelled rows taken for all rows; it is not known
-    which rows they are.
+    outliers, as in the paper; their number is estimated by their share of the labelled rows.
     """
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
@@ -126,8 +125,8 @@ class GreedyEnsemble(MeanScore):
 class BestScore(MeanScore):
     """The single score that ranks the labelled rows best: an oracle, not a method.
 
-    Parameters are those of :class:`MeanScore`. To tell how well the best score does on test rows,
-    their labels must be among those of ``fit``.
+    Parameters are those of :class:`MeanScore`. To find the best score of test rows, pass their
+    labels to ``fit``.
     """
 
     def _choose(self, table: NDArray, codes: NDArray) -> list[int]:
@@ -136,10 +135,10 @@ class BestScore(MeanScore):
 
 
 def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
-    """Return the places of the chosen scores, the first one first.
+    """Return the places of the chosen scores in the order of choice.
 
-    Scores have a row each and a column per object; high means outlying, on comparable scales. The
-    target has at least ``n_outliers`` objects.
+    ``scores`` has a row for each score and a column for each object. Scores are on comparable
+    scales and high for outliers. The target has at least ``n_outliers`` objects.
 
     Examples
     --------
@@ -150,9 +149,11 @@ def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
     target = union_of_top(scores, n_outliers)
     weights = balance(target)
     distances = [distance(row, target, weights) for row in scores]
-    members = [int(np.argmin(distances))]
-    ensemble, best = scores[members[0]], distances[members[0]]
-    left = [place for place in range(len(scores)) if place != members[0]]
+    first = int(np.argmin(distances))
+    members = [first]
+    ensemble = scores[first]
+    best = distances[first]
+    left = [place for place in range(len(scores)) if place != first]
     while left:
         unlike = [distance(scores[place], ensemble, weights) for place in left]
         place = left.pop(int(np.argmax(unlike)))
@@ -160,7 +161,8 @@ def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
         closer = distance(candidate, target, weights)
         if closer < best:
             members.append(place)
-            ensemble, best = candidate, closer
+            ensemble = candidate
+            best = closer
     return members
 
 
@@ -185,9 +187,11 @@ def balance(target: NDArray) -> NDArray:
 
 
 def distance(one: NDArray, other: NDArray, weights: NDArray) -> float:
-    """Return one minus the weighted correlation; a constant is like another constant only."""
-    first, second = one - weights @ one, other - weights @ other
-    spread, other_spread = weights @ first**2, weights @ second**2
+    """Return one minus the weighted correlation; a constant is only close to a constant."""
+    first = one - weights @ one
+    second = other - weights @ other
+    spread = weights @ first**2
+    other_spread = weights @ second**2
     if spread == 0.0 or other_spread == 0.0:
-        return 0.0 if spread == other_spread else 1.0
+        return float(spread != other_spread)
     return float(1.0 - (weights * first) @ second / np.sqrt(spread * other_spread))

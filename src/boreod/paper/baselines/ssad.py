@@ -37,7 +37,6 @@ from boreod.validation import (
 )
 
 LARGEST_GAP = 1e-5
-ROUNDING = 1e-9  # share of rho; rows of the solution lie at the threshold but for that
 BLOCK = 4_000_000  # kernel values at a time
 
 
@@ -49,28 +48,24 @@ class SSAD(ClassifierMixin, BaseEstimator):
     kappa
         Importance of the margin gamma between labelled inliers and outliers, from 0; ``"cv"`` for
         the best of five values from 0.5 to 20. It is the least total weight of labelled rows, so
-        few labelled rows cannot reach large values; without any it must be 0. Where all rows are
+        few labelled rows cannot reach large values; without any it must be 0. If all rows are
         labelled, values up to 1 are all the same.
     weight_unlabelled, weight_labelled
         Price of a row on the wrong side, which is the upper limit of its weight.
     sigma
-        Width of the kernel k(x, z) = exp(-|x - z|^2 / (2 sigma^2)), in units of scaled columns;
-        ``"scale"`` for the square root of columns times variance / 2 (scikit-learn's
-        ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
-    scaling
-        ``"sd"`` divides columns by their standard deviation, None leaves them.
+        Width of the kernel k(x, z) = exp(-|x - z|^2 / (2 sigma^2)), where columns are divided by
+        their standard deviation; ``"scale"`` for the square root of columns times variance / 2
+        (scikit-learn's ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
     max_rows
-        Of more rows than this a sample is learned from; None for all rows, which needs memory for
-        all pairs. Labelled outliers come first, up to half of the sample, and the weights of drawn
-        rows have higher limits, so that every kind of rows can reach the same total as before.
+        Number of rows above which a sample is learned from; None for all rows, which needs memory
+        for all pairs. Labelled outliers come first, up to half of the sample, and the weights of
+        drawn rows have higher limits, so that every kind of rows can reach the same total.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
     n_jobs
         Number of threads of the cross-validation, -1 for all cores. Results do not depend on it.
     random_state
-        Seed of folds and samples.
-    verbose
-        Show a progress bar when the work is long.
+        Random seed of folds and samples.
 
     Attributes
     ----------
@@ -84,17 +79,17 @@ class SSAD(ClassifierMixin, BaseEstimator):
         Weight of every training row in the solution, negative for labelled outliers, 0 for rows
         that were not drawn.
     gap_
-        Relative difference of primal and dual value; zero but for rounding.
+        Relative difference of primal and dual value; zero except for rounding.
     cv_results_
         After ``"cv"``: ``"sigma"``, ``"kappa"`` and mean ``"auc"`` of all pairs, the best first.
 
     Notes
     -----
-    ``"cv"`` means five folds, stratified, of the labelled rows (fewer if a class has less than five
+    ``"cv"`` means five stratified folds of the labelled rows (fewer if a class has less than five
     rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
-    of kappa that a fold cannot reach are not tried. What is tried is solved to a few digits, and
-    the chosen pair then to all digits. Above 3000 rows the search sees a sample of 3000, drawn as
-    for ``max_rows`` (300 labelled inliers at least, if there are).
+    of kappa that a fold cannot reach are not tried. Pairs are solved to a few digits, and the best
+    pair then to all digits. Above 3000 rows the search sees a sample of 3000, drawn as for
+    ``max_rows``, with at least 300 labelled inliers if there are so many.
 
     Examples
     --------
@@ -112,23 +107,19 @@ class SSAD(ClassifierMixin, BaseEstimator):
         weight_unlabelled: float = 1.0,
         weight_labelled: float = 1.0,
         sigma: float | str = "scale",
-        scaling: str | None = "sd",
         max_rows: int | None = 4000,
         outlier_label: Any = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
-        verbose: bool = False,
     ) -> None:
         self.kappa = kappa
         self.weight_unlabelled = weight_unlabelled
         self.weight_labelled = weight_labelled
         self.sigma = sigma
-        self.scaling = scaling
         self.max_rows = max_rows
         self.outlier_label = outlier_label
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "SSAD":
         """Learn from labelled and unlabelled rows.
@@ -143,7 +134,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Return rho - f(x): positive for outliers, at most ``rho_`` far from all rows."""
         check_is_fitted(self)
-        points = self._scale(read_rows(self, X, fitting=False))
+        points = self._scaler.transform(read_rows(self, X, fitting=False))
         size = max(1, BLOCK // len(self._anchors))
         outputs = [
             gaussian(cdist(points[start : start + size], self._anchors, "sqeuclidean"), self.sigma_)
@@ -151,67 +142,60 @@ class SSAD(ClassifierMixin, BaseEstimator):
             for start in range(0, len(points), size)
         ]
         scores = self.rho_ - np.concatenate(outputs)
-        scores[np.abs(scores) <= ROUNDING * abs(self.rho_)] = 0.0
+        # Rows of the solution lie at the threshold except for rounding.
+        scores[np.abs(scores) <= 1e-9 * abs(self.rho_)] = 0.0
         return scores
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of every row, that of outliers where the score is positive."""
-        outlying = self.decision_function(X) > 0.0  # first, as it says so if there is no fit
+        outlying = self.decision_function(X) > 0.0
         return self.classes_[outlying.astype(int)]
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there are two classes."""
+        """Declare that there are two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         self._check_parameters()
-        engine = Threads(self.n_jobs, self.verbose)
+        engine = Threads(self.n_jobs)
         rows = read_rows(self, X, fitting=True)
         codes, self.classes_ = read_partial_labels(y, len(rows), self.outlier_label)
         caps = np.where(codes == UNLABELLED, self.weight_unlabelled, self.weight_labelled)
         caps = caps.astype(np.float64)
         check_feasible(codes, caps, 0.0 if self.kappa == "cv" else float(self.kappa))
         seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
-        center, inverse = standardization(rows)
-        self._center, self._factor = center, inverse if self.scaling == "sd" else None
+        self._scaler = MinMax(*standardization(rows))
         drawn, caps = sample_rows(codes, caps, self.max_rows or len(rows), seeds[0])
-        points = self._scale(rows)[drawn]
+        points = self._scaler.transform(rows)[drawn]
         squared = cdist(points, points, "sqeuclidean")
-        self._choose(points, squared, codes[drawn], caps, seeds[1], engine)
-        weights = self._learn(squared, codes[drawn], caps)
-        self._anchors, self._coefficients = points[weights != 0.0], weights[weights != 0.0]
-        self.weights_ = np.zeros(len(rows))
-        self.weights_[drawn] = weights
-
-    def _choose(
-        self,
-        points: NDArray,
-        squared: NDArray,
-        codes: NDArray,
-        caps: NDArray,
-        seed: int,
-        engine: Threads,
-    ) -> None:
-        """Settle width and kappa."""
-        if hasattr(self, "cv_results_"):  # of an earlier fit
+        if hasattr(self, "cv_results_"):
             delattr(self, "cv_results_")
-        sigma = None if self.sigma == "cv" else self.sigma
+        sigma = self.sigma
         if sigma == "scale":
             sigma = float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0
-        kappa = None if self.kappa == "cv" else float(self.kappa)
-        if sigma is None or kappa is None:
-            width = None if sigma is None else float(sigma)
-            self.cv_results_ = tune(squared, codes, caps, width, kappa, seed, engine)
-            sigma, kappa = self.cv_results_["sigma"][0], self.cv_results_["kappa"][0]
-        self.sigma_, self.kappa_ = float(sigma), float(kappa)
+        kappa = self.kappa
+        if "cv" in (sigma, kappa):
+            found = tune(squared, codes[drawn], caps, (sigma, kappa), seeds[1], engine)
+            self.cv_results_ = found
+            sigma = found["sigma"][0]
+            kappa = found["kappa"][0]
+        self.sigma_ = float(sigma)
+        self.kappa_ = float(kappa)
+        weights = self._learn(squared, codes[drawn], caps)
+        self._anchors = points[weights != 0.0]
+        self._coefficients = weights[weights != 0.0]
+        self.weights_ = np.zeros(len(rows))
+        self.weights_[drawn] = weights
 
     def _learn(self, squared: NDArray, codes: NDArray, caps: NDArray) -> NDArray:
         """Return the weights of the rows, negative for labelled outliers."""
         problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
         solution = solve(problem)
-        self.rho_, self.gamma_, self.gap_ = solution.rho, solution.gamma, solution.gap
+        self.rho_ = solution.rho
+        self.gamma_ = solution.gamma
+        self.gap_ = solution.gap
         if solution.gap > LARGEST_GAP:
             warnings.warn(
                 f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
@@ -221,29 +205,21 @@ class SSAD(ClassifierMixin, BaseEstimator):
             )
         return problem.signs * solution.weights
 
-    def _scale(self, rows: NDArray) -> NDArray:
-        if self._factor is None:
-            return rows
-        return MinMax(self._center, self._factor).transform(rows)
-
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""
-        for name, words in (("sigma", ("scale", "cv")), ("kappa", ("cv",))):
+        allowed = {
+            "sigma": "a positive number or 'scale' or 'cv'",
+            "kappa": "a nonnegative number or 'cv'",
+            "weight_unlabelled": "a positive number",
+            "weight_labelled": "a positive number",
+        }
+        for name, what in allowed.items():
             value = getattr(self, name)
-            if isinstance(value, str) and value in words:
+            if isinstance(value, str) and repr(value) in what:
                 continue
-            lowest = "positive" if name == "sigma" else "nonnegative"
-            if not _is_finite(value) or not (value > 0 or (name == "kappa" and value == 0)):
-                shown = " or ".join(repr(word) for word in words)
-                raise ValueError(f"`{name}` must be a {lowest} number or {shown}; got {value!r}.")
-        for name in ("weight_unlabelled", "weight_labelled"):
-            value = getattr(self, name)
-            if not _is_finite(value) or value <= 0:
-                raise ValueError(f"`{name}` must be a positive number; got {value!r}.")
-        if not isinstance(self.scaling, str | None) or self.scaling not in ("sd", None):
-            raise ValueError(f"`scaling` must be 'sd' or None; got {self.scaling!r}.")
-        if not isinstance(self.verbose, bool | np.bool_):
-            raise ValueError(f"`verbose` must be True or False; got {self.verbose!r}.")
+            is_finite = is_number(value) and bool(np.isfinite(float(value)))
+            if not is_finite or value < 0 or (value == 0 and name != "kappa"):
+                raise ValueError(f"`{name}` must be {what}; got {value!r}.")
         most = self.max_rows
         if most is not None and not (is_number(most, Integral) and most >= 2):
             raise ValueError(f"`max_rows` must be an integer from 2, or None; got {most!r}.")
@@ -252,8 +228,8 @@ class SSAD(ClassifierMixin, BaseEstimator):
 def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArray, NDArray]:
     """Return codes (1, 0, -1) and the two class labels; a class may have no row.
 
-    Labels are read as BORE reads them, which needs both classes. If that fails, rows of the class
-    that may be missing are added, and taken off again.
+    ``read_labels`` needs both classes. If it fails, rows of the class that may be missing are added
+    for the reading and removed afterwards.
 
     Examples
     --------
@@ -275,7 +251,3 @@ def read_partial_labels(y: Any, n_rows: int, outlier_label: Any) -> tuple[NDArra
     except (ValueError, TypeError):
         raise ValueError(reason) from None
     return codes[:n_rows], classes
-
-
-def _is_finite(value: Any) -> bool:
-    return is_number(value) and bool(np.isfinite(float(value)))

@@ -7,9 +7,9 @@ the first constraint and gamma of the second, rows with 0 < a < c lie at f = rho
 f = rho + gamma (inliers) and f = rho - gamma (outliers).
 
 Most steps move weights among few rows. So rounds alternate between a few pairwise steps on all
-rows, which find out who takes part, and many on those rows alone, whose kernel fits into the cache.
-That gives a few digits, which is all that a ranking needs. To get all digits, Newton steps move the
-weights between their limits to where they are best, and pairwise steps let other rows in.
+rows, which find the rows that take part, and many on those rows alone, whose kernel fits into the
+cache. That gives a few digits, which is all that a ranking needs. To get all digits, Newton steps
+move the weights between their limits to where they are best, and pairwise steps let other rows in.
 
 Reference: Goernitz, Kloft, Rieck, Brefeld: Toward supervised anomaly detection. JAIR 46, 2013.
 """
@@ -24,27 +24,30 @@ from boreod.paper.baselines.pairwise import FALLING, RISING, ROUNDING, descend, 
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 KINDS = (UNLABELLED, INLIER, OUTLIER)
-EXACT, ROUGH = 1e-10, 3e-4  # tolerances: shares of the range of f
+# Tolerances as shares of the range of f.
+EXACT = 1e-10
+ROUGH = 3e-4
 MAX_ROUNDS = 12
-STEPS_ON_ALL, STEPS_ON_FEW = 2, 300  # pairwise steps of a round, per row
-MAX_CORRECTIONS, STEPS_OF_CORRECTION = 1000, 50
-MORE_ROWS = 60  # of every kind that may join those with weights
-RIDGE = 1e-14  # share of the diagonal that is added to it
-TIGHT = 1e-9  # what may be missing from a constraint by rounding
+STEPS_ON_ALL = 2  # pairwise steps of a round, for each row
+MORE_ROWS = 60  # rows of every kind that may join those with weights
+TIGHT = 1e-9  # missing amount of a constraint that is rounding
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What SSAD minimizes."""
+    """The kernel K, codes of rows (1, 0, -1), caps c of their weights, and kappa.
 
-    kernel: NDArray  # K of all rows
-    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
-    caps: NDArray  # upper limit c of every weight; rows with 0 take no part
-    kappa: float  # total weight that labelled rows have at least
+    Rows with the cap 0 take no part.
+    """
+
+    kernel: NDArray
+    codes: NDArray
+    caps: NDArray
+    kappa: float
 
     @property
     def signs(self) -> NDArray:
-        """-1 for labelled outliers, +1 for all others."""
+        """-1 for labelled outliers, +1 for all other rows."""
         return np.where(self.codes == OUTLIER, -1.0, 1.0)
 
     def outputs(self, weights: NDArray) -> NDArray:
@@ -52,7 +55,7 @@ class Problem:
         return self.kernel @ (self.signs * weights)
 
     def surplus(self, weights: NDArray) -> float:
-        """Return what labelled rows have above kappa."""
+        """Return the excess of the weight of labelled rows over kappa."""
         return max(0.0, float(weights[self.codes != UNLABELLED].sum()) - self.kappa)
 
     def keep(self, rows: NDArray) -> "Problem":
@@ -63,23 +66,26 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """The optimum."""
+    """The weights a and outputs f of all rows, both multipliers, and the values of both problems.
 
-    weights: NDArray  # a
-    outputs: NDArray  # f of the rows themselves
-    rho: float  # threshold: the multiplier of the first constraint
-    gamma: float  # margin: that of the second
-    primal: float  # values of both problems; equal at the optimum
+    The primal and the dual value are equal at the optimum.
+    """
+
+    weights: NDArray
+    outputs: NDArray
+    rho: float
+    gamma: float
+    primal: float
     dual: float
 
     @property
     def gap(self) -> float:
-        """Difference of the two values, relative to their size."""
+        """Relative difference of the two values."""
         return abs(self.primal - self.dual) / max(abs(self.dual), np.finfo(np.float64).tiny)
 
 
 def check_feasible(codes: NDArray, caps: NDArray, kappa: float) -> None:
-    """Raise if no weights meet all constraints, and say what to change."""
+    """Raise if no weights meet all constraints; the message says what to change."""
     unlabelled, inliers, outliers = _capacities(codes, caps)
     if unlabelled + inliers < 1.0 - TIGHT:
         counts = f"{(codes == UNLABELLED).sum()} unlabelled rows and {(codes == INLIER).sum()}"
@@ -122,24 +128,19 @@ def solve(problem: Problem) -> Solution:
     weights = minimize(problem, EXACT)
     outputs = problem.outputs(weights)
     rho, gamma = _find_multipliers(problem, weights, outputs)
-    signs, labelled = problem.signs, problem.codes != UNLABELLED
+    signs = problem.signs
     half = 0.5 * float((signs * weights) @ outputs)
-    losses = np.maximum(0.0, signs * rho + gamma * labelled - signs * outputs)
+    margins = signs * rho + gamma * (problem.codes != UNLABELLED)
+    losses = np.maximum(0.0, margins - signs * outputs)
     primal = half - rho - problem.kappa * gamma + float(problem.caps @ losses)
     return Solution(weights, outputs, rho, gamma, primal, -half)
 
 
 def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -> NDArray:
-    """Return weights near the optimum, within all limits.
+    """Return feasible weights near the optimum.
 
-    Parameters
-    ----------
-    problem
-        What is to be solved.
-    tolerance
-        No two rows are on the wrong sides by more than this share of the range of f.
-    start
-        Weights of the same rows for another kappa.
+    No two rows are on the wrong sides by more than ``tolerance`` times the range of f. ``start``
+    are weights of the same rows for another kappa.
 
     Examples
     --------
@@ -152,15 +153,17 @@ def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -
     weights = _make_feasible(problem, start)
     for _ in range(MAX_ROUNDS):
         outputs = problem.outputs(weights)
-        if _descend(problem, weights, outputs, max(ROUGH, tolerance), STEPS_ON_ALL * len(weights)):
+        if _descend(problem, weights, outputs, ROUGH, STEPS_ON_ALL * len(weights)):
             break
         rows = _find_participants(problem, weights, outputs)
-        part, few = problem.keep(rows), weights[rows]
-        _descend(part, few, outputs[rows], max(ROUGH, tolerance), STEPS_ON_FEW * len(rows))
+        few = weights[rows]
+        _descend(problem.keep(rows), few, outputs[rows], ROUGH, 300 * len(rows))
         weights[rows] = few
-    for _ in range(MAX_CORRECTIONS if tolerance < ROUGH else 0):
+    if tolerance >= ROUGH:
+        return weights
+    for _ in range(1000):
         _take_newton_steps(problem, weights)
-        if _descend(problem, weights, problem.outputs(weights), tolerance, STEPS_OF_CORRECTION):
+        if _descend(problem, weights, problem.outputs(weights), tolerance, limit=50):
             break
     return weights
 
@@ -168,13 +171,22 @@ def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -
 def _descend(
     problem: Problem, weights: NDArray, outputs: NDArray, tolerance: float, limit: int
 ) -> bool:
-    """Move weights and outputs, in place; return whether the optimum is reached."""
-    task = problem.kernel, problem.codes, problem.caps
-    return descend(*task, weights, outputs, problem.surplus(weights), tolerance, limit) < limit
+    """Move weights and outputs in place; return whether they reached the optimum."""
+    steps = descend(
+        problem.kernel,
+        problem.codes,
+        problem.caps,
+        weights,
+        outputs,
+        problem.surplus(weights),
+        tolerance,
+        limit,
+    )
+    return steps < limit
 
 
 def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> NDArray:
-    """Return rows with weights, and of every kind those without that would rise first."""
+    """Return the rows with weights, and of every kind some others that would rise first."""
     slopes = np.where(problem.caps > 0.0, problem.signs * outputs, np.inf)
     slopes[weights > 0.0] = -np.inf
     chosen = []
@@ -188,10 +200,11 @@ def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> 
 def _take_newton_steps(problem: Problem, weights: NDArray) -> None:
     """Move the weights between their limits to where they are best, in place.
 
-    A step ends where the first weight meets its limit, and the next one goes on without that row.
+    A step ends where the first weight meets its limit. The next step continues without that row.
     """
     free = np.flatnonzero((weights > 0.0) & (weights < problem.caps))
-    signs, labelled = problem.signs, np.where(problem.codes == UNLABELLED, 0.0, 1.0)
+    signs = problem.signs
+    labelled = np.where(problem.codes == UNLABELLED, 0.0, 1.0)
     matrix = problem.kernel[np.ix_(free, free)] * np.outer(signs[free], signs[free])
     slopes = (signs * problem.outputs(weights))[free]
     size = 0.0
@@ -205,24 +218,28 @@ def _take_newton_steps(problem: Problem, weights: NDArray) -> None:
             return
         caps = problem.caps[free]
         left = np.where(direction > 0.0, caps - weights[free], weights[free])
-        sizes = left / np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
+        # A weight that hardly moves has an infinite way to its limit.
+        with np.errstate(over="ignore"):
+            sizes = left / np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
         spent = -float(labelled[free] @ direction)
         size = min(1.0, sizes.min(), surplus / spent if spent > 0.0 and surplus > TIGHT else 1.0)
         kept = sizes > size
         weights[free] = np.clip(weights[free] + size * direction, 0.0, caps)
         weights[free[~kept]] = np.where(direction > 0.0, caps, 0.0)[~kept]
         slopes = (slopes + size * (matrix @ direction))[kept]
-        free, matrix = free[kept], matrix[np.ix_(kept, kept)]
+        free = free[kept]
+        matrix = matrix[np.ix_(kept, kept)]
 
 
 def _newton_direction(matrix: NDArray, slopes: NDArray, constraints: NDArray) -> NDArray:
     """Return the step to the minimum that keeps the constraints."""
-    ridge = RIDGE * matrix.diagonal().max()
+    ridge = 1e-14 * matrix.diagonal().max()
+    # Where rows are very similar, rounding leaves negative eigenvalues.
     while True:
         try:
             factor = cho_factor(matrix + ridge * np.eye(len(matrix)), check_finite=False)
             break
-        except LinAlgError:  # rows are so alike that rounding leaves negative eigenvalues
+        except LinAlgError:
             ridge *= 100.0
     plain = cho_solve(factor, slopes, check_finite=False)
     columns = cho_solve(factor, constraints.T, check_finite=False)
@@ -232,7 +249,7 @@ def _newton_direction(matrix: NDArray, slopes: NDArray, constraints: NDArray) ->
 
 
 def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> tuple[float, float]:
-    """Return threshold and margin; of several that are right, the smallest margin.
+    """Return threshold and margin; if several are right, the smallest margin.
 
     The smallest slope of rows that can rise and the largest of rows that can fall limit rho for
     unlabelled rows, rho + gamma for inliers, and gamma - rho for outliers.
@@ -250,7 +267,7 @@ def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> t
 
 
 def _make_feasible(problem: Problem, start: NDArray | None) -> NDArray:
-    """Return weights that meet all constraints, of each kind as close to the given as can be."""
+    """Return weights that meet all constraints; the total of each kind stays close to the start."""
     unlabelled, inliers, outliers = _capacities(problem.codes, problem.caps)
     weights = np.zeros(len(problem.codes)) if start is None else start
     present = float(weights[problem.codes != UNLABELLED].sum())
@@ -274,7 +291,8 @@ def _reach(total: float, weights: NDArray, caps: NDArray) -> NDArray:
     """Return weights with this sum, all of them lower or all of them nearer to their caps."""
     present = float(weights.sum())
     total = min(max(0.0, total), float(caps.sum()))
-    if abs(total - present) <= ROUNDING:  # tiny weights on all rows would cost a step each
+    # Tiny changes of all weights would cost a step each.
+    if abs(total - present) <= ROUNDING:
         return weights
     if total < present:
         return weights * (total / present)

@@ -1,8 +1,7 @@
-"""Width of the kernel and weight of the margin of SSAD by cross-validation on labelled rows.
+"""Cross-validation of SSAD's kernel width and margin weight on labelled rows.
 
-Above some number of rows a sample is tuned on, so that the time has a limit. Its kernel is computed
-once for each width. Folds do not copy it: rows that are left out have the cap 0, so that their
-weights stay 0.
+Many rows are replaced by a sample, which limits the time. Its kernel is computed once for each
+width. Folds do not copy it: rows that are left out have the cap 0, so their weights stay 0.
 """
 
 from typing import Any
@@ -17,32 +16,34 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
-MAX_FOLDS = 5
 TUNING_ROWS = 3000
-FEWEST_INLIERS = 300  # labelled ones in a sample; a fold is judged by its share of them
+FEWEST_INLIERS = 300  # labelled inliers in a sample, by which its folds are judged
 
 
 def tune(
     squared: NDArray,
     codes: NDArray,
     caps: NDArray,
-    sigma: float | None,
-    kappa: float | None,
+    given: tuple[Any, Any],
     seed: int,
     engine: Engine,
 ) -> dict[str, NDArray]:
     """Return every pair that was tried with its mean AUC, the best first.
 
     ``squared`` are the squared distances of all pairs of rows, ``caps`` the upper limits of the
-    weights. Where sigma or kappa is None, the range of the paper is tried; values of kappa that the
-    labelled rows of a fold cannot reach are not.
+    weights. ``given`` are sigma and kappa; for ``"cv"``, the range of the paper is tried, except
+    for values of kappa that the labelled rows of a fold cannot reach.
     """
     rows, caps = sample_rows(codes, caps, TUNING_ROWS, seed)
     if len(rows) < len(codes):
-        codes, squared = codes[rows], squared[np.ix_(rows, rows)]
+        codes = codes[rows]
+        squared = squared[np.ix_(rows, rows)]
     folds = _split(codes, seed)
-    kappas = _reachable_kappas(codes, caps, folds, kappa)
-    sigmas = SIGMAS if sigma is None else np.array([sigma])
+    sigmas, kappas = (
+        scale if value == "cv" else np.array([float(value)])
+        for scale, value in zip((SIGMAS, KAPPAS), given, strict=True)
+    )
+    kappas = _reachable(kappas, codes, caps, folds)
 
     def judge(width: float) -> list[NDArray]:
         kernel = gaussian(squared, width)
@@ -55,13 +56,13 @@ def tune(
         "kappa": np.tile(kappas, len(sigmas)),
         "auc": means.ravel(),
     }
-    # Of equals, the smoothest function and the smallest margin.
+    # Ties are broken by the smoothest function and the smallest margin.
     order = np.lexsort((tried["kappa"], -tried["sigma"], -tried["auc"].round(12)))
     return {name: values[order] for name, values in tried.items()}
 
 
 def _split(codes: NDArray, seed: int) -> list[NDArray]:
-    """Return the labelled rows that each fold is judged by."""
+    """Return the labelled rows by which each fold is judged."""
     from sklearn.model_selection import StratifiedKFold
 
     labelled = np.flatnonzero(codes != UNLABELLED)
@@ -72,25 +73,21 @@ def _split(codes: NDArray, seed: int) -> list[NDArray]:
             f"got {counts[INLIER]} and {counts[OUTLIER]}. Pass numbers for `sigma` and `kappa`, "
             "or sigma='scale'."
         )
-    n_folds = min(MAX_FOLDS, *counts.values())
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    splitter = StratifiedKFold(min(5, *counts.values()), shuffle=True, random_state=seed)
     return [labelled[test] for _, test in splitter.split(labelled, codes[labelled])]
 
 
-def _reachable_kappas(
-    codes: NDArray, caps: NDArray, folds: list[NDArray], kappa: float | None
-) -> NDArray:
-    """Return the values of kappa that are feasible in all folds, or say why there are none."""
+def _reachable(kappas: NDArray, codes: NDArray, caps: NDArray, folds: list[NDArray]) -> NDArray:
+    """Return the values of kappa that are feasible in all folds, or raise if there are none."""
     reachable = []
     reason: ValueError | None = None
-    for value in KAPPAS if kappa is None else [kappa]:
+    for kappa in kappas.tolist():
         try:
             for test in folds:
-                check_feasible(np.delete(codes, test), np.delete(caps, test), float(value))
+                check_feasible(np.delete(codes, test), np.delete(caps, test), kappa)
+            reachable.append(kappa)
         except ValueError as error:
             reason = reason or error
-        else:
-            reachable.append(float(value))
     if not reachable:
         raise ValueError(f"No fold of the cross-validation ('cv') can be solved. {reason}")
     return np.array(reachable)
@@ -102,13 +99,14 @@ def _judge(
     """Return the AUC of every kappa on the rows that were left out."""
     limits = caps.copy()
     limits[test] = 0.0
-    signed, weights = np.empty((len(codes), len(kappas))), None
+    signed = np.empty((len(codes), len(kappas)))
+    weights = None
     for place, kappa in enumerate(kappas):
         problem = Problem(kernel, codes, limits, float(kappa))
         weights = minimize(problem, ROUGH, weights)
         signed[:, place] = problem.signs * weights
     outputs = kernel @ signed
-    # Ranked as decision_function does: digits of a tiny f, far from all rows, do not count.
+    # Rank as decision_function does: digits of a tiny f, far from all rows, do not count.
     level = np.abs(np.delete(outputs, test, axis=0)).max(axis=0)
     return auc(codes[test] == OUTLIER, level - outputs[test])
 
@@ -117,8 +115,8 @@ def sample_rows(codes: NDArray, caps: NDArray, most: int, seed: int) -> tuple[ND
     """Return rows in ascending order and their caps.
 
     Labelled outliers are at most half of a sample. Labelled inliers and unlabelled rows share the
-    rest in the proportion they have, but enough inliers to judge by are kept. A drawn row stands
-    for others, so its cap grows: every kind of rows can reach the same total weight as before.
+    rest in proportion, with enough inliers to judge by. A drawn row stands for others, so its cap
+    grows: every kind of rows can reach the same total weight as before.
 
     Examples
     --------
@@ -131,10 +129,10 @@ def sample_rows(codes: NDArray, caps: NDArray, most: int, seed: int) -> tuple[ND
         return np.arange(len(codes)), caps
     random = np.random.default_rng(seed)
     present = {code: np.flatnonzero(codes == code) for code in (OUTLIER, INLIER, UNLABELLED)}
-    n_inliers, n_unlabelled = len(present[INLIER]), len(present[UNLABELLED])
+    n_inliers = len(present[INLIER])
     outliers = min(len(present[OUTLIER]), most // 2)
     others = most - outliers
-    fair = round(others * n_inliers / max(1, n_inliers + n_unlabelled))
+    fair = round(others * n_inliers / max(1, n_inliers + len(present[UNLABELLED])))
     inliers = min(n_inliers, max(fair, min(FEWEST_INLIERS, others // 2)))
     counts = {OUTLIER: outliers, INLIER: inliers, UNLABELLED: others - inliers}
     grown = caps.copy()
@@ -156,7 +154,8 @@ def gaussian(squared_distances: NDArray, sigma: float) -> NDArray:
     >>> gaussian(np.array([0.0, 2.0]), 1.0).round(3).tolist()
     [1.0, 0.368]
     """
-    with np.errstate(over="ignore"):  # infinitely far in units of a tiny width: the kernel is 0
+    # Distances overflow in units of a tiny width; the kernel is then 0.
+    with np.errstate(over="ignore"):
         values = squared_distances / sigma
         values /= -2.0 * sigma
     return np.exp(values, out=values)

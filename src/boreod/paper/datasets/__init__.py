@@ -1,7 +1,7 @@
 """Data sets: the twelve of the BORE paper, and three small ones that need no download.
 
-``catalogue()`` lists them, ``load(name)`` gives rows and labels, ``available()`` says which ones
-need no network. No rows come with this package. ``load`` looks for them
+``catalogue()`` lists them, and ``load(name)`` returns rows and labels. No rows come with this
+package. ``load`` looks for them
 
 1. in the folder ``data`` or the one that BOREOD_DATA names: ``cardio.npz``, ``cardio_v02.npz`` ...,
    each with ``X`` and ``y``;
@@ -9,24 +9,15 @@ need no network. No rows come with this package. ``load`` looks for them
    accepted only if their SHA-256 is right;
 3. at the public source of the original file, or at the mirror whose address BOREOD_MIRROR holds.
 
-Originals always give the same rows, bit for bit: a checksum of what was read says so. Files of your
-own are checked for their numbers of rows, columns and outliers. The paper does not say which of the
-published samples (versions) it used.
+Originals always give the same rows, bit for bit, which a checksum of the rows confirms. Files of
+your own are checked for their numbers of rows, columns and outliers. The paper does not say which
+of the published samples (versions) it used.
 
 The sets are those of Table 1 of Micenkova, McWilliams, Assent: Learning representations for outlier
 detection on a budget. 2015.
 """
 
-from boreod.paper.datasets.download import DownloadError
 from boreod.paper.datasets.entries import DatasetInfo, Original, catalogue
-from boreod.paper.datasets.loading import Dataset, available, load
+from boreod.paper.datasets.loading import Dataset, DownloadError, load
 
-__all__ = [
-    "Dataset",
-    "DatasetInfo",
-    "DownloadError",
-    "Original",
-    "available",
-    "catalogue",
-    "load",
-]
+__all__ = ["Dataset", "DatasetInfo", "DownloadError", "Original", "catalogue", "load"]

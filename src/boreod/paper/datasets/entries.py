@@ -1,4 +1,4 @@
-"""What is known about each data set: ``sets.csv`` and ``originals.csv``, one row per fact."""
+"""The catalogue of data sets, read from ``sets.csv`` and ``originals.csv``."""
 
 import csv
 import os
@@ -19,15 +19,15 @@ class Original:
     Attributes
     ----------
     version
-        Which sample of the data set it holds.
+        Number of the sample that it holds.
     path
-        Repository, commit and path in it.
+        Repository, commit and path.
     size
         Number of bytes.
     sha256
         Checksum of the file.
     rows_sha256
-        Checksum of what reading gives: the bytes of X (float64), then those of y (int8).
+        Checksum of the rows that are read: the bytes of X (float64), then those of y (int8).
     """
 
     version: int
@@ -60,21 +60,21 @@ class Original:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """One entry of the catalogue; all versions of a set have the same numbers.
+    """One entry of the catalogue. All versions of a set have the same size.
 
     Attributes
     ----------
     name
-        What ``load`` takes.
+        Name for ``load``.
     group
         ``"paper"``, ``"variant"`` (of a set of the paper) or ``"builtin"`` (no download).
     n, d, outliers
-        Number of rows, of columns, and of rows that are outliers.
+        Numbers of rows, columns and outliers.
     license
-        As the repository of the original states it; the data may have terms of their own.
+        License of the repository of the original; the data may have terms of their own.
     source, checksum
         Address and SHA-256 of the original of version 1; two, separated by a space, for ``higgs``.
-        Built-in sets have the function of scikit-learn that they come from, and no checksum.
+        For built-in sets, the function of scikit-learn that returns them, and no checksum.
     versions
         Numbers of the samples that can be loaded.
     note
@@ -131,15 +131,16 @@ def find(name: Any) -> DatasetInfo:
 
 @cache
 def _entries() -> dict[str, DatasetInfo]:
-    """Join both tables; built-in sets have no files."""
-    entries, originals = {}, _read("originals.csv")
+    """Join both tables. Built-in sets have no files."""
+    entries = {}
+    originals = _read("originals.csv")
     for name, group, n, d, outliers, terms, origin, note, features in _read("sets.csv"):
         own = tuple(
             Original(int(version), f"{origin}/{path}", int(size), *checksums)
-            for of, version, path, size, *checksums in originals
-            if of == name
+            for owner, version, path, size, *checksums in originals
+            if owner == name
         )
-        first = [original for original in own if original.version == 1]
+        first = [file for file in own if file.version == 1]
         entries[name] = DatasetInfo(
             name,
             group,
@@ -147,9 +148,9 @@ def _entries() -> dict[str, DatasetInfo]:
             int(d),
             int(outliers),
             terms,
-            source=" ".join(original.source for original in first) or origin,
-            checksum=" ".join(original.sha256 for original in first),
-            versions=tuple(sorted({original.version for original in own})) or (1,),
+            source=" ".join(file.source for file in first) or origin,
+            checksum=" ".join(file.sha256 for file in first),
+            versions=tuple(sorted({file.version for file in own})) or (1,),
             note=note,
             feature_names=tuple(features.split(" | ")),
             originals=own,

@@ -1,34 +1,40 @@
-"""Load a data set from wherever it is nearest.
+"""Load a data set from a folder, the cache or its public source.
 
-Originals are read only after their checksum was found right, so readers need not doubt them.
-Numbers in text go through Python's ``float``, which rounds correctly: the same bits on any machine.
+Originals are read only if their checksum is right, so readers trust their content. Python's
+``float`` reads numbers, because it rounds correctly and gives the same bits on any machine.
 """
 
 import csv
 import hashlib
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import cache_folder
-from boreod.paper.datasets.download import fetch
-from boreod.paper.datasets.entries import DatasetInfo, catalogue, find
+from boreod.files import cache_folder, whole_file
+from boreod.paper.datasets.entries import DatasetInfo, Original, find
 from boreod.validation import is_number
 
+TIMEOUT = 30.0  # seconds without a byte
+ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
 ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
-BUILTIN = {"digits": 4, "wdbc": 0, "wine": 2}  # the class that becomes rare
-FEWEST = 4  # rows of each kind in a file of one's own, to learn from some and judge others
-REMEDY = "Replace the file, or remove it to use the original."
-OWN_REMEDY = "Correct the file or leave it out."
-Columns = dict[str, Sequence[str]]  # by name, cells that are still text
+# The class of each built-in set whose rows become outliers.
+BUILTIN_OUTLIERS = {"digits": 4, "wdbc": 0, "wine": 2}
+# Text cells of columns by their names.
+Columns = dict[str, Sequence[str]]
 Folder = str | os.PathLike[str]
+
+
+class DownloadError(OSError):
+    """An original file could not be downloaded or kept; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +67,17 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
     name
         Name in the catalogue.
     version
-        Which sample; most sets of the paper have ten.
+        Number of the sample; most sets of the paper have ten.
     data
         Folder of .npz files; None for the one that BOREOD_DATA names, if any. Sets that are not in
-        it come from the cache or the public source; built-in sets need no folder.
+        it come from the cache or the public source. Built-in sets need no folder.
 
     Raises
     ------
     ValueError
-        For a name, version or folder that does not exist, or a file that does not fit.
+        If there is no such name, version or folder, or a file does not fit the catalogue.
     DownloadError
-        If the original cannot be fetched or kept.
+        If the original cannot be downloaded or kept.
 
     Examples
     --------
@@ -87,59 +93,146 @@ def load(name: str, version: int = 1, data: Folder | None = None) -> Dataset:
         )
     if info.group == "builtin":
         points, labels = _make_builtin(info)
-    elif path := _find_npz(info, version, _data_folder(data)):
-        points, labels = _read_npz(path, info)
+    elif path := _find_npz(info, version, data):
+        points, labels = _read_known_npz(path, info)
     else:
         paths = [fetch(file, cache_folder()) for file in info.files(version)]
         points, labels = read_originals(info, version, paths)
     return Dataset(points, labels, list(info.feature_names), info)
 
 
-def read_npz(path: Path) -> tuple[NDArray, NDArray]:
-    """Read rows and labels of a file that is not in the catalogue: X, and y with 1 and 0."""
-    points, labels = _read_arrays(path, OWN_REMEDY)
-    if points.ndim != 2 or labels.shape != points.shape[:1] or not np.isin(labels, (0, 1)).all():
+def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
+    """Return the inliers and then the outliers, both in scikit-learn's order."""
+    from sklearn import datasets
+
+    function = getattr(datasets, info.source.removeprefix("sklearn.datasets."))
+    points, classes = function(return_X_y=True)
+    is_outlier = classes == BUILTIN_OUTLIERS[info.name]
+    inliers = np.flatnonzero(~is_outlier)
+    outliers = np.flatnonzero(is_outlier)[: info.outliers]
+    labels = np.repeat(np.array([0, 1], dtype=np.int8), [len(inliers), len(outliers)])
+    return points[np.concatenate([inliers, outliers])].astype(np.float64), labels
+
+
+def _find_npz(info: DatasetInfo, version: int, data: Folder | None) -> Path | None:
+    """Return the file of a set in the folder that ``data`` or BOREOD_DATA names, if it is there."""
+    named = data if data is not None else os.environ.get("BOREOD_DATA") or None
+    if named is None:
+        return None
+    if not isinstance(named, str | os.PathLike) or not Path(named).expanduser().is_dir():
+        who = "BOREOD_DATA" if data is None else "`data`"
         raise ValueError(
-            f"{path} must hold a table X and y with one label a row, 1 for outliers and 0 for "
-            f"inliers; got X {points.shape} and y {labels.shape}. {OWN_REMEDY}"
+            f"{who} must name an existing folder with .npz files; got {named!r}. "
+            "Correct it, or leave it out to use the cache and the public source."
         )
-    counts = int((labels == 0).sum()), int((labels == 1).sum())
-    if min(counts) < FEWEST or not np.isfinite(points).all():
+    path = Path(named).expanduser() / npz_name(info.name, version)
+    return path if path.exists() else None
+
+
+def npz_name(name: str, version: int) -> str:
+    """Return the name of the file of one version: ``pima.npz``, ``pima_v02.npz``."""
+    return f"{name}.npz" if version == 1 else f"{name}_v{version:02d}.npz"
+
+
+def _read_known_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
+    """Read a file whose shapes and labels must be those of the catalogue."""
+    remedy = "Replace the file, or remove it to use the original."
+    points, labels = _read_arrays(path, remedy)
+    shown = "X {} and y {} with {} outliers (1) and {} inliers (0)"
+    got = shown.format(points.shape, labels.shape, (labels == 1).sum(), (labels == 0).sum())
+    expected = shown.format((info.n, info.d), (info.n,), info.outliers, info.n - info.outliers)
+    if got != expected:
         raise ValueError(
-            f"{path} must hold finite numbers and at least {FEWEST} rows of each kind; got "
-            f"{counts[0]} inliers, {counts[1]} outliers and {(~np.isfinite(points)).sum()} cells "
-            f"that are not finite. {OWN_REMEDY}"
+            f"{path} must hold {expected}, as the catalogue says of {info.name!r}; got {got}. "
+            f"{remedy}"
         )
     return points, labels.astype(np.int8)
 
 
-def available(data: Folder | None = None) -> dict[str, list[int]]:
-    """Return the versions of each set that need no network: built in, in a folder or in the cache.
+def read_npz(path: Path) -> tuple[NDArray, NDArray]:
+    """Read rows and labels of a file that is not in the catalogue: X, and y with 1 and 0."""
+    remedy = "Correct the file or leave it out."
+    points, labels = _read_arrays(path, remedy)
+    if points.ndim != 2 or labels.shape != points.shape[:1] or not np.isin(labels, (0, 1)).all():
+        raise ValueError(
+            f"{path} must hold a table X and y with one label a row, 1 for outliers and 0 for "
+            f"inliers; got X {points.shape} and y {labels.shape}. {remedy}"
+        )
+    outliers = int(labels.sum())
+    inliers = len(labels) - outliers
+    # A split learns from some rows of each kind and judges others.
+    if min(inliers, outliers) < 4 or not np.isfinite(points).all():
+        raise ValueError(
+            f"{path} must hold finite numbers and at least 4 rows of each kind; got "
+            f"{inliers} inliers, {outliers} outliers and {(~np.isfinite(points)).sum()} cells "
+            f"that are not finite. {remedy}"
+        )
+    return points, labels.astype(np.int8)
 
-    Examples
-    --------
-    >>> available()["wine"]
-    [1]
+
+def _read_arrays(path: Path, remedy: str) -> tuple[NDArray, NDArray]:
+    # Broken files raise nearly any exception.
+    try:
+        with path.open("rb") as file, np.load(file) as held:
+            points = np.asarray(held["X"], dtype=np.float64, order="C")
+            labels = np.asarray(held["y"], dtype=np.float64)
+    except Exception as error:
+        raise ValueError(
+            f"{path} must be an .npz file with numbers X and y; reading it gave "
+            f"{type(error).__name__}: {error}. {remedy}"
+        ) from error
+    return points, labels
+
+
+def fetch(original: Original, folder: Path) -> Path:
+    """Return the path of an original in a folder, and download it if it is not there.
+
+    A file with another checksum is replaced. A missing folder is made.
     """
-    folder, cache, found = _data_folder(data), cache_folder(), defaultdict(list)
-    for info in catalogue():
-        for version in info.versions:
-            # Built-in sets have no files. Checksums are checked when loading.
-            paths = [(cache / file.filename, file.size) for file in info.files(version)]
-            cached = all(path.is_file() and path.stat().st_size == size for path, size in paths)
-            if cached or _find_npz(info, version, folder):
-                found[info.name].append(version)
-    return dict(found)
+    target = folder / original.filename
+    if target.is_file() and hashlib.sha256(target.read_bytes()).hexdigest() == original.sha256:
+        return target
+    content = _download(original.url, original.size)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != original.sha256:
+        raise DownloadError(
+            f"{original.url} must have the SHA-256 {original.sha256} ({original.size} bytes); got "
+            f"{digest} ({len(content)} bytes), which was discarded. Call again; if it comes again, "
+            f"check BOREOD_MIRROR or {ELSEWHERE}."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(target) as unfinished:
+            unfinished.write_bytes(content)
+    except OSError as error:
+        raise DownloadError(
+            f"The cache must be a folder that can be written to; {folder} gave "
+            f"{type(error).__name__}: {error.strerror}. Free disk space, or set BOREOD_CACHE to "
+            "another folder."
+        ) from error
+    return target
 
 
-def rows_digest(points: NDArray, labels: NDArray) -> str:
-    """Return the SHA-256 of the bytes of X, little-endian on every machine, and of y."""
-    rows = np.ascontiguousarray(points, dtype="<f8").tobytes()
-    return hashlib.sha256(rows + labels.astype(np.int8).tobytes()).hexdigest()
+def _download(url: str, size: int) -> bytes:
+    """Return the content of a file, of which at most one byte too many is read."""
+    try:
+        with urlopen(Request(url, headers={"User-Agent": "boreod"}), timeout=TIMEOUT) as response:
+            return bytes(response.read(size + 1))
+    except HTTPError as error:
+        error.close()
+        raise DownloadError(
+            f"{url} must answer 200; got {error.code} {error.reason}. Try again later, check "
+            f"BOREOD_MIRROR if it is set, or {ELSEWHERE}."
+        ) from error
+    except (OSError, HTTPException) as error:
+        raise DownloadError(
+            f"{url} must be reachable; got {getattr(error, 'reason', error)}. Connect to a "
+            f"network, set BOREOD_MIRROR to the address of a mirror, or {ELSEWHERE}."
+        ) from error
 
 
 def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[NDArray, NDArray]:
-    """Read the files of one version, and make sure that the rows are those of the catalogue."""
+    """Read the files of one version, and check that the rows are those of the catalogue."""
     kind = paths[0].suffix
     if kind == ".arff":
         points, labels = labelled_rows(read_arff(paths[0]))
@@ -147,7 +240,8 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
         from scipy.io import loadmat
 
         held = loadmat(paths[0], variable_names=["X", "y"])
-        points = held["X"].astype(np.float64, order="C")  # MATLAB stores columns
+        # MATLAB stores columns, we store rows.
+        points = held["X"].astype(np.float64, order="C")
         labels = held["y"].ravel().astype(np.int8)
     else:
         background, signal = map(read_csv, paths)
@@ -162,8 +256,14 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
     return points, labels
 
 
+def rows_digest(points: NDArray, labels: NDArray) -> str:
+    """Return the SHA-256 of the bytes of X, little-endian on every machine, and of y."""
+    rows = np.ascontiguousarray(points, dtype="<f8").tobytes()
+    return hashlib.sha256(rows + labels.astype(np.int8).tobytes()).hexdigest()
+
+
 def read_arff(path: Path) -> Columns:
-    """Read a dense ARFF file; quotes around names and values are taken away."""
+    """Read a dense ARFF file, without the quotes around names and values."""
     names: list[str] = []
     with path.open(encoding="utf-8", newline="") as file:
         stripped = (line.strip() for line in file)
@@ -186,7 +286,7 @@ def read_csv(path: Path) -> Columns:
 
 
 def labelled_rows(columns: Columns) -> tuple[NDArray, NDArray]:
-    """Return X and y of a table that has the columns ``id`` and ``outlier`` (yes or no), too."""
+    """Return X and y of a table that also has the columns ``id`` and ``outlier`` (yes or no)."""
     rows = _numbers(cells for name, cells in columns.items() if name not in ("id", "outlier"))
     return rows, np.array([cell == "yes" for cell in columns["outlier"]], dtype=np.int8)
 
@@ -196,79 +296,17 @@ def draw_events(
 ) -> tuple[NDArray, NDArray]:
     """Draw inliers from background events and outliers from signal events, in order of EventId."""
     random = np.random.default_rng(seed)
-    rows, labels, events = [], [], []
-    for table, label, size in ((background, 0, n - outliers), (signal, 1, outliers)):
+    rows = []
+    events = []
+    for table, size in ((background, n - outliers), (signal, outliers)):
         drawn = np.sort(random.choice(len(table["EventId"]), size, replace=False))
         values = (cells for name, cells in table.items() if name.startswith(("DER_", "PRI_")))
         rows.append(_numbers(values)[drawn])
-        labels.append(np.full(size, label, dtype=np.int8))
         events.append(np.array(table["EventId"], dtype=np.int64)[drawn])
+    labels = np.repeat(np.array([0, 1], dtype=np.int8), [n - outliers, outliers])
     order = np.argsort(np.concatenate(events), kind="stable")
-    return np.concatenate(rows)[order], np.concatenate(labels)[order]
-
-
-def npz_name(name: str, version: int) -> str:
-    """Return the name of the file of one version: ``pima.npz``, ``pima_v02.npz``."""
-    return f"{name}.npz" if version == 1 else f"{name}_v{version:02d}.npz"
+    return np.concatenate(rows)[order], labels[order]
 
 
 def _numbers(columns: Iterable[Sequence[str]]) -> NDArray:
     return np.column_stack([[float(cell) for cell in cells] for cells in columns])
-
-
-def _make_builtin(info: DatasetInfo) -> tuple[NDArray, NDArray]:
-    """Return rows and labels: inliers first, both in scikit-learn's order."""
-    from sklearn import datasets
-
-    function = getattr(datasets, info.source.removeprefix("sklearn.datasets."))
-    points, classes = function(return_X_y=True)
-    inliers = np.flatnonzero(classes != BUILTIN[info.name])
-    outliers = np.flatnonzero(classes == BUILTIN[info.name])[: info.outliers]
-    labels = np.repeat(np.array([0, 1], dtype=np.int8), [len(inliers), len(outliers)])
-    return points[np.concatenate([inliers, outliers])].astype(np.float64), labels
-
-
-def _data_folder(data: Folder | None) -> Path | None:
-    """Return the folder of .npz files that a parameter or else BOREOD_DATA names, or None."""
-    named = data if data is not None else os.environ.get("BOREOD_DATA") or None
-    if named is None:
-        return None
-    if not isinstance(named, str | os.PathLike) or not Path(named).expanduser().is_dir():
-        who = "BOREOD_DATA" if data is None else "`data`"
-        raise ValueError(
-            f"{who} must name an existing folder with .npz files; got {named!r}. "
-            "Correct it, or leave it out to use the cache and the public source."
-        )
-    return Path(named).expanduser()
-
-
-def _find_npz(info: DatasetInfo, version: int, folder: Path | None) -> Path | None:
-    path = folder / npz_name(info.name, version) if folder else None
-    return path if path and path.exists() else None
-
-
-def _read_npz(path: Path, info: DatasetInfo) -> tuple[NDArray, NDArray]:
-    """Read X and y of a file and compare their shapes and labels with the catalogue."""
-    points, labels = _read_arrays(path, REMEDY)
-    shown = "X {} and y {} with {} outliers (1) and {} inliers (0)"
-    got = shown.format(points.shape, labels.shape, (labels == 1).sum(), (labels == 0).sum())
-    expected = shown.format((info.n, info.d), (info.n,), info.outliers, info.n - info.outliers)
-    if got != expected:
-        raise ValueError(
-            f"{path} must hold {expected}, as the catalogue says of {info.name!r}; got {got}. "
-            f"{REMEDY}"
-        )
-    return points, labels.astype(np.int8)
-
-
-def _read_arrays(path: Path, remedy: str) -> tuple[NDArray, NDArray]:
-    try:
-        with path.open("rb") as file, np.load(file) as held:
-            points = np.asarray(held["X"], dtype=np.float64, order="C")
-            labels = np.asarray(held["y"], dtype=np.float64)
-    except Exception as error:  # broken files raise nearly anything
-        raise ValueError(
-            f"{path} must be an .npz file with numbers X and y; reading it gave "
-            f"{type(error).__name__}: {error}. {remedy}"
-        ) from error
-    return points, labels

@@ -1,6 +1,6 @@
-"""The paper's comparison on an own table: which method, budget and reference, with error bars.
+"""A comparison on a user's own table: which method, budget and reference sample, with error bars.
 
-Whatever is compared runs on the same splits.
+Everything that is compared runs on the same splits.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.bore import NumericDetector, find_method
-from boreod.paper.evaluation.methods import METHODS, find_methods
+from boreod.detector import Detector
+from boreod.paper.evaluation.methods import METHODS, check_installed
 from boreod.paper.evaluation.runs import Journal, Work, run_tasks
 from boreod.paper.evaluation.splits import (
     MEASURES,
@@ -25,46 +25,80 @@ from boreod.paper.evaluation.splits import (
     split_rows,
 )
 from boreod.paper.evaluation.summary import TABLE, Loss, Run, Summary, find_losses
-from boreod.selection.budgets import in_batches
+from boreod.selection.budgets import in_batches, read_budget
+from boreod.selection.costs import SECONDS
 from boreod.selection.prices import check_size
 from boreod.text import shorten
-from boreod.validation import OUTLIER, is_number, read_labels, read_rows
+from boreod.validation import OUTLIER, check_choice, is_number, read_labels, read_rows
 
-EVERYTHING, ALL_ROWS = "all columns", "all rows"
+EVERYTHING = "all columns"
+ALL_ROWS = "all rows"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
-WHOLE = "1000s"  # buys everything
-JUDGED_BY = "average_precision"  # what counts for those who look at the top of a list
+# Methods and budgets are compared by what counts for those who look at the top of a list.
+JUDGED_BY = "average_precision"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare on a table.
+
+    Attributes
+    ----------
+    methods
+        Names in ``METHODS``; None for all that are installed.
+    budgets
+        Times per row to try; None for a range from 5us to 1ms.
+    method
+        Our method that is run within budgets and with reference samples: ``"detector"`` or
+        ``"bore"``.
+    batch_size
+        Number of rows that come at once, for which budgets pay; None for large batches.
+    reference_sizes
+        Numbers of rows to learn from instead of all, see :class:`boreod.Reference`; None to
+        try none.
+    repetitions
+        Number of splits, each with 60 % of the rows to learn from and 40 % to judge.
+    protocol
+        ``"unseen"``, or ``"transductive"`` if the judged rows are unlabelled rows of the fit.
+    seed
+        Random seed of splits and methods.
+    """
+
+    methods: Sequence[str] | None = None
+    budgets: Sequence[str] | None = None
+    method: str = "detector"
+    batch_size: int | None = None
+    reference_sizes: Sequence[int] | None = None
+    repetitions: int = 10
+    protocol: str = "unseen"
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results on an own table.
+    """Results on a table.
 
     Attributes
     ----------
     runs
         One result for every method and repetition.
     budget_runs
-        One result for every budget and repetition of our method, that of all columns first.
+        One result for every budget and repetition, those with all columns first.
     reference_runs
-        One result for every size of the reference sample and repetition of our method, those of all
-        rows first.
-    method
-        Which one that is, ``"detector"`` or ``"bore"``.
-    batch_size
-        How many rows come at once, which budgets pay for; None for large batches.
+        One result for every size of the reference sample and repetition, those with all rows first.
+    plan
+        What was compared.
     """
 
     runs: list[Run]
     budget_runs: list[Run]
     reference_runs: list[Run]
-    method: str = "detector"
-    batch_size: int | None = None
+    plan: Plan
 
     @property
     def title(self) -> str:
-        """Our method, as readers see it."""
-        return METHODS[self.method].title
+        """Our method that was run within budgets, for readers."""
+        return METHODS[self.plan.method].title
 
     @property
     def methods(self) -> Summary:
@@ -72,27 +106,17 @@ class Comparison:
         return Summary(self.runs)
 
     @property
-    def budgets(self) -> Summary:
-        """Means by budget."""
-        return Summary(self.budget_runs)
-
-    @property
-    def references(self) -> Summary:
-        """Means by size of the reference sample."""
-        return Summary(self.reference_runs)
-
-    @property
     def reference_losses(self) -> dict[str, Loss]:
         """Loss in AUC against all rows by size of the reference sample."""
         return find_losses(self.reference_runs, ALL_ROWS, "auc")
 
     def advice(self) -> list[str]:
-        """Return what the figures say, in sentences."""
-        budget_losses, ours = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY), self.title
+        """Return conclusions as sentences."""
+        ours = self.title
         return [
             *self._best_methods(),
             *_advise(
-                budget_losses,
+                find_losses(self.budget_runs, EVERYTHING, JUDGED_BY),
                 read_seconds,
                 f"Cheapest budget at which {ours} is not surely worse than with all columns: {{}}.",
                 f"Within every budget tried {ours} is worse than with all columns.",
@@ -107,52 +131,46 @@ class Comparison:
         ]
 
     def _best_methods(self) -> list[str]:
-        """Name the best method that is no oracle, and its equals."""
+        """Name the best method that is no oracle, and those that are not surely worse."""
         fair = [run for run in self.runs if not is_oracle(run)]
         order = Summary(fair).ranking(JUDGED_BY)
         if not order:
             return []
         losses = find_losses(fair, order[0], JUDGED_BY)
         worse = {name for name, loss in losses.items() if loss.is_sure}
-        equal = [name for name in order[1:] if name not in worse]
-        names = ", ".join(METHODS[name].title for name in equal)
-        text = f"Best by mean {MEASURES[JUDGED_BY]}: {METHODS[order[0]].title}"
-        return [text + (f"; not surely worse: {names}." if equal else ".")]
+        best, *others = [METHODS[name].title for name in order if name not in worse]
+        text = f"Best by mean {MEASURES[JUDGED_BY]}: {best}"
+        if others:
+            text += f"; not surely worse: {', '.join(others)}"
+        return [f"{text}."]
 
 
 def _advise(
     losses: dict[str, Loss], amount: Callable[[str], float], enough: str, too_little: str
 ) -> list[str]:
-    """Name the least of several amounts without a sure loss, or say that there is none."""
+    """Name the smallest amount without a sure loss, or say that there is none."""
+    if not losses:
+        return []
     fine = [name for name, loss in losses.items() if not loss.is_sure]
-    if fine:
-        return [enough.format(min(fine, key=amount))]
-    return [too_little] if losses else []
+    return [enough.format(min(fine, key=amount)) if fine else too_little]
 
 
 def is_oracle(run: Run) -> bool:
-    """Tell whether a method knew the labels of the rows it was judged on."""
+    """Whether the method knew the labels of the rows on which it was judged."""
     return METHODS[run["method"]].labels == "hindsight" and run["protocol"] == "transductive"
 
 
 def compare_methods(
     X: ArrayLike | TableRows,
     y: ArrayLike,
-    methods: list[str] | None = None,
-    budgets: list[str] | None = None,
+    plan: Plan | None = None,
     *,
-    method: str = "detector",
-    batch_size: int | None = None,
-    reference_sizes: Sequence[int] | None = None,
-    repetitions: int = 10,
-    protocol: str = "unseen",
     outlier_label: Any = None,
     n_jobs: int | None = -1,
-    seed: int = 0,
     journal: Journal | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare methods, and ours within budgets and with reference samples, on the same splits.
+    """Compare methods, budgets and reference samples on the same splits of a table.
 
     Parameters
     ----------
@@ -161,113 +179,99 @@ def compare_methods(
     y
         1 for outliers, 0 for inliers, -1 for unlabelled rows; or any labels with
         ``outlier_label``.
-    methods
-        Names in ``METHODS``; None for all that are installed.
-    budgets
-        Times per row; None for a range from 5us to 1ms.
-    method
-        Which of our methods keeps to budgets and samples: ``"detector"`` or ``"bore"``.
-    batch_size
-        How many rows come at once, which budgets pay for; None for large batches.
-    reference_sizes
-        Numbers of rows that it learns from in the place of all, see ``reference_size`` there; None
-        for no such runs.
-    repetitions
-        Number of splits, 60 % to learn from and 40 % to judge.
-    protocol
-        ``"unseen"``, or ``"transductive"`` with the judged rows as unlabelled rows of the fit.
+    plan
+        What to compare; None for the default plan.
     outlier_label
         The label of outliers.
     n_jobs
         Number of processes, -1 for all cores.
-    seed
-        Of splits and methods.
     journal
         Keeps finished runs; None for memory only.
     verbose
-        Whether long work may show a progress bar.
+        Whether to show a progress bar when the work is long.
 
     Examples
     --------
     >>> from boreod.paper.datasets import load
     >>> wine = load("wine")
-    >>> found = compare_methods(wine.X, wine.y, ["be"], [], repetitions=2, n_jobs=1)
+    >>> plan = Plan(methods=["be"], budgets=[], repetitions=2)
+    >>> found = compare_methods(wine.X, wine.y, plan, n_jobs=1)
     >>> found.methods.cell("table", "be", "auc").count
     2
     """
-    find_method(method)
-    rows = X if isinstance(X, TableRows) else read_rows(NumericDetector(), X, fitting=True)
-    n_rows = len(rows.table) if isinstance(rows, TableRows) else len(rows)
-    codes, _ = read_labels(y, n_rows, outlier_label)
-    every = [name for name, method in METHODS.items() if method.is_installed]
-    chosen = [method.name for method in find_methods(every if methods is None else methods)]
-    times = list(BUDGETS if budgets is None else budgets)
-    for budget in times:
-        read_seconds(budget)
-    check_size(batch_size)
-    if batch_size is not None and not times:
-        raise ValueError(
-            f"`batch_size` (--batch) is {batch_size}, but there are no `budgets` (--budgets). Pass "
-            "some, such as 500us, or leave it out."
-        )
-    split_rows(codes, 0, protocol, seed)  # says at once if it cannot be done
-    sizes = read_sizes(reference_sizes, codes, repetitions, protocol, seed)
-    kept = journal or Journal(None)
-    trials = _Trials(rows, codes, repetitions, protocol, seed, kept, n_jobs, verbose)
-    runs = trials.run(run_method, {name: name for name in chosen}, "methods")
-    within = _try_budgets(trials, method, times, batch_size)
-    return Comparison(runs, within, _try_references(trials, method, sizes), method, batch_size)
+    plan = plan or Plan()
+    check_choice("method", plan.method, ("detector", "bore"))
+    rows = X if isinstance(X, TableRows) else read_rows(Detector(), X, fitting=True)
+    codes, _ = read_labels(y, len(rows), outlier_label)
+    methods = plan.methods
+    if methods is None:
+        methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
+    check_installed(methods)
+    budgets = _read_budgets(plan)
+    sizes = read_sizes(plan, codes)
+    if journal is None:
+        journal = Journal(None)
+    digest = digest_of(rows, codes)[:16]
 
-
-@dataclass(frozen=True)
-class _Trials:
-    """All that runs on one table have in common."""
-
-    rows: Rows
-    codes: NDArray
-    repetitions: int
-    protocol: str
-    seed: int
-    journal: Journal
-    n_jobs: int | None
-    verbose: bool
-
-    def run(self, work: Work, variants: dict[str, Any], label: str) -> list[Run]:
-        """Return one result for every variant and split, in this order.
-
-        ``work`` gets rows, codes, a variant, the number of a split, protocol and seed. Variants go
-        by their names in the journal: what has the same name is run once, whoever asks for it.
-        """
-        digest = digest_of(self.rows, self.codes)[:16]
-        plan = [(name, number) for name in variants for number in range(self.repetitions)]
+    def run(work: Work, variants: dict[str, Any], label: str) -> list[Run]:
+        """Return one result for every variant and split; variants with one name run once."""
+        order = [(name, number) for name in variants for number in range(plan.repetitions)]
         tasks = {
-            f"{digest}/{name}/{self.protocol}/{number}/{self.seed}": (
-                self.rows, self.codes, variants[name], number, self.protocol, self.seed,
+            f"{digest}/{name}/{plan.protocol}/{number}/{plan.seed}": (
+                rows, codes, variants[name], number, plan.protocol, plan.seed,
             )
-            for name, number in plan
+            for name, number in order
         }  # fmt: skip
-        results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
-        fact = {"dataset": TABLE, "protocol": self.protocol}
+        results = run_tasks(work, tasks, journal, n_jobs, label, verbose)
+        fact = {"dataset": TABLE, "protocol": plan.protocol}
         return [
             {**fact, "method": name, "repetition": number, **result}
-            for (name, number), result in zip(plan, results, strict=True)
+            for (name, number), result in zip(order, results, strict=True)
         ]
 
+    # One fit serves all budgets.
+    one_fit = " ".join([plan.method, *budgets]) + in_batches(plan.batch_size)
+    within = {one_fit: (plan.method, budgets, plan.batch_size)} if budgets else {}
+    # A run with all rows has the name of its method in the journal, so that it is not repeated.
+    references: dict[str, Any] = {plan.method: (plan.method, None)} if sizes else {}
+    references |= {f"{plan.method} with reference {size}": (plan.method, size) for size in sizes}
+    return Comparison(
+        run(run_method, {name: name for name in methods}, "methods"),
+        _separate(run(_run_budgets, within, "budgets"), budgets),
+        [
+            {**found, "method": found["method"].partition(" with reference ")[2] or ALL_ROWS}
+            for found in run(_run_reference, references, "reference samples")
+        ],
+        plan,
+    )
 
-def _try_budgets(
-    trials: _Trials, method: str, budgets: list[str], batch_size: int | None
-) -> list[Run]:
-    """Return results with all columns and within every budget; nothing without budgets."""
-    one_fit = " ".join([method, *budgets]) + in_batches(batch_size)  # serves all
-    variants = {one_fit: (method, budgets, batch_size)} if budgets else {}
-    single = []
-    for run in trials.run(_run_budgets, variants, "budgets"):
-        facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
-        found = {name: run[name] for name in (EVERYTHING, *budgets) if name in run}
-        if "error" in run:
-            found = {EVERYTHING: {"error": run["error"]}}
-        single += [{**facts, "method": name, **result} for name, result in found.items()]
-    return single
+
+def read_seconds(budget: str) -> float:
+    """Return a budget in seconds, or raise if it is no time.
+
+    Examples
+    --------
+    >>> read_seconds("20us")
+    2e-05
+    """
+    value, unit = read_budget(budget)
+    if unit != SECONDS:
+        raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
+    return value
+
+
+def _read_budgets(plan: Plan) -> list[str]:
+    """Return the budgets of a plan, or raise if one is no time or there are none for a batch."""
+    budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
+    for budget in budgets:
+        read_seconds(budget)
+    check_size(plan.batch_size)
+    if plan.batch_size is not None and not budgets:
+        raise ValueError(
+            f"`batch_size` (--batch) is {plan.batch_size}, but there are no `budgets` (--budgets). "
+            "Pass some, such as 500us, or leave it out."
+        )
+    return budgets
 
 
 def _run_budgets(
@@ -278,18 +282,22 @@ def _run_budgets(
     protocol: str,
     seed: int,
 ) -> dict[str, Any]:
-    """Return measures, cost and number of columns by budget; none for one below any column."""
+    """Return measures, cost and number of columns by budget.
+
+    Budgets that cannot pay for the cheapest column are left out.
+    """
     method, budgets, size = variant
     split = split_rows(codes, repetition, protocol, seed)
-    outliers = codes[split.test] == OUTLIER
     learned, judged = prepare_split(rows, split)
     model = METHODS[method].make(None, seed + repetition).fit(learned, split.labels)
-    models = {EVERYTHING: model}
-    whole = model.within(WHOLE, batch_size=size)
+    # A budget that buys everything knows what all columns cost.
+    whole = model.within("1000s", batch_size=size)
     cheapest = float(whole.costs_.in_batches(size).alone.min())
+    models = {EVERYTHING: model}
     for budget in budgets:
         if read_seconds(budget) >= cheapest:
             models[budget] = model.within(budget, batch_size=size)
+    outliers = codes[split.test] == OUTLIER
     return {
         budget: {
             **judge(outliers, fitted.decision_function(judged)),
@@ -300,31 +308,16 @@ def _run_budgets(
     }
 
 
-def read_seconds(budget: str) -> float:
-    """Return a budget in seconds, or say that it is no time.
-
-    Examples
-    --------
-    >>> read_seconds("20us")
-    2e-05
-    """
-    from boreod.selection.budgets import read_budget
-    from boreod.selection.costs import SECONDS
-
-    value, unit = read_budget(budget)
-    if unit != SECONDS:
-        raise ValueError(f"A budget here is a time per row such as '20us'; got {budget!r}.")
-    return value
-
-
-def _try_references(trials: _Trials, method: str, sizes: list[int]) -> list[Run]:
-    """Return results with all rows and with every size; nothing without sizes."""
-    # All rows have the name of the method in the journal: what it has found is not run again.
-    variants: dict[str, Any] = {method: (method, None)}
-    variants |= {f"{method} with reference {size}": (method, size) for size in sizes}
-    runs = trials.run(_run_reference, variants if sizes else {}, "reference samples")
-    names = {key: ALL_ROWS if size is None else str(size) for key, (_, size) in variants.items()}
-    return [{**run, "method": names[run["method"]]} for run in runs]
+def _separate(runs: list[Run], budgets: list[str]) -> list[Run]:
+    """Return one result for every budget from runs that hold several."""
+    single = []
+    for run in runs:
+        facts = {key: run[key] for key in ("dataset", "protocol", "repetition")}
+        found = {name: run[name] for name in (EVERYTHING, *budgets) if name in run}
+        if "error" in run:
+            found = {EVERYTHING: {"error": run["error"]}}
+        single += [{**facts, "method": name, **result} for name, result in found.items()]
+    return single
 
 
 def _run_reference(
@@ -336,27 +329,25 @@ def _run_reference(
     seed: int,
 ) -> dict[str, Any]:
     method, size = variant
-    return run_method(rows, codes, method, repetition, protocol, seed, reference_size=size)
+    return run_method(rows, codes, method, repetition, protocol, seed, reference__size=size)
 
 
-def read_sizes(
-    sizes: Sequence[int] | None, codes: NDArray, repetitions: int, protocol: str, seed: int
-) -> list[int]:
-    """Return sizes of reference samples, or say which there can be.
+def read_sizes(plan: Plan, codes: NDArray) -> list[int]:
+    """Return sizes of reference samples, or raise if the splits do not allow one of them.
 
     Examples
     --------
-    >>> read_sizes([20, 40], np.repeat([0, 1], [90, 10]), 3, "unseen", seed=0)
+    >>> read_sizes(Plan(reference_sizes=[20, 40], repetitions=3), np.repeat([0, 1], [90, 10]))
     [20, 40]
     """
-    wanted = [] if sizes is None else sizes
+    wanted = [] if plan.reference_sizes is None else plan.reference_sizes
     if np.ndim(wanted) != 1:
         raise ValueError(
-            f"`reference_sizes` must be a list of numbers of rows; got {shorten(sizes)}."
+            f"`reference_sizes` must be a list of numbers of rows; got {shorten(wanted)}."
         )
-    if not len(wanted):
-        return []
-    splits = [split_rows(codes, number, protocol, seed) for number in range(repetitions)]
+    splits = [
+        split_rows(codes, number, plan.protocol, plan.seed) for number in range(plan.repetitions)
+    ]
     lowest = 1 + max(int((split.labels == OUTLIER).sum()) for split in splits)
     highest = min(len(split.fitted) for split in splits) - 1
     for size in wanted:

@@ -1,9 +1,10 @@
-"""The methods that are compared: ours, the paper's seven, competitors of today where installed.
+"""The registry of methods: ours, those of the paper, and peers that users could install instead.
 
-All get the same rows and the same labels, and none is told more than :class:`Method` says.
+Every method gets the same rows and the same labels. :class:`Method` says which labels it looks at.
+Peers keep the defaults of their libraries, except for threads, output and what is named here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.bore import BORE, NumericDetector
+from boreod.bore import BORE
+from boreod.detector import Detector
 from boreod.paper.baselines import SSAD, BestScore, GreedyEnsemble, MeanScore
 from boreod.representation.transformer import OutlierRepresentation
-from boreod.validation import UNLABELLED
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-TREES, TREE_BAGS = 100, 10
 Make = Callable[[Any, int], Any]
 
 
@@ -28,18 +29,19 @@ class Method:
     Attributes
     ----------
     name
-        What commands take and tables of results hold.
+        Its name in commands and in tables of results.
     title
-        What readers see.
+        Its name for readers.
     make
-        From a representation (None for the default one) and a seed to an estimator.
+        Makes an estimator from a representation (None for the default one) and a seed.
     labels
         What it learns from: ``"none"``, the ``"number"`` of outliers, ``"given"`` labels, or labels
-        that only ``"hindsight"`` has.
+        that are known only in ``"hindsight"``.
     group
-        ``"ours"``, ``"paper"`` or ``"today"``.
-    scores
-        Whether it makes use of outlier scores.
+        ``"ours"``, ``"paper"``, ``"today"``, or ``"unlabelled"`` for a method that is compared only
+        where no row has a label and all columns are scaled.
+    has_probabilities
+        Whether ``predict_proba`` returns probabilities. The other methods only rank rows.
     needs
         Packages that must be installed.
     """
@@ -49,63 +51,150 @@ class Method:
     make: Make
     labels: str = "given"
     group: str = "paper"
-    scores: bool = True
+    has_probabilities: bool = False
     needs: tuple[str, ...] = ()
 
     @property
     def is_installed(self) -> bool:
-        """Whether the packages that it needs are there."""
+        """Whether the packages that it needs are installed."""
         return all(find_spec(package) is not None for package in self.needs)
 
 
 class LabelledRows:
-    """A classifier that learns from the labelled rows and leaves the others out.
+    """A classifier that learns from labelled rows only.
 
     Parameters
     ----------
-    make
-        Makes a fresh classifier with ``fit(X, y)`` and ``decision_function`` or
-        ``predict_proba``.
+    model
+        A classifier with ``decision_function`` or ``predict_proba``.
     columns
-        A transformer that is fitted on all rows, unlabelled ones too; None for raw columns.
+        A transformer that is fitted to all rows, with or without a label; None for raw columns.
 
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X = np.array([[0.0], [0.1], [5.0], [9.0]])
-    >>> model = LabelledRows(lambda: KNeighborsClassifier(1)).fit(X, np.array([0, 0, 1, -1]))
+    >>> model = LabelledRows(KNeighborsClassifier(1)).fit(X, np.array([0, 0, 1, -1]))
     >>> model.decision_function(X).tolist()
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    def __init__(self, make: Callable[[], Any], columns: Any = None) -> None:
-        self.make = make
+    def __init__(self, model: Any, columns: Any = None) -> None:
+        self.model = model
         self.columns = columns
 
     def fit(self, X: NDArray, y: NDArray) -> "LabelledRows":
-        """Learn from rows with a label."""
+        """Learn from the rows that have a label."""
         table = X if self.columns is None else self.columns.fit_transform(X)
         labelled = y != UNLABELLED
-        self._model = self.make().fit(table[labelled], y[labelled])
+        self.model.fit(table[labelled], y[labelled])
         return self
 
     def decision_function(self, X: NDArray) -> NDArray:
-        """Return a score that is high for outliers."""
+        """Return scores, high for outliers."""
+        if not hasattr(self.model, "decision_function"):
+            return self.predict_proba(X)[:, 1]
         table = X if self.columns is None else self.columns.transform(X)
-        if hasattr(self._model, "decision_function"):
-            scores = self._model.decision_function(table)
-        else:
-            scores = self._model.predict_proba(table)[:, 1]
-        return np.asarray(scores, dtype=np.float64)
+        return np.asarray(self.model.decision_function(table), dtype=np.float64)
+
+    def predict_proba(self, X: NDArray) -> NDArray:
+        """Return probabilities of inliers and outliers."""
+        table = X if self.columns is None else self.columns.transform(X)
+        return np.asarray(self.model.predict_proba(table), dtype=np.float64)
+
+
+class TreeBags:
+    """ExtraTrees on bags with ten times as many inliers as outliers and balanced class weights.
+
+    Every bag holds 70 % of the labelled outliers and at least 50 inliers, or all if there are
+    fewer. Unlabelled rows are left out.
+
+    Parameters
+    ----------
+    seed
+        Random seed of the bags.
+    n_bags, n_trees
+        Number of bags, and of trees in each bag.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 2)) + np.repeat([0, 5], [90, 10])[:, None]
+    >>> model = TreeBags(0, n_bags=5).fit(X, np.repeat([0, 1], [90, 10]))
+    >>> inlier, outlier = model.decision_function(np.array([[0.0, 0.0], [5.0, 5.0]]))
+    >>> bool(inlier < 0.1 and outlier > 0.9)
+    True
+    """
+
+    def __init__(self, seed: int, n_bags: int = 50, n_trees: int = 10) -> None:
+        self.seed = seed
+        self.n_bags = n_bags
+        self.n_trees = n_trees
+
+    def fit(self, X: NDArray, y: NDArray) -> "TreeBags":
+        """Grow the trees of every bag."""
+        from sklearn.ensemble import ExtraTreesClassifier
+
+        random = np.random.default_rng(self.seed)
+        outliers = np.flatnonzero(y == OUTLIER)
+        inliers = np.flatnonzero(y == INLIER)
+        n_outliers = max(1, round(0.7 * len(outliers)))
+        n_inliers = min(max(10 * n_outliers, 50), len(inliers))
+        self._forests = []
+        for number in range(self.n_bags):
+            drawn = random.choice(outliers, n_outliers, replace=False)
+            rows = np.concatenate([drawn, random.choice(inliers, n_inliers, replace=False)])
+            forest = ExtraTreesClassifier(
+                self.n_trees, random_state=number, class_weight="balanced"
+            )
+            self._forests.append(forest.fit(X[rows], y[rows]))
+        return self
+
+    def decision_function(self, X: NDArray) -> NDArray:
+        """Return the mean probability over all forests."""
+        return np.mean([forest.predict_proba(X)[:, 1] for forest in self._forests], axis=0)
+
+
+class Unsupervised:
+    """A model that is fitted without labels.
+
+    Parameters
+    ----------
+    model
+        The model.
+    score
+        Returns scores, high for outliers, from the fitted model and rows.
+    """
+
+    def __init__(self, model: Any, score: Callable[[Any, NDArray], NDArray]) -> None:
+        self.model = model
+        self.score = score
+
+    def fit(self, X: NDArray, y: NDArray | None = None) -> "Unsupervised":
+        """Fit the model and ignore the labels."""
+        self.model.fit(X)
+        return self
+
+    def decision_function(self, X: NDArray) -> NDArray:
+        """Return scores, high for outliers."""
+        return self.score(self.model, X)
+
+
+def _detector(_: Any, seed: int) -> Detector:
+    return Detector(n_jobs=1, random_state=seed)
+
+
+def _on_scores(kind: type) -> Make:
+    return lambda columns, seed: kind(columns, n_jobs=1, random_state=seed)
+
+
+def _on_raw_columns(_: Any, seed: int) -> BORE:
+    return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed)
 
 
 def _ssad(_: Any, seed: int, columns: Any = None) -> LabelledRows:
-    """Return SSAD on labelled rows; with the usual weights it takes unlabelled ones for inliers."""
-
-    def make() -> SSAD:
-        return SSAD(sigma="cv", kappa="cv", n_jobs=1, random_state=seed)
-
-    return LabelledRows(make, columns)
+    """Return SSAD on labelled rows; it would take unlabelled rows for inliers."""
+    model = SSAD(sigma="cv", kappa="cv", n_jobs=1, random_state=seed)
+    return LabelledRows(model, columns)
 
 
 def _ssad_on_scores(representation: Any, seed: int) -> LabelledRows:
@@ -116,41 +205,29 @@ def _ssad_on_scores(representation: Any, seed: int) -> LabelledRows:
     return _ssad(None, seed, make_pipeline(MinMaxScaler(), columns))
 
 
-def _on_raw_columns(_: Any, seed: int, **options: Any) -> BORE:
-    return BORE(OutlierRepresentation([], views=[]), n_jobs=1, random_state=seed, **options)
-
-
-def _detector(representation: Any, seed: int) -> NumericDetector:
-    return NumericDetector(
-        "few" if representation is None else representation, n_jobs=1, random_state=seed
-    )
-
-
-def _trees(_: Any, seed: int) -> BORE:
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    return _on_raw_columns(
-        None, seed, n_estimators=TREE_BAGS, estimator=ExtraTreesClassifier(TREES)
-    )
-
-
-def _on_labelled_rows(module: str, name: str, seed_name: str, **options: Any) -> Make:
-    """Return a maker of a classifier of another library, which is imported when it is fitted."""
+def _peer(module: str, name: str, seed_name: str = "random_state", **options: Any) -> Make:
+    """Return a maker of a classifier of another library, which it imports."""
 
     def make(_: Any, seed: int) -> LabelledRows:
-        return LabelledRows(
-            lambda: getattr(import_module(module), name)(**{seed_name: seed}, **options)
-        )
+        classifier = getattr(import_module(module), name)
+        return LabelledRows(classifier(**{seed_name: seed}, **options))
 
     return make
 
 
-def _on_scores(kind: type) -> Make:
-    return lambda columns, seed: kind(columns, n_jobs=1, random_state=seed)
+def _isolation_forest(_: Any, seed: int) -> Unsupervised:
+    from sklearn.ensemble import IsolationForest
+
+    forest = IsolationForest(n_estimators=300, random_state=seed)
+    return Unsupervised(forest, lambda model, rows: -model.score_samples(rows))
 
 
-_xgboost = _on_labelled_rows("xgboost", "XGBClassifier", "random_state", base_score=0.5, n_jobs=1)
-_catboost = _on_labelled_rows(
+def _knn(*_: Any) -> Unsupervised:
+    columns = OutlierRepresentation(["knn"], ks=[20], passthrough=False, n_jobs=1)
+    return Unsupervised(columns, lambda model, rows: model.transform(rows)[:, 0])
+
+
+_catboost = _peer(
     "catboost",
     "CatBoostClassifier",
     "random_seed",
@@ -158,43 +235,47 @@ _catboost = _on_labelled_rows(
     verbose=False,
     allow_writing_files=False,
 )
-_xgbod = _on_labelled_rows("pyod.models.xgbod", "XGBOD", "random_state", n_jobs=1)
+# Newer versions of XGBoost estimate the base score; 0.5 was its default and is that of XGBOD.
+_xgboost = _peer("xgboost", "XGBClassifier", base_score=0.5, n_jobs=1)
+_xgbod = _peer("pyod.models.xgbod", "XGBOD", n_jobs=1)
 
 METHODS = {
     method.name: method
     for method in (
-        Method("detector", "Detector", _detector, group="ours"),
+        Method("detector", "Detector", _detector, group="ours", has_probabilities=True),
         Method("best", "Best OSF", _on_scores(BestScore), labels="hindsight"),
         Method("mean", "Mean of OSFs", _on_scores(MeanScore), labels="none"),
         Method("greedy", "GE", _on_scores(GreedyEnsemble), labels="number"),
-        Method("ssad", "SSAD", _ssad, scores=False),
+        Method("ssad", "SSAD", _ssad),
         Method("ssad+or", "SSAD+OR", _ssad_on_scores),
-        Method("be", "BE", _on_raw_columns, scores=False),
-        Method("bore", "BORE", _on_scores(BORE)),
-        Method("extratrees", "ExtraTrees bags", _trees, group="today", scores=False),
-        Method("xgboost", "XGBoost", _xgboost, group="today", scores=False, needs=("xgboost",)),
-        Method("catboost", "CatBoost", _catboost, group="today", scores=False, needs=("catboost",)),
-        Method("xgbod", "XGBOD", _xgbod, group="today", scores=False, needs=("pyod", "xgboost")),
+        Method("be", "BE", _on_raw_columns),
+        Method("bore", "BORE", _on_scores(BORE), has_probabilities=True),
+        Method("trees", "ExtraTrees bags", lambda _, seed: TreeBags(seed), group="today"),
+        Method("catboost", "CatBoost", _catboost, "given", "today", True, ("catboost",)),
+        Method("xgboost", "XGBoost", _xgboost, "given", "today", True, ("xgboost",)),
+        Method("xgbod", "XGBOD", _xgbod, group="today", needs=("pyod", "xgboost")),
+        Method("iforest", "isolation forest", _isolation_forest, labels="none", group="today"),
+        Method("knn", "kNN", _knn, labels="none", group="unlabelled"),
     )
 }
 PAPER = [name for name, method in METHODS.items() if method.group == "paper"]
-TODAY = [name for name, method in METHODS.items() if method.group == "today"]
+# The peers of the comparison with few labels; it leaves out the paper's other baselines.
+PEERS = [name for name in METHODS if name == "bore" or name not in PAPER]
 
 
-def find_methods(names: list[str]) -> list[Method]:
-    """Return the methods of these names, or say which there are and what is missing.
-
-    Examples
-    --------
-    >>> [method.title for method in find_methods(["be", "bore"])]
-    ['BE', 'BORE']
-    """
+def check_names(names: Collection[str], known: Collection[str]) -> None:
+    """Raise for a method that is not among the known ones."""
     for name in names:
-        if name not in METHODS:
-            raise ValueError(f"Methods are {', '.join(METHODS)}; got {name!r}.")
-        needs = " and ".join(METHODS[name].needs)
+        if name not in known:
+            raise ValueError(f"Methods are {', '.join(known)}; got {name!r}.")
+
+
+def check_installed(names: Collection[str]) -> None:
+    """Raise for a method that is unknown or not installed."""
+    check_names(names, METHODS)
+    for name in names:
         if not METHODS[name].is_installed:
+            needs = " and ".join(METHODS[name].needs)
             raise ImportError(
                 f"Method {name!r} needs {needs}, not installed here: pip install boreod[peers]"
             )
-    return [METHODS[name] for name in names]

@@ -1,4 +1,4 @@
-"""Many independent tasks on all cores; what is finished stays finished, on disk too."""
+"""Run many independent tasks on all cores, and keep finished results on disk."""
 
 import json
 import signal
@@ -17,11 +17,11 @@ Task = tuple[Any, ...]
 Work = Callable[..., dict[str, Any]]
 
 
-class Journal:
-    """Results of runs by their key, kept in a file of JSON lines.
+class Journal(dict[str, dict[str, Any]]):
+    """Results of finished runs by their keys, kept in a file of JSON lines.
 
-    A run that was stopped, or killed in the middle of a line, loses that line and nothing else.
-    Lines of another version of boreod are not used.
+    A run that was stopped or killed in the middle of a line loses only that line. Lines that
+    another version of boreod wrote are ignored.
 
     Parameters
     ----------
@@ -37,22 +37,14 @@ class Journal:
     """
 
     def __init__(self, path: Path | None) -> None:
+        super().__init__()
         self._path = path
-        self._results: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists():
             self._read(path)
 
-    def __contains__(self, key: str) -> bool:
-        """Tell whether a run is finished."""
-        return key in self._results
-
-    def __getitem__(self, key: str) -> dict[str, Any]:
-        """Return the result of a finished run."""
-        return self._results[key]
-
     def add(self, key: str, result: dict[str, Any]) -> None:
-        """Keep the result of a run; one that failed is kept in memory only, to be tried again."""
-        self._results[key] = result
+        """Keep the result of a run. A failure is not written, so the next call tries again."""
+        self[key] = result
         if self._path is None or "error" in result:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +53,7 @@ class Journal:
             file.write(line + "\n")
 
     def _read(self, path: Path) -> None:
-        """Read all complete lines, and cut off one that is not."""
+        """Read all complete lines, and cut off an incomplete last line."""
         content = path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
         if complete != content:
@@ -70,14 +62,13 @@ class Journal:
         for number, text in enumerate(complete.decode("utf-8", "replace").splitlines(), 1):
             try:
                 line = json.loads(text)
-                version, key, result = line["boreod"], line["run"], line["result"]
+                if line["boreod"] == __version__:
+                    self[line["run"]] = line["result"]
             except (ValueError, TypeError, KeyError):
                 raise ValueError(
                     f"Line {number} of {path} is not a finished run. Delete that line, or the "
                     "file to start anew."
                 ) from None
-            if version == __version__:
-                self._results[key] = result
 
 
 def run_tasks(
@@ -90,24 +81,24 @@ def run_tasks(
 ) -> list[dict[str, Any]]:
     """Return the results of all tasks in their order, from the journal where it has them.
 
-    Tasks run in processes of their own, in an order that mixes short and long ones, so that the
-    remaining time can be told from the time spent. A task that fails has the key ``"error"`` in
-    its result; the others go on.
+    Tasks run in other processes. Their order is random, so that short and long tasks mix and the
+    remaining time can be estimated. The result of a task that fails has the key ``"error"``; the
+    other tasks go on.
 
     Parameters
     ----------
     work
-        A function that gets a task's arguments and returns what JSON can hold.
+        A function of the arguments of a task. JSON must be able to hold its result.
     tasks
         Arguments by key.
     journal
-        Finished runs; results are added as they come.
+        Finished runs, to which new results are added.
     n_jobs
         Number of processes; -1 for all cores, 1 for this process.
     label
-        What is being done, in a few words.
+        Title of the progress bar.
     verbose
-        Whether long work may show a progress bar.
+        Whether to show a progress bar when the work is long.
     """
     open_keys = [key for key in tasks if key not in journal]
     order = np.random.default_rng(0).permutation(len(open_keys))
@@ -123,16 +114,15 @@ def run_tasks(
 def _results(
     work: Work, waiting: list[tuple[str, Task]], processes: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield results as they come."""
+    """Yield keys and results as they come."""
     if processes <= 1:
-        for key, task in waiting:
-            yield _run(work, key, task)
+        yield from (_run(work, key, task) for key, task in waiting)
         return
     from joblib import Parallel, delayed
 
     pool = Parallel(n_jobs=processes, return_as="generator_unordered")
     try:
-        yield from pool(delayed(_run_apart)(work, key, task) for key, task in waiting)
+        yield from pool(delayed(_run_in_worker)(work, key, task) for key, task in waiting)
     except Exception as error:
         if type(error).__name__ != "TerminatedWorkerError":
             raise
@@ -142,20 +132,20 @@ def _results(
         ) from None
 
 
-def _run_apart(work: Work, key: str, task: Task) -> tuple[str, dict[str, Any]]:
-    """Run one task in a process of its own, deaf to Ctrl-C: that is for the one that waits."""
+def _run_in_worker(work: Work, key: str, task: Task) -> tuple[str, dict[str, Any]]:
+    """Run one task in a worker, which ignores Ctrl-C: the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _run(work, key, task)
 
 
 def _run(work: Work, key: str, task: Task) -> tuple[str, dict[str, Any]]:
-    """Run one task, and keep what it says."""
+    """Run one task and return its result with its time, its warnings or its error."""
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result = work(*task)
-        except Exception as error:  # told in the result; the other tasks go on
+        except Exception as error:
             return key, {"error": f"{type(error).__name__}: {error}"}
     result["seconds"] = time.perf_counter() - started
     own = {str(warning.message) for warning in caught if warning.category is UserWarning}

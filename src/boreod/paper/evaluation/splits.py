@@ -1,8 +1,10 @@
-"""One method on one split: which rows are learned from, and how it ranks the others.
+"""One method on one split: which rows it learns from, and how well it ranks the others.
 
-Both protocols judge the same 40 % of the rows. In the paper's, ``"transductive"``, they take part
-as unlabelled rows: their neighborhoods are known in training. In the other, ``"unseen"``, the
-detector meets them after it was fitted.
+There are three protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
+judged rows are unlabelled rows of the fit, so their neighborhoods are known. In ``"unseen"`` the
+detector meets them after the fit. The third hides the labels of most outliers: at most 5000 rows
+with columns scaled to [0, 1], a share of the outliers to learn from labelled, at least two, and
+every other row passed as an inlier, so that the inliers are contaminated as they are in use.
 """
 
 import hashlib
@@ -27,20 +29,27 @@ MEASURES = {
     "precision": "precision@n_o",
     "average_precision": "average precision",
 }
+# False-positive rates at which ROC curves are kept; half of them are below 0.1.
 RATES = np.concatenate([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.1, 1.0, 61)])
+MOST_ROWS_FEW_LABELS = 5000
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to fit with their labels, and rows to judge."""
+    """Places of the rows to fit with their labels (1, 0, -1), and places of the rows to judge."""
 
-    fitted: NDArray  # places of the rows in ``fit``
-    labels: NDArray  # their labels: 1, 0, -1 for unlabelled
-    test: NDArray  # places of the rows to judge
+    fitted: NDArray
+    labels: NDArray
+    test: NDArray
+
+    @property
+    def is_transductive(self) -> bool:
+        """Whether the judged rows take part in the fit."""
+        return bool(np.isin(self.test, self.fitted).all())
 
     def in_hindsight(self, codes: NDArray) -> NDArray:
-        """Return the labels that an oracle gets: those of the judged rows, if it sees them."""
-        if not np.isin(self.test, self.fitted).all():
+        """Return the labels for an oracle: those of the judged rows, if they are in the fit."""
+        if not self.is_transductive:
             return self.labels
         hindsight = np.full(len(codes), UNLABELLED)
         hindsight[self.test] = codes[self.test]
@@ -49,44 +58,22 @@ class Split:
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of a table whose columns become numbers within every split, from what it learns from.
+    """A table whose columns become numbers within every split, from the rows to learn from.
 
     Attributes
     ----------
     table
         A pyarrow table.
     options
-        Of ``boreod.tables.Preparation.fit_transform``: label, ids, drop, keep and so on.
+        Options of ``boreod.tables.Preparation.fit_transform``, such as label, ids, drop and keep.
     """
 
     table: Any
     options: dict[str, Any] = field(default_factory=dict)
 
-    def prepare(self, split: Split) -> tuple[NDArray, NDArray]:
-        """Return the rows to learn from and the rows to judge as numbers."""
-        from boreod.tables import Preparation
-
-        preparation = Preparation()
-        with warnings.catch_warnings():  # what is wrong with cells was told of the whole table
-            warnings.simplefilter("ignore", UserWarning)
-            fitted = preparation.fit_transform(
-                self.table.take(split.fitted), split.labels, **self.options
-            )
-            if np.isin(split.test, split.fitted).all():
-                return fitted, fitted[np.searchsorted(split.fitted, split.test)]
-            return fitted, preparation.transform(self.table.take(split.test))
-
-    def digest(self, codes: NDArray) -> str:
-        """Return a text that is another one for other rows, labels or options."""
-        from boreod.tables.arrow import pa
-
-        found = hashlib.sha256(repr(sorted(self.options.items())).encode())
-        found.update(codes.astype(np.int8).tobytes())
-        with pa.BufferOutputStream() as sink:
-            with pa.ipc.new_stream(sink, self.table.schema) as writer:
-                writer.write_table(self.table.combine_chunks())
-            found.update(sink.getvalue())
-        return found.hexdigest()
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.table)
 
 
 Rows = NDArray | TableRows
@@ -94,18 +81,38 @@ Rows = NDArray | TableRows
 
 def prepare_split(rows: Rows, split: Split) -> tuple[NDArray, NDArray]:
     """Return the rows to learn from and the rows to judge as numbers."""
-    if isinstance(rows, TableRows):
-        return rows.prepare(split)
-    return rows[split.fitted], rows[split.test]
+    if not isinstance(rows, TableRows):
+        return rows[split.fitted], rows[split.test]
+    from boreod.tables import Preparation
+
+    preparation = Preparation()
+    learned = rows.table.take(split.fitted)
+    # Warnings about cells were shown when the whole table was read.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fitted = preparation.fit_transform(learned, split.labels, **rows.options)
+        if split.is_transductive:
+            return fitted, fitted[np.searchsorted(split.fitted, split.test)]
+        return fitted, preparation.transform(rows.table.take(split.test))
 
 
 def digest_of(rows: Rows, codes: NDArray) -> str:
-    """Return a text that is another one for other rows or labels."""
-    return rows.digest(codes) if isinstance(rows, TableRows) else rows_digest(rows, codes)
+    """Return a hash of the rows, their labels and the options of a table."""
+    if not isinstance(rows, TableRows):
+        return rows_digest(rows, codes)
+    from boreod.tables.arrow import pa
+
+    found = hashlib.sha256(repr(sorted(rows.options.items())).encode())
+    found.update(codes.astype(np.int8).tobytes())
+    with pa.BufferOutputStream() as sink:
+        with pa.ipc.new_stream(sink, rows.table.schema) as writer:
+            writer.write_table(rows.table.combine_chunks())
+        found.update(sink.getvalue())
+    return found.hexdigest()
 
 
 def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) -> Split:
-    """Split stratified by label, 60 % to learn from and 40 % to judge.
+    """Split the rows, stratified by label: 60 % to learn from and 40 % to judge.
 
     Parameters
     ----------
@@ -116,7 +123,7 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     protocol
         ``"transductive"`` or ``"unseen"``.
     seed
-        Of all splits.
+        Random seed of all splits.
 
     Examples
     --------
@@ -124,26 +131,31 @@ def split_rows(codes: NDArray, repetition: int, protocol: str, seed: int = 0) ->
     >>> len(split.fitted), len(split.test), int(split.labels.sum())
     (30, 20, 6)
     """
-    from sklearn.model_selection import train_test_split
-
     if protocol not in PROTOCOLS:
         raise ValueError(f"`protocol` must be one of {', '.join(PROTOCOLS)}; got {protocol!r}.")
-    labelled = np.flatnonzero(codes != UNLABELLED)
     counts = [int((codes == code).sum()) for code in (INLIER, OUTLIER)]
     if min(counts) < 4:
         raise ValueError(
             "A comparison needs at least 4 labelled rows of each kind, to learn from some and "
             f"judge others; got {counts[0]} inliers and {counts[1]} outliers."
         )
-    _, test = train_test_split(
-        labelled, test_size=TEST_SHARE, stratify=codes[labelled], random_state=seed + repetition
-    )
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    _, places = _draw(codes[labelled], seed + repetition, test_size=TEST_SHARE)
+    test = np.sort(labelled[places])
     partly = codes.copy()
     partly[test] = UNLABELLED
-    if protocol == "transductive":
-        return Split(np.arange(len(codes)), partly, np.sort(test))
-    fitted = np.setdiff1d(np.arange(len(codes)), test)
-    return Split(fitted, partly[fitted], np.sort(test))
+    fitted = np.arange(len(codes))
+    if protocol == "unseen":
+        fitted = np.setdiff1d(fitted, test)
+    return Split(fitted, partly[fitted], test)
+
+
+def _draw(codes: NDArray, seed: int, **sizes: Any) -> list[NDArray]:
+    """Return the places of two random parts of the rows, stratified by label."""
+    from sklearn.model_selection import train_test_split
+
+    places = np.arange(len(codes))
+    return train_test_split(places, stratify=codes, random_state=seed, **sizes)
 
 
 def judge(y_true: NDArray, y_score: NDArray) -> dict[str, float]:
@@ -179,19 +191,19 @@ def run_method(
     rows, codes
         The table and its labels (1, 0, -1).
     name
-        Of the method.
+        Name of the method.
     repetition, protocol, seed
-        As in :func:`split_rows`.
+        The split, see :func:`split_rows`.
     representation
-        Of methods that use outlier scores; None for the default one.
+        Representation for methods that use outlier scores; None for the default one.
     **options
-        Parameters of the estimator that differ from those of the method.
+        Parameters of the estimator to change.
     """
-    method = METHODS[name]
     split = split_rows(codes, repetition, protocol, seed)
-    hindsight = method.labels == "hindsight"
-    labels = split.in_hindsight(codes) if hindsight else split.labels
-    model = method.make(representation, seed + repetition)
+    labels = split.labels
+    if METHODS[name].labels == "hindsight":
+        labels = split.in_hindsight(codes)
+    model = METHODS[name].make(representation, seed + repetition)
     if options:
         model.set_params(**options)
     learned, judged = prepare_split(rows, split)
@@ -207,3 +219,76 @@ def run_method(
         "fit_seconds": fitted - started,
         "row_seconds": (scored - fitted) / len(split.test),
     }
+
+
+@dataclass(frozen=True)
+class FewLabels:
+    """Rows to learn from with labels (1 for known outliers, else 0), and rows to judge."""
+
+    rows: NDArray
+    labels: NDArray
+    new_rows: NDArray
+    outliers: NDArray
+
+
+def draw_few_labels(points: NDArray, codes: NDArray, share: float, seed: int) -> FewLabels:
+    """Draw rows, split them, and hide the labels of most outliers.
+
+    The split does not depend on the share of labelled outliers. A share of 0 gives no labels.
+
+    Examples
+    --------
+    >>> points, codes = np.arange(100.0).reshape(-1, 1), np.repeat([0, 1], [80, 20])
+    >>> task = draw_few_labels(points, codes, share=0.25, seed=0)
+    >>> len(task.rows), int(task.labels.sum()), int(task.outliers.sum())
+    (60, 3, 8)
+    """
+    if len(codes) > MOST_ROWS_FEW_LABELS:
+        drawn, _ = _draw(codes, seed, train_size=MOST_ROWS_FEW_LABELS)
+        points = points[drawn]
+        codes = codes[drawn]
+    width = np.ptp(points, axis=0)
+    scaled = (points - points.min(axis=0)) / np.where(width > 0, width, 1.0)
+    train, test = _draw(codes, seed, test_size=TEST_SHARE)
+    labels = codes[train].astype(np.int64)
+    outliers = np.flatnonzero(labels == OUTLIER)
+    n_known = 0
+    if share:
+        n_known = max(2, round(share * len(outliers)))
+    random = np.random.default_rng(1000 * seed + int(1000 * share))
+    labels[random.permutation(outliers)[n_known:]] = INLIER
+    return FewLabels(scaled[train], labels, scaled[test], codes[test] == OUTLIER)
+
+
+def run_with_few_labels(
+    points: NDArray, codes: NDArray, name: str, share: float, seed: int
+) -> dict[str, float]:
+    """Return measures, seconds and, for probabilities learned from labels, the Brier score."""
+    task = draw_few_labels(points, codes, share, seed)
+    method = METHODS[name]
+    model = method.make(None, seed)
+    started = time.perf_counter()
+    model.fit(task.rows, task.labels if share else None)
+    if method.has_probabilities:
+        scores = model.predict_proba(task.new_rows)[:, 1]
+    else:
+        scores = model.decision_function(task.new_rows)
+    result = {"took": time.perf_counter() - started, **judge(task.outliers, scores)}
+    # Without labels a detector returns quantiles, which have no Brier score.
+    if share and method.has_probabilities:
+        result["brier"] = float(np.mean((scores - task.outliers) ** 2))
+    return result
+
+
+def takes_part(name: str, share: float) -> bool:
+    """Whether a method is compared when this share of the outliers is labelled.
+
+    Examples
+    --------
+    >>> [name for name in ("detector", "bore", "iforest", "knn") if takes_part(name, 0.0)]
+    ['detector', 'iforest', 'knn']
+    """
+    method = METHODS[name]
+    if share:
+        return method.group != "unlabelled"
+    return method.group == "ours" or method.labels == "none"

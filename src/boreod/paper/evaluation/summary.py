@@ -1,4 +1,4 @@
-"""From single runs to means, spreads, winners, and what is lost by taking one for another."""
+"""Means, spreads and winners of single runs, and paired differences between methods."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from boreod.paper.evaluation.splits import TEST_SHARE
 
 Run = dict[str, Any]
-DRAWS = 5000  # of the bootstrap
-FEWEST_SETS = 5  # to conclude anything from an interval over sets
-TABLE = "table"  # the name of an own table, where others have the name of a data set
+# The name of a user's own table, in place of the name of a data set.
+TABLE = "table"
 
 
 @dataclass(frozen=True)
@@ -24,9 +23,10 @@ class Cell:
     count: int
 
     def __str__(self) -> str:
-        """Write percent, with the spread where there is one."""
-        spread = f" ±{100 * self.sd:.1f}" if self.count > 1 else ""
-        return f"{100 * self.mean:.1f}{spread}"
+        """Return the mean in percent, and the spread of several runs."""
+        if self.count == 1:
+            return f"{100 * self.mean:.1f}"
+        return f"{100 * self.mean:.1f} ±{100 * self.sd:.1f}"
 
 
 class Summary:
@@ -35,8 +35,8 @@ class Summary:
     Parameters
     ----------
     runs
-        Results with the keys ``"dataset"``, ``"method"`` and one for each measure. Failed runs
-        (``"error"``) are left out.
+        Results with the keys ``"dataset"``, ``"method"`` and one for each measure. Failed runs,
+        which have the key ``"error"``, are left out.
 
     Examples
     --------
@@ -60,22 +60,25 @@ class Summary:
         return self._runs[dataset, method]
 
     def cell(self, dataset: str, method: str, measure: str) -> Cell | None:
-        """Return mean and standard deviation, or None if there is no run."""
-        values = [run[measure] for run in self.runs(dataset, method)]
+        """Return mean and standard deviation, or None if no run has the measure."""
+        runs = self.runs(dataset, method)
+        values = [run[measure] for run in runs if measure in run]
         if not values:
             return None
-        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        sd = 0.0
+        if len(values) > 1:
+            sd = float(np.std(values, ddof=1))
         return Cell(float(np.mean(values)), sd, len(values))
 
     def best(self, dataset: str, measure: str) -> set[str]:
-        """Return the methods with the highest mean, several if they are equal to 0.01 %."""
+        """Return the methods with the highest mean; means within 0.01 % are equal."""
         cells = {method: self.cell(dataset, method, measure) for method in self.methods}
         means = {method: round(cell.mean, 4) for method, cell in cells.items() if cell}
         top = max(means.values(), default=0.0)
         return {method for method, mean in means.items() if mean == top}
 
     def wins(self, method: str, measure: str) -> int:
-        """Return on how many data sets a method is best, ties included."""
+        """Return the number of data sets on which a method is best, including ties."""
         return sum(method in self.best(dataset, measure) for dataset in self.datasets)
 
     def overall(self, method: str, measure: str) -> float | None:
@@ -94,16 +97,16 @@ class Summary:
 
 @dataclass(frozen=True)
 class Loss:
-    """Mean of paired differences over splits; below zero for a gain.
+    """Mean of paired differences over splits; a gain is negative.
 
     Attributes
     ----------
     mean
         How much lower a measure is.
     error
-        Corrected standard error of the mean; infinite if there is one split only.
+        Corrected standard error of the mean; infinite for a single split.
     count
-        Number of splits on which both were judged.
+        Number of splits on which both methods were judged.
     """
 
     mean: float
@@ -112,17 +115,18 @@ class Loss:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the mean is above its error."""
+        """Whether the mean is larger than its error."""
         return self.mean > self.error
 
     def __str__(self) -> str:
-        """Write points of percent, with the error where there is one."""
-        error = f" ±{100 * self.error:.2f}" if self.count > 1 else ""
-        return f"{100 * self.mean:z.2f}{error}"
+        """Return percentage points, and the error of several splits."""
+        if self.count == 1:
+            return f"{100 * self.mean:z.2f}"
+        return f"{100 * self.mean:z.2f} ±{100 * self.error:.2f}"
 
 
 def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
-    """Return what every other method loses against one; those without a common split are absent.
+    """Return the loss of every other method against one, if they have a split in common.
 
     Examples
     --------
@@ -150,8 +154,8 @@ def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
 def error_of_mean(differences: NDArray) -> float:
     """Return the standard error of a mean over splits that share rows.
 
-    The splits are not independent; the variance is raised as Nadeau and Bengio (Machine Learning
-    52, 2003) propose.
+    Such splits are not independent, so the variance is corrected after Nadeau and Bengio (Machine
+    Learning 52, 2003). A single split says nothing about others: its error is infinite.
 
     Examples
     --------
@@ -159,14 +163,14 @@ def error_of_mean(differences: NDArray) -> float:
     1.0
     """
     if len(differences) < 2:
-        return np.inf  # one split tells nothing about others
+        return np.inf
     factor = 1.0 / len(differences) + TEST_SHARE / (1.0 - TEST_SHARE)
     return float(np.sqrt(factor * np.var(differences, ddof=1)))
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Mean of paired differences over data sets, above zero if the first is better.
+    """Mean of paired differences over data sets; positive if the first method is better.
 
     Attributes
     ----------
@@ -185,17 +189,23 @@ class Gain:
 
     @property
     def sign(self) -> int:
-        """1 or -1 if the interval is above or below zero, else 0, as for fewer than five sets."""
-        return 0 if self.count < FEWEST_SETS else int(self.low > 0) - int(self.high < 0)
+        """1 or -1 if the interval is above or below zero, else 0.
+
+        It is 0 for fewer than five sets, too: their interval proves nothing.
+        """
+        if self.count < 5:
+            return 0
+        return int(self.low > 0) - int(self.high < 0)
 
     def __str__(self) -> str:
-        """Write the mean and, where there are several sets, the interval."""
-        interval = f" [{self.low:+.3f}, {self.high:+.3f}]" if self.count > 1 else ""
-        return f"{self.mean:+.3f}{interval}"
+        """Return the mean, and the interval of several sets."""
+        if self.count == 1:
+            return f"{self.mean:+.3f}"
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 
 
 def find_gains(summary: Summary, first: str, measure: str) -> dict[str, Gain]:
-    """Return what one method gains over every other on the sets that both have.
+    """Return the gain of one method over every other on the sets that both have.
 
     Examples
     --------
@@ -214,7 +224,7 @@ def find_gains(summary: Summary, first: str, measure: str) -> dict[str, Gain]:
         differences = np.array([a.mean - b.mean for a, b in pairs if a and b])
         if other == first or not len(differences):
             continue
-        drawn = np.random.default_rng(0).choice(differences, (DRAWS, len(differences)))
+        drawn = np.random.default_rng(0).choice(differences, (5000, len(differences)))
         low, high = np.quantile(drawn.mean(axis=1), (0.05, 0.95))
         gains[other] = Gain(float(differences.mean()), float(low), float(high), len(differences))
     return gains

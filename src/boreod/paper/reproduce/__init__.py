@@ -1,13 +1,17 @@
-"""Every table and figure of the paper, and a comparison of today: run parts, write them."""
+"""Run and write the tables and figures of the paper, and a comparison with few labels."""
 
 from collections.abc import Callable
 from itertools import product
 
 from boreod.files import __version__, write_text
-from boreod.paper.reproduce.budget import count_draws, reproduce_budget
-from boreod.paper.reproduce.figures import reproduce_roc, reproduce_tsne
+from boreod.paper.reproduce.figures import (
+    count_draws,
+    reproduce_budget,
+    reproduce_roc,
+    reproduce_sensitivity,
+    reproduce_tsne,
+)
 from boreod.paper.reproduce.quality import reproduce_quality
-from boreod.paper.reproduce.sensitivity import reproduce_sensitivity
 from boreod.paper.reproduce.setup import SETS, Settings
 from boreod.paper.reproduce.tables import reproduce_table1, reproduce_table2
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
@@ -23,16 +27,20 @@ PARTS: dict[str, Callable[[Settings], Section]] = {
     "budget": reproduce_budget,
     "quality": reproduce_quality,
 }
-PAPER_PARTS = tuple(name for name in PARTS if name != "quality")  # what ``all`` runs
+# The parts that ``all`` runs.
+PAPER_PARTS = tuple(name for name in PARTS if name != "quality")
 TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
 
 def reproduce(parts: list[str], settings: Settings) -> list[Section]:
-    """Run parts, write each, and a report if there are several."""
-    count = max(settings.count, count_draws(settings) if "budget" in parts else 0)
-    sets = settings.datasets if set(parts) & set(PAPER_PARTS) else ()
-    for name, repetition in product(sets, range(count)):
-        settings.identify(name, repetition)  # before processes ask for all data at once
+    """Run and write parts, and a report if there are several."""
+    if set(parts) & set(PAPER_PARTS):
+        count = settings.count
+        if "budget" in parts:
+            count = max(count, count_draws(settings))
+        # Load all data before several processes ask for it at once.
+        for name, repetition in product(settings.datasets, range(count)):
+            settings.identify(name, repetition)
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))

@@ -1,7 +1,7 @@
-"""What all parts of the reproduction share: settings, data, and runs that are done once."""
+"""Settings, data and journaled runs that all parts of the reproduction share."""
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -16,33 +16,56 @@ from boreod.files import write_text
 from boreod.paper import datasets
 from boreod.paper.datasets.entries import find
 from boreod.paper.datasets.loading import rows_digest
-from boreod.paper.evaluation import Journal, run_method, run_tasks
+from boreod.paper.evaluation.runs import Journal, Work, run_tasks
+from boreod.paper.evaluation.splits import run_method
+from boreod.paper.evaluation.summary import Cell, Summary
 from boreod.representation.transformer import OutlierRepresentation
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
-REPETITIONS, QUICK_REPETITIONS = 10, 1
 # Number of subspaces, each with kNN and LOF, and k. The paper gives the numbers of columns only.
 FEATURE_BAGGING = {"letter": (25, 10), "higgs": (20, 50)}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run and where to put it."""
+    """What to run and where to write it.
 
-    folder: Path  # of tables, pictures, report and finished runs
+    Attributes
+    ----------
+    folder
+        Folder for tables, pictures, report and finished runs.
+    datasets
+        Names of data sets.
+    repetitions
+        Number of samples or splits; None for 10, or 1 if quick.
+    quick
+        Whether to leave out what takes long: other protocols, other methods, fine grids.
+    data
+        Folder of .npz files; None for the one that BOREOD_DATA names.
+    n_jobs
+        Number of processes, -1 for all cores.
+    seed
+        Random seed of splits and methods.
+    verbose
+        Whether to show a progress bar when the work is long.
+    methods
+        Methods of the part ``quality``; None for all.
+    """
+
+    folder: Path
     datasets: tuple[str, ...] = SETS
-    repetitions: int | None = None  # samples or splits; None for 10, or 1 if quick
-    quick: bool = False  # without what takes long: other protocols, other methods, fine grids
-    data: Path | None = None  # folder of .npz files, None for the one that BOREOD_DATA names
+    repetitions: int | None = None
+    quick: bool = False
+    data: Path | None = None
     n_jobs: int = -1
     seed: int = 0
     verbose: bool = True
-    methods: tuple[str, ...] | None = None  # of the part ``quality``, None for all
+    methods: Sequence[str] | None = None
 
     @property
     def count(self) -> int:
         """Number of repetitions."""
-        return self.repetitions or (QUICK_REPETITIONS if self.quick else REPETITIONS)
+        return self.repetitions or (1 if self.quick else 10)
 
     @cached_property
     def journal(self) -> Journal:
@@ -50,20 +73,20 @@ class Settings:
         return Journal(self.folder / "runs.jsonl")
 
     def only(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of a figure's data sets that are wanted, or all that are wanted."""
+        """Return the chosen data sets that a figure shows, or all chosen ones if it shows none."""
         return tuple(name for name in names if name in self.datasets) or self.datasets
 
     def run(
         self,
-        work: Callable[..., dict[str, Any]],
+        work: Work,
         plan: Iterable[tuple[Any, ...]],
         label: str,
         some_may_fail: bool = False,
     ) -> list[dict[str, Any]]:
-        """Return a result for each item of a plan, that of an earlier run from the journal.
+        """Return a result for each item of a plan, from the journal if it has one.
 
-        An item is a data set, a repetition and options; the work gets these, the seed and the
-        folder of data. The label tells these runs from others in the journal.
+        An item is a data set, a repetition and options. ``work`` gets these, the seed and the
+        folder of data. The label distinguishes these runs from others in the journal.
         """
         tasks = {
             f"{label}/{self.identify(name, repetition)}/{options}": (
@@ -80,13 +103,13 @@ class Settings:
         return results
 
     def identify(self, name: str, repetition: int) -> str:
-        """Return what tells a split of a data set from all others, the rows themselves included."""
+        """Return a key for a split of a data set, which depends on its rows."""
         digest = _digest(name, repetition, self.data)
         return f"{name}/{repetition}/{self.seed}/{digest}"
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
-    """Return rows and labels: another sample for every repetition where the set has several."""
+    """Return rows and labels; every repetition gets another sample if the set has several."""
     versions = find(name).versions
     found = datasets.load(name, versions[repetition % len(versions)], data)
     return found.X, found.y.astype(np.int64)
@@ -98,7 +121,7 @@ def _digest(name: str, repetition: int, data: Path | None) -> str:
 
 
 def make_feature_bagging(name: str, seed: int) -> OutlierRepresentation:
-    """Return kNN and LOF in random subspaces, as many as the paper has for this set."""
+    """Return kNN and LOF in random subspaces, with the paper's number of columns for this set."""
     count, k = FEATURE_BAGGING[name]
     return OutlierRepresentation(
         ["knn", "lof"], ks=[k], views=[f"subspaces:{count}"], n_jobs=1, random_state=seed
@@ -140,6 +163,20 @@ def _compare(
     rows, codes = load_repetition(name, repetition, data)
     columns = make_feature_bagging(name, seed + repetition) if feature_bagging else None
     return run_method(rows, codes, method, repetition, protocol, seed, columns)
+
+
+def cells_by_set(
+    summary: Summary, measure: str, show: Callable[[Cell], str]
+) -> tuple[list[list[str]], frozenset[tuple[int, int]]]:
+    """Return a row of methods for every set, and the places of the best cells."""
+    rows = []
+    bold = set()
+    for number, name in enumerate(summary.datasets):
+        cells = [summary.cell(name, method, measure) for method in summary.methods]
+        rows.append([name, *(show(cell) if cell else "-" for cell in cells)])
+        best = summary.best(name, measure)
+        bold |= {(number, place) for place, m in enumerate(summary.methods, 1) if m in best}
+    return rows, frozenset(bold)
 
 
 def read_paper(table: str) -> list[dict[str, str]]:

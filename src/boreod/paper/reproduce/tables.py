@@ -1,14 +1,17 @@
-"""Table 1, the data sets, and Table 2, seven methods on them: ours beside the paper's."""
+"""The paper's Table 1 (data sets) and Table 2 (seven methods), with our figures beside them."""
 
 from typing import Any
 
 import numpy as np
 
 from boreod.paper import datasets
-from boreod.paper.evaluation import MEASURES, METHODS, PAPER, TODAY, Summary
+from boreod.paper.evaluation.methods import METHODS, PAPER
+from boreod.paper.evaluation.splits import MEASURES
+from boreod.paper.evaluation.summary import Summary
 from boreod.paper.reproduce.setup import (
     FEATURE_BAGGING,
     Settings,
+    cells_by_set,
     compare,
     load_repetition,
     read_paper,
@@ -19,15 +22,15 @@ from boreod.tool.documents import Block, Paragraph, Section, Table
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
 BESIDE = [text for measure in PRINTED for text in (MEASURES[measure], "paper")]
-# At least 20 outliers are in the test part, and the rows are the paper's: not so for higgs.
+# Sets with at least 20 outliers in the test part and the rows of the paper, unlike higgs.
 JUDGED = ("cardio", "ionosphere", "letter", "pageblocks", "spambase", "waveform", "wilt")
-NEAR = {"bore": 0.015, "ssad": 0.04}  # in AUC, below the paper's: about the spread over splits
-Figures = dict[tuple[str, str, str], float]
+# How far below the paper's AUC a method may be: about the spread over splits.
+NEAR = {"bore": 0.015, "ssad": 0.04}
 Runs = list[dict[str, Any]]
 
 
 def reproduce_table1(settings: Settings) -> Section:
-    """Count rows, columns and outliers of every set, beside what the paper says."""
+    """Count rows, columns and outliers of every set, beside the paper's numbers."""
     paper = {row["dataset"]: row for row in read_paper("paper_table1.csv")}
     infos = {info.name: info for info in datasets.catalogue()}
     rows = []
@@ -58,19 +61,23 @@ def reproduce_table1(settings: Settings) -> Section:
 
 
 def reproduce_table2(settings: Settings) -> Section:
-    """Compare the paper's methods; unless quick, also on unseen rows and with others."""
+    """Compare the paper's methods; unless quick, also on unseen rows and with other methods."""
     runs = compare(settings, PAPER)
-    paper = {
-        (row["dataset"], row["method"], measure): float(row[measure]) / 100
-        for row in read_paper("paper_table2.csv")
-        for measure in PRINTED
-    }
     summary = Summary(runs)
-    parts = [_all_sets(summary, paper), *(_one_set(summary, paper, n) for n in summary.datasets)]
+    # The paper's figures are summarized like runs.
+    paper = Summary(
+        [
+            row | {measure: float(row[measure]) / 100 for measure in PRINTED}
+            for row in read_paper("paper_table2.csv")
+            if row["dataset"] in summary.datasets
+        ]
+    )
+    parts = [_all_sets(summary, paper)]
+    parts += [_one_set(summary, paper, name) for name in summary.datasets]
     if not settings.quick:
-        extra = _more_tables(settings, runs)
-        parts += [part for part, _ in extra]
-        runs = runs + [run for _, more in extra for run in more]
+        for part, more in _more_tables(settings, runs):
+            parts.append(part)
+            runs = runs + more
     _write(settings, summary, paper, runs)
     splits = "sample or split" if settings.count == 1 else "samples or splits"
     text = (
@@ -91,47 +98,45 @@ def reproduce_table2(settings: Settings) -> Section:
     return Section("Table 2: seven methods", blocks, parts)
 
 
-def _all_sets(summary: Summary, paper: Figures) -> Section:
-    """Return each method's mean over sets and number of wins."""
+def _all_sets(summary: Summary, paper: Summary) -> Section:
+    """Return the mean over sets and the number of wins of each method."""
     header = ["method"]
     for measure in PRINTED:
         header += [MEASURES[measure], "paper", "wins", "paper"]
-    rows, bold = [], set()
+    has_all = len(paper.datasets) == len(summary.datasets)
+    rows = []
+    bold = set()
     for number, method in enumerate(summary.methods):
         row = [_title(method)]
         for measure in PRINTED:
             if summary.ranking(measure)[:1] == [method]:
                 bold.add((number, len(row)))
-            known = [name for name in summary.datasets if (name, method, measure) in paper]
-            theirs = [paper[name, method, measure] for name in known]
-            tops = [max(paper[name, other, measure] for other in PAPER) for name in known]
-            complete = len(known) == len(summary.datasets)
             row += [
                 _percent(summary.overall(method, measure)),
-                _percent(sum(theirs) / len(theirs) if complete else None),
+                _percent(paper.overall(method, measure) if has_all else None),
                 str(summary.wins(method, measure)),
-                str(sum(value == top for value, top in zip(theirs, tops, strict=True))),
+                str(paper.wins(method, measure)),
             ]
         rows.append(row)
     caption = f"Mean over {len(summary.datasets)} sets, and on how many a method is best"
     return Section("All sets", [Table(header, rows, frozenset(bold), caption)])
 
 
-def _one_set(summary: Summary, paper: Figures, name: str) -> Section:
-    rows, bold = [], set()
+def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
+    rows = []
+    bold = set()
     for number, method in enumerate(summary.methods):
         row = [_title(method)]
         for measure in PRINTED:
             if method in summary.best(name, measure):
                 bold.add((number, len(row)))
-            row += [str(summary.cell(name, method, measure) or "-")]
-            row += [_percent(paper.get((name, method, measure)))]
+            row += [str(found.cell(name, method, measure) or "-") for found in (summary, paper)]
         rows.append(row)
     return Section(name, [Table(["method", *BESIDE], rows, frozenset(bold))])
 
 
 def _title(method: str) -> str:
-    """Return what readers see, with the paper's mark for methods that look at no labels."""
+    """Return the title of a method, with the paper's mark if it looks at no labels."""
     return METHODS[method].title + MARKS[METHODS[method].labels]
 
 
@@ -140,17 +145,16 @@ def _percent(share: float | None) -> str:
 
 
 def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
-    """Return what the paper does not print: unseen rows, subspaces, competitors of today."""
-    tables = []
+    """Return tables that the paper does not print, with their runs."""
     unseen = compare(settings, PAPER, "unseen")
     text = (
         "The same splits, but the test rows are not in the fit: what a detector does in use. "
         "Best OSF is here the score that ranks the training labels best."
     )
-    tables.append((Section("Unseen rows", [Paragraph(text), _grid(unseen, "auc")]), unseen))
+    tables = [(Section("Unseen rows", [Paragraph(text), _grid(unseen, "auc")]), unseen)]
     names = tuple(name for name in settings.datasets if name in FEATURE_BAGGING)
     if names:
-        users = [name for name in PAPER if METHODS[name].scores]
+        users = [name for name in PAPER if name not in ("ssad", "be")]
         bagged = compare(settings, users, names=names, feature_bagging=True)
         text = (
             "kNN and LOF in random subspaces: 25 for letter (k = 10, 50 columns) and 20 for higgs "
@@ -161,7 +165,8 @@ def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
         for run in bagged:
             run["protocol"] += ", subspaces"
         tables.append((Section("Feature bagging", parts), bagged))
-    today = compare(settings, [name for name in TODAY if METHODS[name].is_installed])
+    peers = [m for m in METHODS.values() if m.group == "today" and m.labels == "given"]
+    today = compare(settings, [method.name for method in peers if method.is_installed])
     bore = [run for run in runs if run["method"] == "bore"]
     text = (
         "Methods of today with their default settings on the same splits and labels. They learn "
@@ -176,20 +181,15 @@ def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
 def _grid(runs: Runs, measure: str) -> Table:
     """Return sets by methods for one measure, with means over sets and wins below."""
     summary = Summary(runs)
-    rows, bold = [], set()
-    for number, name in enumerate(summary.datasets):
-        cells = [str(summary.cell(name, method, measure) or "-") for method in summary.methods]
-        best = summary.best(name, measure)
-        bold |= {(number, place) for place, m in enumerate(summary.methods, 1) if m in best}
-        rows.append([name, *cells])
+    rows, bold = cells_by_set(summary, measure, str)
     rows.append(["mean", *(_percent(summary.overall(m, measure)) for m in summary.methods)])
     rows.append(["wins", *(str(summary.wins(method, measure)) for method in summary.methods)])
     header = ["set", *(METHODS[method].title for method in summary.methods)]
-    return Table(header, rows, frozenset(bold), MEASURES[measure])
+    return Table(header, rows, bold, MEASURES[measure])
 
 
-def _write(settings: Settings, summary: Summary, paper: Figures, runs: Runs) -> None:
-    """Write the means and all single runs."""
+def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> None:
+    """Write the means, and all single runs."""
     rows = [
         {
             "dataset": name,
@@ -198,7 +198,7 @@ def _write(settings: Settings, summary: Summary, paper: Figures, runs: Runs) -> 
             "mean": round(cell.mean, 6),
             "sd": round(cell.sd, 6),
             "repetitions": cell.count,
-            "paper": paper.get((name, method, measure), ""),
+            "paper": printed.mean if (printed := paper.cell(name, method, measure)) else "",
             "best": int(method in summary.best(name, measure)),
         }
         for name in summary.datasets
@@ -216,28 +216,15 @@ def _write(settings: Settings, summary: Summary, paper: Figures, runs: Runs) -> 
     write_csv(settings.folder / "table2_runs.csv", done)
 
 
-def judge_reproduction(summary: Summary, paper: Figures) -> list[Paragraph | Table]:
+def judge_reproduction(summary: Summary, paper: Summary) -> list[Paragraph | Table]:
     """Return the difference to the paper's AUC on the sets with enough test outliers."""
     names = [name for name in JUDGED if name in summary.datasets]
     blocks: list[Paragraph | Table] = []
-    rows = []
-    for method, near in NEAR.items() if names else ():
-        row, far = [METHODS[method].title], []
-        for name in names:
-            cell, printed = summary.cell(name, method, "auc"), paper[name, method, "auc"]
-            row.append(f"{100 * (cell.mean - printed):+.1f}" if cell else "-")
-            if cell is None or cell.mean < printed - near:
-                far.append(name)
-        text = (
-            f"{row[0]} comes within {100 * near:.1f} points of the paper's AUC, or above it, on "
-            f"{len(names) - len(far)} of {len(names)} of these sets"
-        )
-        reasons = " ".join(_spread(summary, paper, method, name) for name in far)
-        blocks.append(Paragraph(text + (f"; not on {', '.join(far)}. {reasons}" if far else ".")))
-        rows.append(row)
-    if rows:
+    if names:
+        verdicts = [_judge_method(summary, paper, method, names) for method in NEAR]
         caption = "AUC, ours minus the paper's, on the sets with enough outliers to tell"
-        blocks.insert(0, Table(["method", *names], rows, caption=caption))
+        blocks.append(Table(["method", *names], [row for row, _ in verdicts], caption=caption))
+        blocks += [Paragraph(text) for _, text in verdicts]
     rest = [name for name in summary.datasets if name not in names]
     blocks.append(_by_measure(summary, paper, {"these": names, "the others": rest}))
     order = summary.ranking("auc")
@@ -249,35 +236,51 @@ def judge_reproduction(summary: Summary, paper: Figures) -> list[Paragraph | Tab
     return blocks
 
 
-def _by_measure(summary: Summary, paper: Figures, groups: dict[str, list[str]]) -> Table:
+def _judge_method(
+    summary: Summary, paper: Summary, method: str, names: list[str]
+) -> tuple[list[str], str]:
+    """Return the differences to the paper's AUC, and on how many sets a method comes near it."""
+    row = [METHODS[method].title]
+    reasons = {}
+    for name in names:
+        areas = [run["auc"] for run in summary.runs(name, method)]
+        printed = paper.runs(name, method)[0]["auc"]
+        if not areas:
+            row.append("-")
+            reasons[name] = f"On {name} no run succeeded."
+            continue
+        row.append(f"{100 * (np.mean(areas) - printed):+.1f}")
+        if np.mean(areas) < printed - NEAR[method]:
+            where = "inside" if min(areas) <= printed <= max(areas) else "outside"
+            reasons[name] = (
+                f"On {name} single repetitions range from {100 * min(areas):.1f} to "
+                f"{100 * max(areas):.1f}; the paper's {100 * printed:.1f} lies {where}."
+            )
+    text = (
+        f"{row[0]} comes within {100 * NEAR[method]:.1f} points of the paper's AUC, or above it, "
+        f"on {len(names) - len(reasons)} of {len(names)} of these sets"
+    )
+    if not reasons:
+        return row, f"{text}."
+    return row, f"{text}; not on {', '.join(reasons)}. {' '.join(reasons.values())}"
+
+
+def _by_measure(summary: Summary, paper: Summary, groups: dict[str, list[str]]) -> Table:
     """Return BORE's mean of each measure over groups of sets, ours and the paper's."""
     rows = []
     for group, names in groups.items():
-        known = [name for name in names if (name, "bore", "auc") in paper]
+        known = [name for name in names if name in paper.datasets]
         if not known:
             continue
         row = [f"{group}: {', '.join(known)}"]
         for measure in PRINTED:
-            cells = [summary.cell(name, "bore", measure) for name in known]
-            own = [cell.mean for cell in cells if cell]
-            row += [_percent(float(np.mean(own)) if own else None)]
-            row += [_percent(float(np.mean([paper[name, "bore", measure] for name in known])))]
+            for found in (summary, paper):
+                cells = [found.cell(name, "bore", measure) for name in known]
+                means = [cell.mean for cell in cells if cell]
+                row.append(_percent(float(np.mean(means)) if means else None))
         rows.append(row)
     caption = (
         "Means over sets. On the others a test part has 3 to 10 outliers (higgs 100, but of our "
         "own draw), and single splits lie 10 and more points apart"
     )
     return Table(["BORE on", *BESIDE], rows, caption=caption)
-
-
-def _spread(summary: Summary, paper: Figures, method: str, name: str) -> str:
-    """Say how far single repetitions lie apart, and whether the paper's figure is among them."""
-    areas = [run["auc"] for run in summary.runs(name, method)]
-    if not areas:
-        return f"On {name} no run succeeded."
-    printed = paper[name, method, "auc"]
-    where = "inside" if min(areas) <= printed <= max(areas) else "outside"
-    return (
-        f"On {name} single repetitions range from {100 * min(areas):.1f} to "
-        f"{100 * max(areas):.1f}; the paper's {100 * printed:.1f} lies {where}."
-    )

@@ -31,31 +31,26 @@ from boreod.tables.preparing.steps import Step
 from boreod.text import shorten
 
 PARTS = ("hour", "weekday", "day of month", "age in days")
-OLDEST, LATEST = -6.3e10, 2.6e11  # seconds of the years 1 to 9999, and a bit more
-OPEN_END = 7.2e9  # seconds; later years such as 9999 stand for no end and are nobody's newest row
+OLDEST = -6.3e10  # seconds of the year 1, and a bit more
+LATEST = 2.6e11  # seconds of the year 9999, and a bit more
+OPEN_END = 7.2e9  # seconds; later years such as 9999 mean that there is no end
 NUMBERS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 DIGITS = "yyyymmdd"
 SERIAL = "days since 1900"  # as spreadsheets count them
-SERIAL_1970 = 25_569.0
 
 
 @dataclass(frozen=True)
 class DateStep(Step):
     """A date or time becomes hour, weekday, day of the month and age, those that vary."""
 
-    form: str = "year-month-day"  # of text, or the unit of numbers; typed columns need none
+    form: str = (
+        "year-month-day"  # how text is written, or the unit of numbers; typed columns need none
+    )
     zone: str | None = None  # whose clock is read, of typed columns
     newest: float = 0.0  # seconds since 1970 of the newest training row
-    parts: list[str] = field(default_factory=list)  # of PARTS
+    parts: list[str] = field(default_factory=list)  # those PARTS that varied in training
     middles: list[float] = field(default_factory=list)  # medians of these, for missing dates
-    marked: bool = False
-    zoned: bool | None = None  # whether times told their zone; None if some did, or nobody knows
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        names = [f"{self.name} {part}" for part in self.parts]
-        return names + ([f"{self.name} is missing"] if self.marked else [])
+    zoned: bool | None = None  # whether times had a zone; None if some had, or nobody knows
 
     @property
     def reading(self) -> Any:
@@ -63,71 +58,77 @@ class DateStep(Step):
         return DateForm(self.form) if self.kind == "text" else self.kind
 
     @property
-    def outputs(self) -> list[tuple[str, str]]:
-        """What the output columns are: parts of dates."""
-        return [("value", part) for part in self.parts] + [("missing", "")] * self.marked
+    def values(self) -> list[tuple[str, str]]:
+        """One number a part."""
+        return [("value", part) for part in self.parts]
 
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
-        forms = (*FORMS, TIME) if self.kind == "text" else (*NUMBERS, DIGITS, SERIAL)
-        in_order = [part for part in PARTS if part in self.parts]
-        fits = self.kind in ("text", "number") and self.form in forms and self.parts == in_order
-        known = OLDEST <= self.newest <= LATEST and (self.zone is None or 0 < len(self.zone) < 60)
-        return fits and known and len(self.middles) == len(self.parts) and bool(self.names)
+        forms = {"text": (*FORMS, TIME), "number": (*NUMBERS, DIGITS, SERIAL)}
+        return (
+            self.form in forms.get(self.kind, ())
+            and self.parts == [part for part in PARTS if part in self.parts]
+            and OLDEST <= self.newest <= LATEST
+            and (self.zone is None or 0 < len(self.zone) < 60)
+            and len(self.middles) == len(self.parts)
+            and bool(self.names)
+        )
 
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
         found = read_moments(column, self.name, self.form, self.zone, first_row)
         missing = np.isnan(found.clock)
-        if self.zoned is not None:
-            read = column if not missing.any() else column.filter(pa.array(~missing))
-            _tell_of_zones(read, self, len(read))
+        if self.zoned is not None and kind_of(column.type) != "number":
+            self._check_zones(column.filter(pa.array(~missing)) if missing.any() else column)
         for place, (part, middle) in enumerate(zip(self.parts, self.middles, strict=True)):
             result[:, place] = np.where(missing, middle, part_of(found, part, self.newest))
-        if self.marked:
-            result[:, -1] = missing
+        return missing
 
-
-def _tell_of_zones(column: Any, step: DateStep, filled: int) -> None:
-    """Warn of times with a zone where the training table had none, and the reverse."""
-    zoned = count_zones(column)
-    if zoned == (filled if step.zoned else 0) or kind_of(column.type) == "number":
-        return
-    here, then, remedy = "a zone", "none", "Write them by the clock of the training table"
-    if step.zoned:
-        here, then = "no zone", "one" if step.zone is None else f"one ({shorten(step.zone)})"
-        remedy = "Write their zone"
-    warnings.warn(
-        f"Column {shorten(step.name)} holds times with {here}, and in the training table they had "
-        f"{then}. Hours and days are read as they are written, and times without a zone count as "
-        f"UTC. {remedy}, or fit again to tables like this one.",
-        stacklevel=3,
-    )
+    def _check_zones(self, filled: Any) -> None:
+        """Warn of times with a zone where the training table had none, and the reverse."""
+        here = "a zone"
+        then = "none"
+        remedy = "Write them by the clock of the training table"
+        expected = 0
+        if self.zoned:
+            here = "no zone"
+            then = "one" if self.zone is None else f"one ({shorten(self.zone)})"
+            remedy = "Write their zone"
+            expected = len(filled)
+        if count_zones(filled) == expected:
+            return
+        warnings.warn(
+            f"Column {shorten(self.name)} holds times with {here}, and in the training table they "
+            f"had {then}. Hours and days are read as they are written, and times without a zone "
+            f"count as UTC. {remedy}, or fit again to tables like this one.",
+            stacklevel=3,
+        )
 
 
 def read_moments(
     column: Any, name: str, form: str, zone: str | None = None, first_row: int = 1
 ) -> Moments:
-    """Return the moments of a column of a plain type; what is none is missing and told."""
+    """Return the moments of a column of a plain type; other cells are missing, with a warning."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
-    if form in (*NUMBERS, DIGITS, SERIAL):
-        if pa.types.is_integer(column.type):  # of nanoseconds float64 does not know each
+    what = "date"
+    if form in (*FORMS, TIME):
+        words = as_text(column, name)
+        clock, instant = read_written(words, form)
+        present = is_filled(words)
+        what = DateForm(form).what
+    else:
+        if pa.types.is_integer(column.type):
+            # Float64 does not know each nanosecond, which does not matter here.
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)
-        seconds = _from_numbers(values, form)
-        found, present = Moments(seconds, seconds), ~np.isnan(values)
-    else:
-        words = as_text(column, name)
-        found, present = read_written(words, form), is_filled(words)
-    clock, instant = found
+        clock = instant = _from_numbers(values, form)
+        present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         wrong = present & ~((clock >= OLDEST) & (clock <= LATEST))
-    if form in FORMS:
-        check_order(column, wrong, form)
-    what = DateForm(form).what if form in (*FORMS, TIME) else "date"
+    check_order(column, wrong, form)
     note_bad(column, wrong, name, first_row, what)
     return Moments(np.where(wrong, np.nan, clock), np.where(wrong, np.nan, instant))
 
@@ -149,7 +150,7 @@ def find_newest(moments: Moments) -> float:
     """Return the newest moment in seconds since 1970."""
     instants = moments.instant[~np.isnan(moments.instant)]
     ended = instants[instants < OPEN_END]
-    return float((ended if len(ended) else instants).max())
+    return float(ended.max() if len(ended) else instants.max())
 
 
 def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
@@ -161,16 +162,17 @@ def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
         return Moments(clock, clock)
     if pa.types.is_date(held):
         column = pc.cast(column, pa.timestamp("s"))
-    unit, tz = column.type.unit, column.type.tz
+    unit = column.type.unit
     instant = to_seconds(column, unit)
-    if tz is None:
+    if column.type.tz is None:
         return Moments(instant, instant)
+    zone = zone or column.type.tz
     try:
-        there = pc.cast(column, pa.timestamp(unit, zone or tz))
+        there = pc.cast(column, pa.timestamp(unit, zone))
         return Moments(to_seconds(pc.local_timestamp(there), unit), instant)
     except pa.ArrowException as error:
         raise TableError(
-            f"Column {shorten(name)} has times of the zone {shorten(zone or tz)}, which is not "
+            f"Column {shorten(name)} has times of the zone {shorten(zone)}, which is not "
             f"known here: {str(error).splitlines()[0][:80]}. Convert it to another zone."
         ) from None
 
@@ -178,7 +180,10 @@ def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
 def _from_numbers(values: NDArray, form: str) -> NDArray:
     if form == DIGITS:
         return from_digits(values)
-    return (values - SERIAL_1970) * DAY if form == SERIAL else values / NUMBERS[form]
+    if form == SERIAL:
+        # The first of January 1970 has this number in spreadsheets.
+        return (values - 25_569.0) * DAY
+    return values / NUMBERS[form]
 
 
 def from_digits(values: NDArray) -> NDArray:

@@ -1,20 +1,196 @@
-"""Labels that come from a second file, by id, and words that mean an inlier.
+"""Labels of rows as the codes 1, 0 and -1: from a column, its batches, or a second file.
 
-Both are settled while a table is read: its column of labels then holds what the answers say, and is
-empty where nobody knows.
+People write labels in many ways: 0 and 1, yes and no, or words of their own. Two things are settled
+while a table is read, before its labels become codes: the answers of a second file replace labels
+by id, and words that are no labels become empty cells.
 """
 
+import shlex
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from boreod.tables.arrow import Names, TableError, as_names, column_of, pa, pc
-from boreod.tables.cells import as_text, canonical, whole_words
-from boreod.text import count_of, listed, shorten
+import numpy as np
+from numpy.typing import NDArray
 
-MOST = 3  # conflicts in a note
+from boreod.tables.arrow import Names, TableError, as_names, column_of, pa, pc
+from boreod.tables.cells import as_text, whole_words
+from boreod.tables.number_formats import MISSING
+from boreod.text import count_of, listed, shorten
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
+
+YES = {"yes", "y", "t", "ja", "j", "oui", "si", "sí", "sim", "tak", "да"}
+NO = {"no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"}
+OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
+MAX_LABELS = 10_000  # different ones in a file; an id column does not hold labels
+MAX_CONFLICTS = 3  # in a note
+
+
+def read_label_column(
+    values: Any, outlier_label: Any = None, *, name: str = "label", assume: bool = False
+) -> NDArray:
+    """Return a column of labels as codes: 1 for outliers, 0 for inliers, -1 for unlabelled rows.
+
+    Parameters
+    ----------
+    values
+        A column: a pyarrow array, or anything that makes one.
+    outlier_label
+        The value of the code 1; other values have the code 0 then. None if the values are 0 and 1,
+        true and false, yes and no or Y and N, also as text and in any case. A missing value is
+        always unlabelled, and so are -1 and words such as ``?`` and ``unknown`` unless they are
+        the ``outlier_label``.
+    name
+        Name of the column, for errors.
+    assume
+        Whether 0 may be assumed, so that 1 and -1 without 0 are outliers and unlabelled rows.
+
+    Examples
+    --------
+    >>> read_label_column(["Yes", "no", None])
+    array([ 1,  0, -1])
+    >>> read_label_column(["ok", "fraud", ""], "fraud")
+    array([ 0,  1, -1])
+    """
+    labels = _LabelWords(name)
+    labels.add(values)
+    return labels.codes(outlier_label, assume).astype(np.int64)
+
+
+def read_label_batches(
+    batches: Iterable[Any], outlier_label: Any = None, *, name: str = "label", assume: bool = False
+) -> NDArray:
+    """Return the codes of a column that comes in parts, one byte a row.
+
+    Parameters are those of :func:`read_label_column`.
+    """
+    labels = _LabelWords(name)
+    for values in batches:
+        labels.add(values)
+        if len(labels.numbers) > MAX_LABELS:
+            raise TableError(
+                f"Column {shorten(name)} holds more than {MAX_LABELS} different values, "
+                "which cannot be labels. Name the column of labels (--label)."
+            )
+    return labels.codes(outlier_label, assume)
+
+
+class _LabelWords:
+    """The distinct words of a column of labels, and the number of its word for each row."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.numbers: dict[str, int] = {}
+        self._parts: list[NDArray] = []
+
+    def add(self, values: Any) -> None:
+        """Add the next rows."""
+        column = column_of(pa.table({self.name: _to_array(values, self.name)}), self.name)
+        encoded = pc.dictionary_encode(column)
+        words = pc.utf8_trim_whitespace(as_text(encoded.dictionary, self.name)).to_pylist()
+        own = [-1 if w is None else self.numbers.setdefault(w, len(self.numbers)) for w in words]
+        small = np.int8 if len(self.numbers) <= 127 else np.int32
+        indices = pc.fill_null(encoded.indices, len(own)).to_numpy(zero_copy_only=False)
+        self._parts.append(np.array([*own, -1], small)[indices])
+
+    def codes(self, outlier_label: Any, assume: bool) -> NDArray:
+        """Return the codes of all rows."""
+        found = list(self.numbers)
+        if outlier_label is None:
+            codes = [label_code(meaning, OUTLIER) for meaning in self._meanings(assume)]
+        else:
+            wanted = as_text(_to_array([outlier_label], self.name), self.name)[0].as_py()
+            if wanted is None:
+                raise TableError(
+                    "`outlier_label` (--outlier-label) must not be empty; leave it out."
+                )
+            outlier = _canonical(wanted.strip())
+            codes = [label_code(_meaning(word, outlier), outlier) for word in found]
+            if OUTLIER not in codes:
+                raise TableError(
+                    f"No row of column {shorten(self.name)} has the value {outlier_label!r} that "
+                    "`outlier_label` (--outlier-label) names; it holds "
+                    f"{listed(found, 5) or 'nothing'}."
+                )
+        # A row without a word has the number -1, which is the last code.
+        by_number = np.array([*codes, UNLABELLED], np.int8)
+        return np.concatenate([by_number[:0], *(by_number[part] for part in self._parts)])
+
+    def _meanings(self, assume: bool) -> list[Any]:
+        """Return 1, 0, -1 or None for each word; refuse words with an unclear meaning."""
+        found, name = list(self.numbers), self.name
+        meanings = [_plain_meaning(word) for word in found]
+        known = set(meanings) - {None}
+        if known <= {OUTLIER, INLIER, UNLABELLED} and (assume or known != {OUTLIER, UNLABELLED}):
+            return meanings
+        others = sorted(meant for meant in known if isinstance(meant, str))
+        labels = known - set(others)
+        if others and {OUTLIER, INLIER} <= labels <= {OUTLIER, INLIER, UNLABELLED}:
+            yes, no = (shlex.quote(found[meanings.index(code)]) for code in (OUTLIER, INLIER))
+            raise TableError(
+                f"Column {shorten(name)} holds {listed(others, 5)} beside labels of outliers and "
+                "inliers. Correct these cells or leave them empty; or name the labels, then others "
+                "are none: `outlier_label`, `inlier_label` "
+                f"(--outlier-label={yes} --inlier-label={no})."
+            )
+        raise TableError(
+            f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels "
+            f"(empty or -1 for unlabelled rows{'' if assume else ', never 1 and -1 but no 0'}); it "
+            f"holds {listed(found, 5)}. Say which value marks an outlier: `outlier_label` "
+            f"(--outlier-label={shlex.quote(self._rarest())}, if the rarest), and if others are no "
+            "labels, which one marks an inlier (--inlier-label)."
+        )
+
+    def _rarest(self) -> str:
+        """Return the rarest word, of several the last in the alphabet."""
+        counts = np.bincount(np.concatenate(self._parts) + 1, minlength=len(self.numbers) + 1)[1:]
+        words = [(count, w) for w, count in zip(self.numbers, counts, strict=True)]
+        words = [pair for pair in words if pair[1].lower() not in OPEN]
+        return max(word for count, word in words if count == min(words)[0])
+
+
+def _plain_meaning(word: str) -> Any:
+    """Return the meaning of a word that needs no explanation."""
+    lower = word.lower()
+    if lower in YES:
+        return float(OUTLIER)
+    if lower in NO:
+        return float(INLIER)
+    return _meaning(word)
+
+
+def _meaning(word: str, outlier: Any = None) -> Any:
+    """Return what ``label_code`` reads: None for a missing value, unless it is the outlier's."""
+    meant = _canonical(word)
+    is_empty = word in MISSING or word.lower() in OPEN
+    return None if is_empty and meant != outlier else meant
+
+
+def _canonical(word: str) -> float | str:
+    """Return numbers as such, however they are written; true and false are 1 and 0."""
+    try:
+        return float({"true": "1", "false": "0"}.get(word.lower(), word))
+    except ValueError:
+        return word
+
+
+def _to_array(values: Any, name: str) -> Any:
+    """Return an Arrow array; values of several types become text."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        pass
+    try:
+        words = [None if value is None else str(value) for value in values]
+        return pa.array(words, pa.string())
+    except TypeError:
+        raise TableError(
+            f"Column {shorten(name)} must be one column of labels; got {type(values).__name__}."
+        ) from None
 
 
 def label_options(
@@ -69,8 +245,7 @@ class LabelSource:
     @property
     def shown(self) -> str:
         """What the second file is called in sentences."""
-        named = isinstance(self.answers, str | PathLike)
-        return str(self.answers) if named else "`labels`"
+        return str(self.answers) if isinstance(self.answers, str | PathLike) else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the columns to read of a table, if so many are wanted."""
@@ -93,10 +268,12 @@ class LabelSource:
 
         def settled() -> Iterator[Any]:
             for batch in batches:
-                words = self._words(batch, place)
+                words = pa.nulls(batch.num_rows, pa.string())
+                if place >= 0:
+                    words = _words(batch, self.label)
                 if given is not None:
                     words = given.apply(words, _keys(batch, ids))
-                columns = {**dict(zip(batch.schema.names, batch.columns, strict=True))}
+                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 columns[self.label] = self._known(words)
                 yield pa.RecordBatch.from_arrays([columns[n] for n in final.names], schema=final)
             if given is not None:
@@ -104,18 +281,14 @@ class LabelSource:
 
         return final, settled()
 
-    def _words(self, batch: Any, place: int) -> Any:
-        if place < 0:
-            return pa.nulls(batch.num_rows, pa.string())
-        words = as_text(column_of(batch, self.label), self.label)
-        return pc.utf8_trim_whitespace(words)
-
     def _known(self, words: Any) -> Any:
-        """Return words with nulls for those that are neither of outliers nor of inliers."""
+        """Return words with nulls for those that are neither of the two labels."""
         if self.inlier_label is None:
             return words
-        known = [canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
-        found = [w for w in pc.unique(words).to_pylist() if w is not None and canonical(w) in known]
+        known = [_canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
+        found = [
+            w for w in pc.unique(words).to_pylist() if w is not None and _canonical(w) in known
+        ]
         mask = pc.is_in(words, value_set=pa.array(found, pa.string()))
         return pc.if_else(mask, words, pa.scalar(None, pa.string()))
 
@@ -139,12 +312,14 @@ class Answers:
                     f"{source.shown} has no column {shorten(name)}, which tells ids or labels. "
                     f"Its columns are {listed(table.column_names)}."
                 )
-        words = as_text(column_of(table, source.label), source.label)
+        words = _words(table, source.label).to_pylist()
         given: dict[str, list[str]] = {}
-        for key, word in zip(_keys(table, ids), pc.utf8_trim_whitespace(words), strict=True):
-            if key is not None and word.is_valid:
-                given.setdefault(key, []).append(word.as_py())
-        conflicts = {key: said for key, said in given.items() if len(set(map(canonical, said))) > 1}
+        for key, word in zip(_keys(table, ids), words, strict=True):
+            if key is not None and word is not None:
+                given.setdefault(key, []).append(word)
+        conflicts = {
+            key: said for key, said in given.items() if len(set(map(_canonical, said))) > 1
+        }
         return cls({key: said[-1] for key, said in given.items()}, conflicts)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
@@ -153,19 +328,22 @@ class Answers:
         for row, key in enumerate(keys):
             if key is not None and key in self.last:
                 self.met.add(key)
-                before, answer = result[row], self.last[key]
-                self.changed += before is not None and canonical(before) != canonical(answer)
-                result[row] = answer
+                before = result[row]
+                result[row] = self.last[key]
+                if before is not None and _canonical(before) != _canonical(result[row]):
+                    self.changed += 1
         return pa.array(result, pa.string())
 
     def note(self, shown: str) -> str:
-        """Return what to tell the user."""
+        """Return a sentence about the answers."""
         parts = [f"{count_of(len(self.met), 'id')} of the table have an answer in {shown}"]
         if self.changed:
             parts.append(f"{count_of(self.changed, 'label')} of the table changed by it")
         if self.conflicts:
             some = [f"{k.replace(chr(0), ', ')}: {', '.join(v)}" for k, v in self.conflicts.items()]
-            shown_ones = "; ".join(some[:MOST]) + ("; ..." if len(some) > MOST else "")
+            shown_ones = "; ".join(some[:MAX_CONFLICTS]) + (
+                "; ..." if len(some) > MAX_CONFLICTS else ""
+            )
             parts.append(
                 f"{count_of(len(some), 'id')} with several answers, the last of which counts "
                 f"({shown_ones})"
@@ -174,6 +352,11 @@ class Answers:
         if unknown:
             parts.append(f"{count_of(unknown, 'id')} not in the table")
         return "; ".join(parts) + "."
+
+
+def _words(table: Any, name: str) -> Any:
+    """Return a column as text without spaces around cells."""
+    return pc.utf8_trim_whitespace(as_text(column_of(table, name), name))
 
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:

@@ -1,7 +1,7 @@
-"""Columns that know the label, or come from it: what is told about them.
+"""Columns that know the label, or come from it, and notes about them.
 
-A column that ranks all outliers before the other rows may be very good, or filled in when somebody
-knew. Only users can tell, so they are asked; the results of an earlier scoring are left out.
+A column that ranks all rows of the code 1 before the others may be very good, or filled in when
+somebody knew. Only users know, so they are asked; results of an earlier scoring are left out.
 """
 
 import re
@@ -12,17 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.metrics import auc
-from boreod.tables.arrow import TableError, column_of, option, pc
+from boreod.tables.arrow import column_of, kind_of, option, pc
 from boreod.tables.cells import as_numbers, as_text
-from boreod.tables.preparing.levels import ENOUGH_OUTLIERS
+from boreod.tables.preparing.steps import ENOUGH_OUTLIERS
 from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
-REASON = re.compile(r"reason_\d+")
 PERFECT = 0.999  # AUC
 ORDERED = 0.95  # AUC of what should have no order
-MOST_ROWS = 20_000  # that are not outliers; more tell nothing new
+MAX_OTHERS = 20_000  # rows of other codes than 1; more say nothing new
 
 
 def find_results(names: Iterable[str], label: str | None) -> list[str]:
@@ -38,23 +37,23 @@ def find_results(names: Iterable[str], label: str | None) -> list[str]:
     names = list(names)
     if "probability" not in names or len(set(names) & set(RESULTS)) < 2:
         return []
-    return [n for n in names if n != label and (n in RESULTS or REASON.fullmatch(n))]
+    return [n for n in names if n != label and (n in RESULTS or re.fullmatch(r"reason_\d+", n))]
 
 
-def tell_results(found: list[str], label: str | None) -> list[str]:
+def result_notes(found: list[str], label: str | None) -> list[str]:
     """Return notes about the results of an earlier scoring."""
-    notes = []
-    if found:
+    if not found:
+        return []
+    notes = [
+        f"Columns {listed(found)} are results of an earlier scoring and left out: a model "
+        "would learn from its own opinion."
+    ]
+    if label in RESULTS:
         notes.append(
-            f"Columns {listed(found)} are results of an earlier scoring and left out: a model "
-            "would learn from its own opinion."
+            f"The label {shorten(label)} is called like a result of scoring. If nobody has "
+            "reviewed it, a model learns to repeat the earlier one: name the column of the "
+            "review (--label)."
         )
-        if label in RESULTS:
-            notes.append(
-                f"The label {shorten(label)} is called like a result of scoring. If nobody has "
-                "reviewed it, a model learns to repeat the earlier one: name the column of the "
-                "review (--label)."
-            )
     return notes
 
 
@@ -75,11 +74,11 @@ def find_leaks(
         return []
     outliers = codes[chosen] == OUTLIER
     notes = []
-    ranks = {place: float(auc(outliers, matrix[chosen, place])) for place in range(matrix.shape[1])}
+    ranks = [_auc_either_way(outliers, matrix[chosen, place]) for place in range(matrix.shape[1])]
     for name in dict.fromkeys(owner for owner, _ in columns):
         places = [place for place, (owner, _) in enumerate(columns) if owner == name]
-        best = max(places, key=lambda place: abs(ranks[place] - 0.5))
-        found = max(ranks[best], 1.0 - ranks[best])
+        best = max(places, key=lambda place: ranks[place])
+        found = ranks[best]
         if found < PERFECT:
             continue
         values = np.unique(matrix[chosen, best])
@@ -97,19 +96,21 @@ def find_leaks(
 
 
 def _choose_rows(codes: NDArray, assume: bool) -> NDArray | None:
-    """Return all outliers and some other rows, None if they are too few to tell anything."""
+    """Return all rows of the code 1 and some others, None if they are too few."""
     outliers = np.flatnonzero(codes == OUTLIER)
     others = np.flatnonzero((codes == INLIER) | (assume & (codes == UNLABELLED)))
     if min(len(outliers), len(others)) < ENOUGH_OUTLIERS:
         return None
-    return np.sort(np.concatenate([outliers, others[:: -(-len(others) // MOST_ROWS)]]))
+    return np.sort(np.concatenate([outliers, others[:: -(-len(others) // MAX_OTHERS)]]))
 
 
 def _find_orders(table: Any, chosen: NDArray, outliers: NDArray, ids: list[str]) -> list[str]:
     """Return notes about rows and ids that are ordered by label."""
-    found = [name for name in ids if _is_ordered(outliers, _order_of(table, name)[chosen])]
+    found = [
+        name for name in ids if _auc_either_way(outliers, _order_of(table, name)[chosen]) >= ORDERED
+    ]
     what = f"Values of {listed(found)} are" if found else "Rows are"
-    if not found and not _is_ordered(outliers, chosen):
+    if not found and _auc_either_way(outliers, chosen) < ORDERED:
         return []
     return [
         f"{what} ordered by label, outliers and others apart. If they come from different sources, "
@@ -117,18 +118,18 @@ def _find_orders(table: Any, chosen: NDArray, outliers: NDArray, ids: list[str])
     ]
 
 
-def _is_ordered(outliers: NDArray, values: NDArray) -> bool:
+def _auc_either_way(outliers: NDArray, values: NDArray) -> float:
+    """Return the AUC of values or of their reverse, whichever is larger."""
     found = float(auc(outliers, values))
-    return max(found, 1.0 - found) >= ORDERED
+    return max(found, 1.0 - found)
 
 
 def _order_of(table: Any, name: str) -> NDArray:
     """Return numbers in the order of ids: by value, or as words are sorted."""
     column = column_of(table, name)
-    try:
-        if pc.all(pc.match_substring_regex(as_text(column, name), r"^\d{1,15}$")).as_py():
-            return np.nan_to_num(as_numbers(as_text(column, name), name, "number"))
+    # Dates have an order of their own.
+    if kind_of(column.type) != "date or time":
         column = as_text(column, name)
-    except TableError:
-        pass  # dates, whose order is theirs
+        if pc.all(pc.match_substring_regex(column, r"^\d{1,15}$")).as_py():
+            return np.nan_to_num(as_numbers(column, name, "number"))
     return pc.rank(column, tiebreaker="min").to_numpy()

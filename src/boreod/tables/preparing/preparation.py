@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from boreod.files import typed_json
 from boreod.tables.arrow import Names, TableError, as_names, check_names, column_of, kind_of
 from boreod.tables.preparing.decisions import STEPS, Question, decide
-from boreod.tables.preparing.leaks import find_leaks, find_results, tell_results
-from boreod.tables.preparing.levels import STORED_BYTES, LevelStep, make_targets
+from boreod.tables.preparing.leaks import find_leaks, find_results, result_notes
 from boreod.tables.preparing.since import Since, add_to_table, found_in, is_whole
-from boreod.tables.preparing.steps import Step, Targets
+from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets, make_targets
 from boreod.tables.reading.blocks import check_columns
 from boreod.text import listed, shorten, suggest
 
@@ -35,7 +34,7 @@ class Preparation:
     """Learn from a training table how to make numbers of its columns.
 
     Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
-    many levels become their frequency and, given labels, how often their level is an outlier.
+    many levels become their frequency and, given labels, how often their level has the code 1.
     Dates become hour, weekday, day of the month and age, free text its lengths. Missing numbers get
     the median of the training rows; where some were missing in training, a column of its own says
     so. Columns that hold one value only, and ids of rows, are left out with a note.
@@ -44,6 +43,8 @@ class Preparation:
     ----------
     max_levels
         The most levels of a category that get columns of their own; the others are pooled.
+    seed
+        Seed of the folds in which levels of ids are learned.
 
     Attributes
     ----------
@@ -73,8 +74,9 @@ class Preparation:
     array([[2., 1., 0., 1.]])
     """
 
-    def __init__(self, max_levels: int = 20) -> None:
+    def __init__(self, max_levels: int = 20, seed: int = 0) -> None:
         self.max_levels = max_levels
+        self.seed = seed
         self._steps: list[Step] = []
 
     def fit(self, table: Any, codes: NDArray | None = None, **options: Any) -> "Preparation":
@@ -93,19 +95,18 @@ class Preparation:
         keep: Names | None = None,
         decimal: str | None = None,
         assume: bool = True,
-        seed: int = 0,
     ) -> NDArray:
         """Learn from a training table, and return its rows as if each of them were new.
 
         They are not always those of :meth:`transform`: what ids with many levels become does not
-        count the label of the row itself, and not those of its fold.
+        count the row itself.
 
         Parameters
         ----------
         table
             A pyarrow table.
         codes
-            Labels, 1 for outliers, 0 for inliers and -1 for unlabelled rows; None for no labels.
+            Labels as 1, 0 and -1 for unlabelled rows; None for no labels.
         label
             The column of labels, which is not learned from.
         ids
@@ -116,11 +117,9 @@ class Preparation:
         keep
             The only columns to learn from; None for all others.
         decimal
-            Decimal point of numbers in text, where their column does not tell.
+            Decimal point of numbers in text, where their column does not decide it.
         assume
-            Whether unlabelled rows count as inliers.
-        seed
-            Of the folds.
+            Whether unlabelled rows count as the code 0.
         """
         if type(self.max_levels) is not int or self.max_levels < 1:
             raise ValueError(
@@ -135,11 +134,13 @@ class Preparation:
         roles |= {name: RESULT for name in results if roles[name] == "used"}
         since = found_in(table.schema)
         roles |= {made.name: "used" for made in since}
-        targets = None if codes is None else make_targets(codes, assume, seed)
-        wanted = set(table.column_names if keep is not None else ()) | {s.name for s in since}
+        targets = None if codes is None else make_targets(codes, assume, self.seed)
+        wanted = {made.name for made in since}
+        if keep is not None:
+            wanted.update(table.column_names)
         question = Question("", self.max_levels, targets, decimal)
         steps, summary, notes = _learn(table, roles, question, wanted)
-        notes += tell_results([name for name in results if roles[name] == RESULT], label)
+        notes += result_notes([name for name in results if roles[name] == RESULT], label)
         if not steps:
             raise TableError(
                 f"No column is left to learn from. {' '.join(notes)} Columns with values that "
@@ -148,16 +149,16 @@ class Preparation:
             )
         self._set(
             _Learned(
-                VERSION,
-                self.max_levels,
-                label,
-                list(ids),
-                assume,
-                seed,
-                since,
-                steps,
-                summary,
-                notes,
+                version=VERSION,
+                max_levels=self.max_levels,
+                label=label,
+                ids=list(ids),
+                assume=assume,
+                seed=self.seed,
+                since=since,
+                steps=steps,
+                summary=summary,
+                notes=notes,
             )
         )
         matrix = self._fill_training(table, targets)
@@ -205,17 +206,17 @@ class Preparation:
         return add_to_table(batch, wanted) if wanted else batch
 
     def _fill_training(self, table: Any, targets: Targets | None) -> NDArray:
-        def fill(step: Step, result: NDArray, column: Any) -> None:
-            step.fill_training(result, column, targets)
+        return self._fill(table, lambda step, part, col: step.fill_training(part, col, targets))
 
-        return self._fill(table, fill)
-
-    def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], None]) -> NDArray:
+    def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], NDArray]) -> NDArray:
         result = np.zeros((table.num_rows, len(self.names_)))
         start = 0
         for step in self._steps:
-            end = start + len(step.names)
-            fill(step, result[:, start:end], column_of(table, step.name))
+            end = start + len(step.outputs)
+            part = result[:, start:end]
+            missing = fill(step, part, column_of(table, step.name))
+            if step.marked:
+                part[:, -1] = missing
             start = end
         return result
 
@@ -234,13 +235,15 @@ class Preparation:
     @property
     def marks_(self) -> dict[int, int]:
         """Places of output columns that are filled, and of those that mark where."""
-        owners = [(step.name, *of) for step in self._steps for of in step.outputs]
-        marked = {of[0]: place for place, of in enumerate(owners) if of[1] == "missing"}
-        return {
-            place: marked[of[0]]
-            for place, of in enumerate(owners)
-            if of[1] == "value" and of[0] in marked
-        }
+        marks = {}
+        start = 0
+        for step in self._steps:
+            outputs = step.outputs
+            for place, (kind, _) in enumerate(outputs):
+                if kind == "value" and step.marked:
+                    marks[start + place] = start + len(outputs) - 1
+            start += len(outputs)
+        return marks
 
     @property
     def steps_(self) -> list[Step]:
@@ -257,19 +260,19 @@ class Preparation:
 
     def describe(self) -> str:
         """Return ``summary_`` as lines of aligned text."""
-        lines = [ColumnSummary._fields, *((*row[:3], str(row[3])) for row in self.summary_)]
-        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        rows = [ColumnSummary._fields, *self.summary_]
+        widths = [max(len(str(row[i])) for row in rows) for i in range(4)]
         return "\n".join(
-            "  ".join([*(f"{line[i]:<{widths[i]}}" for i in range(3)), f"{line[3]:>{widths[3]}}"])
-            for line in lines
+            "  ".join([*map(str.ljust, row[:3], widths), str(row[3]).rjust(widths[3])])
+            for row in rows
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
         kinds = {step: becomes for becomes, step in STEPS.items()}
         steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self._steps]
-        learned = replace(self._learned, steps=[])
-        return {**asdict(learned), "steps": steps, "summary": [list(row) for row in self.summary_]}
+        summary = [list(row) for row in self.summary_]
+        return {**asdict(replace(self._learned, steps=[])), "steps": steps, "summary": summary}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Preparation":
@@ -278,7 +281,7 @@ class Preparation:
             stored = typed_json(_Learned, data, "preparation")
             learned = replace(stored, steps=list(map(_read_step, stored.steps)))
             learned.check()
-            return cls(learned.max_levels)._set(learned)
+            return cls(learned.max_levels, learned.seed)._set(learned)
         except ValueError as error:
             reason = str(error).partition(". ")[0]
             raise TableError(
@@ -289,9 +292,13 @@ class Preparation:
     def _set(self, learned: "_Learned") -> "Preparation":
         names = [name for step in learned.steps for name in step.names]
         check_names(names, "the prepared table")
-        self._learned, self._steps, self.names_ = learned, learned.steps, names
+        self._learned = learned
+        self._steps = learned.steps
+        self.names_ = names
         self.summary_ = [ColumnSummary(*row) for row in learned.summary]
-        self.notes_, self.label_, self.ids_ = learned.notes, learned.label, tuple(learned.ids)
+        self.notes_ = learned.notes
+        self.label_ = learned.label
+        self.ids_ = tuple(learned.ids)
         self.since_ = tuple(learned.since)
         return self
 
@@ -307,7 +314,7 @@ class _Learned:
     assume: bool
     seed: int
     since: list[Since]
-    steps: list[Any]  # of Step; which one, is read from what is stored
+    steps: list[Any]  # Steps, or what is stored of them
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
@@ -336,7 +343,7 @@ def _read_step(data: Any) -> Step:
     if not isinstance(becomes, str) or becomes not in STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
     if becomes == "date":
-        stored.setdefault("zoned", None)  # older files do not tell
+        stored.setdefault("zoned", None)  # Older files do not have it.
     return typed_json(STEPS[becomes], stored, "step")
 
 
@@ -406,10 +413,10 @@ def _learn(
     if refused:
         raise TableError(" ".join(refused))
     many = sum(isinstance(step, LevelStep) for step in steps)
-    limited = [
-        step.within(STORED_BYTES // many) if isinstance(step, LevelStep) else step for step in steps
-    ]
-    return limited, summary, notes
+    for place, step in enumerate(steps):
+        if isinstance(step, LevelStep):
+            steps[place] = step.within(STORED_BYTES // many)
+    return steps, summary, notes
 
 
 def _holds(table: Any, name: str) -> str:

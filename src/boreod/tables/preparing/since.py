@@ -6,7 +6,9 @@ remembered is the last time of every id. So the table must be sorted by time, an
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,6 @@ from boreod.tables.preparing.decisions import Question, decide
 from boreod.text import listed, shorten, suggest
 
 METADATA = b"boreod.since"
-HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,12 @@ class Since:
     id: str
     time: str
     kind: str = "number"
-    form: str | None = None  # of dates, as in DateStep; None for numbers of any unit
+    form: str | None = None  # that of a DateStep; None for numbers of any unit
     zone: str | None = None
 
     @property
     def name(self) -> str:
-        """Of the column that it makes."""
+        """Name of the column that it makes."""
         return f"time since last {self.id}"
 
     @property
@@ -43,35 +44,35 @@ class Since:
         """Whether a training table can have led to it."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
-        step = DateStep(self.time, self.kind, self.form, self.zone, marked=True)
-        return step.is_possible
+        return DateStep(self.time, self.kind, self.form, self.zone, marked=True).is_possible
 
     @property
     def field(self) -> Any:
-        """The field of the column in a schema, which tells what it is."""
-        told = {METADATA: json.dumps(asdict(self)).encode()}
-        return pa.field(self.name, pa.float64(), metadata=told)
+        """The field of the column in a schema; its metadata say what it is made of."""
+        metadata = {METADATA: json.dumps(asdict(self)).encode()}
+        return pa.field(self.name, pa.float64(), metadata=metadata)
 
     def read(self, batch: Any, first_row: int) -> NDArray:
         """Return times in hours, or in the unit of numbers; NaN where they are missing."""
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
-        return read_moments(column, self.time, self.form, self.zone, first_row).instant / HOUR
+        moments = read_moments(column, self.time, self.form, self.zone, first_row)
+        return moments.instant / 3600.0
 
 
 Asked = str | Iterable[str | Since]
 
 
 def is_whole(batch: Any) -> bool:
-    """Tell whether rows are a table of their own, and not a part of one or a row alone."""
+    """Return whether rows are a table of their own, and not a part of one or a row alone."""
     return isinstance(batch, pa.Table) and batch.num_rows > 1
 
 
 def found_in(schema: Any) -> list[Since]:
     """Return what the columns of a schema are, as far as they were made here."""
-    told = [(field.metadata or {}).get(METADATA) for field in schema]
-    return [typed_json(Since, json.loads(text), "since") for text in told if text is not None]
+    stored = [(field.metadata or {}).get(METADATA) for field in schema]
+    return [typed_json(Since, json.loads(text), "since") for text in stored if text is not None]
 
 
 def add_to_table(table: Any, asked: Asked) -> Any:
@@ -92,17 +93,15 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
         return schema, batches
     found = [s if isinstance(s, Since) else _resolve(s, first) for s in wanted]
     for since in found:
-        for name in (since.id, since.time):
-            if name not in schema.names:
-                raise TableError(
-                    f"`since` (--since) needs the column {shorten(name)}, which is not there or "
-                    f"left out. {suggest(name, schema.names)}"
-                )
+        for name in sorted({since.id, since.time} - set(schema.names)):
+            raise TableError(
+                f"`since` (--since) needs the column {shorten(name)}, which is not there or "
+                f"left out. {suggest(name, schema.names)}"
+            )
         if since.name in schema.names:
             raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
-    for since in found:
         schema = schema.append(since.field)
-    return schema, _added(schema, first, batches, found)
+    return schema, _added(schema, chain([first], batches), found)
 
 
 def as_list(asked: Asked) -> list[Any]:
@@ -115,14 +114,13 @@ def as_list(asked: Asked) -> list[Any]:
     ]
 
 
-def _added(schema: Any, first: Any, rest: Iterator[Any], found: list[Since]) -> Iterator[Any]:
+def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[Any]:
     memories = [_Memory(since) for since in found]
-    row, batch = 1, first
-    while batch is not None:
-        columns = [*batch.columns, *(pa.array(m.add(batch, row), pa.float64()) for m in memories)]
+    row = 1
+    for batch in batches:
+        columns = [*batch.columns, *(memory.add(batch, row) for memory in memories)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
         row += batch.num_rows
-        batch = next(rest, None)
 
 
 class _Memory:
@@ -142,17 +140,18 @@ class _Memory:
         words = encoded.dictionary.to_pylist()
         codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
         there = there[codes[there] >= 0]
-        order = there[np.argsort(codes[there], kind="stable")]  # by id, and within by time
-        own, when = codes[order], times[order]
+        # The rows of an id stand together, in the order of time.
+        order = there[np.argsort(codes[there], kind="stable")]
+        own = codes[order]
+        when = times[order]
+        before = np.roll(when, 1)
         is_first = np.diff(own, prepend=-1) != 0
-        before = np.where(is_first, np.nan, np.roll(when, 1))
-        known = [self.last.get(words[code], np.nan) for code in own[is_first]]
-        before[is_first] = known
+        before[is_first] = [self.last.get(words[code], np.nan) for code in own[is_first]]
         result = np.full(len(times), np.nan)
         result[order] = when - before
         is_last = np.diff(own, append=-1) != 0
         self.last.update(zip((words[c] for c in own[is_last]), when[is_last], strict=True))
-        return pa.array(result, from_pandas=True)
+        return pa.array(result, pa.float64(), from_pandas=True)
 
     def _check_order(self, times: NDArray, there: NDArray, first_row: int) -> None:
         present = times[there]
@@ -179,24 +178,21 @@ def _resolve(text: str, batch: Any) -> Since:
         )
     if time:
         return _read_time(owner, time, batch)
-    others = [name for name in names if name != owner]
-    found = [since for since in (_try_time(owner, name, batch) for name in others) if since]
-    if len(found) != 1:
-        told = "none of its columns holds dates" if not found else ""
-        told = told or f"{listed([since.time for since in found])} hold dates"
-        raise TableError(
-            f"`since` (--since) {shorten(text)} needs one column of dates, and {told}. Name it: "
-            f"{text}:COLUMN."
-        )
-    return found[0]
-
-
-def _try_time(owner: str, name: str, batch: Any) -> Since | None:
-    try:
-        found = _read_time(owner, name, batch)
-    except TableError:
-        return None
-    return None if found.form is None else found
+    found = []
+    for name in names:
+        with suppress(TableError):
+            since = _read_time(owner, name, batch)
+            if name != owner and since.form is not None:
+                found.append(since)
+    if len(found) == 1:
+        return found[0]
+    dates = "none of its columns holds dates"
+    if found:
+        dates = f"{listed([since.time for since in found])} hold dates"
+    raise TableError(
+        f"`since` (--since) {shorten(text)} needs one column of dates, and {dates}. Name it: "
+        f"{text}:COLUMN."
+    )
 
 
 def _read_time(owner: str, name: str, batch: Any) -> Since:
@@ -204,7 +200,8 @@ def _read_time(owner: str, name: str, batch: Any) -> Since:
     step = decide(column, Question(name)).step
     if isinstance(step, DateStep):
         return Since(owner, name, step.kind, step.form, step.zone)
-    if kind_of(column.type) == "date or time":  # of one value only
+    # A column of one date has no step.
+    if kind_of(column.type) == "date or time":
         return Since(owner, name, "text", "year-month-day", getattr(column.type, "tz", None))
     if kind_of(column.type) == "number":
         return Since(owner, name)

@@ -1,11 +1,21 @@
-"""What is done to one column, as plain data: numbers, categories and free text.
+"""What is done to one column, as plain data: numbers, categories, ids with many levels, free text.
 
 A step fills its part of a matrix row by row, so that a row alone gives the same numbers as within a
-batch. Steps of dates are in ``dates.py``, those of ids with many levels in ``levels.py``; which one
-a column gets is decided in ``decisions.py``.
+batch. Steps of dates are in ``dates.py``; which one a column gets is decided in ``decisions.py``.
+
+Ids with many levels, such as merchants and devices, become numbers of their level. A level with c
+of N training rows has the frequency log10(c / N), where a training row does not count itself; a new
+level is as frequent as one that was there once. If o of its c known rows have the code 1, and p is
+their share in all known rows, the level has the odds
+log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the log-odds of the
+code 1, shrunk towards nothing by m rows that are like all others.
+
+A training row gets the odds of its level among the rows before it, in a random order (Prokhorenkova
+and others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Folds would: of two
+folds of a level, the one with more rows of the code 1 has the lower odds, and trees learn that.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,19 +23,38 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import pa, pc
 from boreod.tables.cells import as_numbers, as_text, whole_words
-from boreod.tables.date_forms import SECONDS
+from boreod.tables.date_forms import to_seconds
 from boreod.tables.number_formats import NumberFormat
+from boreod.validation import OUTLIER, UNLABELLED
 
 TEXT_PARTS = ("length", "words", "digits")
+PRIOR_ROWS = 10.0  # m: rows like all others that every level has in addition
+ENOUGH_OUTLIERS = 10  # fewer say nothing about levels
+STORED_BYTES = 1_000_000  # of the words and counts of all levels in a model file
+MAX_COUNTED = 2**53  # rows; float64 counts no further
 
 
 @dataclass(frozen=True)
 class Targets:
     """The labels of training rows, for steps that learn from them."""
 
-    outliers: NDArray  # which rows are labelled outliers
-    known: NDArray  # which rows are outliers, inliers or taken for such
-    order: NDArray  # all rows in random order, in which they are dealt into folds
+    outliers: NDArray  # rows of the code 1
+    known: NDArray  # rows of the code 1 or 0, also if 0 is assumed
+    order: NDArray  # all rows in random order
+
+
+def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
+    """Return the labels of rows, None if they are too few.
+
+    With ``assume`` unlabelled rows count as the code 0.
+    """
+    outliers = codes == OUTLIER
+    known = (codes != UNLABELLED) | assume
+    if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
+        return None
+    # The first number keeps this order apart from one that somebody drew labels by.
+    random = np.random.default_rng([6027, seed])
+    return Targets(outliers, known, random.permutation(len(codes)))
 
 
 @dataclass(frozen=True)
@@ -34,11 +63,22 @@ class Step:
 
     name: str
     kind: str  # number, boolean or text: how to read the column
+    marked: bool = field(default=False, kw_only=True)  # whether missing values have a column
+
+    @property
+    def values(self) -> list[tuple[str, str]]:
+        """Kinds and levels of the output columns without that of missing values."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """What the output columns are: a kind and a level, see ``boreod.tool.reasons``."""
+        return [*self.values, ("missing", "")] if self.marked else self.values
 
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
-        raise NotImplementedError
+        return [_output_name(self.name, *output) for output in self.outputs]
 
     @property
     def reading(self) -> Any:
@@ -50,24 +90,27 @@ class Step:
         """Whether a training column can have led to it; what is stored may be anything."""
         raise NotImplementedError
 
-    @property
-    def outputs(self) -> list[tuple[str, str]]:
-        """What the output columns are: a kind and a level, see ``boreod.tool.reasons``."""
-        missing = f"{self.name} is missing"
-        return [("missing" if name == missing else "value", "") for name in self.names]
-
     def words_of(self, column: Any) -> Any:
         """Return a column as text; codes that were numbers have no point."""
         words = as_text(column, self.name)
         return whole_words(words) if self.kind == "number" else words
 
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
         raise NotImplementedError
 
-    def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> None:
-        """Write those of the training rows, as if each of them were new."""
-        self.fill(result, column, 1)
+    def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
+        """Do the same for the training rows, as if each of them were new."""
+        return self.fill(result, column, 1)
+
+
+def _output_name(name: str, kind: str, level: str) -> str:
+    if kind == "level":
+        return f"{name}={level}"
+    if kind in ("value", "flag"):
+        return f"{name} {level}" if level else name
+    suffixes = {"other": "is other", "missing": "is missing", "odds": "outlier odds"}
+    return f"{name} {suffixes.get(kind, kind)}"
 
 
 @dataclass(frozen=True)
@@ -78,18 +121,12 @@ class NumberStep(Step):
     """
 
     middle: float | None = None  # median of the training rows, for missing numbers; None: unused
-    marked: bool = False  # whether missing values have a column
     format: NumberFormat | None = None  # how text is written; None for plain numbers
 
     @property
     def reading(self) -> Any:
         """How to read the column from text."""
         return self.format or self.kind
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        return [self.name] * (self.middle is not None) + _mark(self.name, self.marked)
 
     @property
     def is_possible(self) -> bool:
@@ -99,36 +136,28 @@ class NumberStep(Step):
         return self.kind in ("number", "boolean") and bool(self.names)
 
     @property
-    def outputs(self) -> list[tuple[str, str]]:
-        """What the output columns are; a truth value is a flag."""
-        value = ("flag" if self.kind == "boolean" else "value", "")
-        return [value] * (self.middle is not None) + [("missing", "")] * self.marked
+    def values(self) -> list[tuple[str, str]]:
+        """One number; a truth value is a flag."""
+        if self.middle is None:
+            return []
+        return [("flag" if self.kind == "boolean" else "value", "")]
 
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
         kind = "number" if self.format else self.kind
         values = numbers_of(column, self.name, kind, first_row, self.format)
         missing = np.isnan(values)
         if self.middle is not None:
             result[:, 0] = np.where(missing, self.middle, values)
-        if self.marked:
-            result[:, -1] = missing
+        return missing
 
 
 @dataclass(frozen=True)
 class CategoryStep(Step):
     """Words have one column a level; rare levels may share one, and missing words may have one."""
 
-    levels: list[str] = field(default_factory=list)  # with columns of their own
+    levels: list[str] = field(default_factory=list)  # words with a column of their own
     pooled: bool = False  # whether other levels have a column; without it they are zeros everywhere
-    marked: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        names = [f"{self.name}={level}" for level in self.levels]
-        names += [f"{self.name} is other"] if self.pooled else []
-        return names + _mark(self.name, self.marked)
 
     @property
     def is_possible(self) -> bool:
@@ -137,13 +166,12 @@ class CategoryStep(Step):
         return fits and len(set(self.levels)) == len(self.levels) and bool(self.names)
 
     @property
-    def outputs(self) -> list[tuple[str, str]]:
-        """What the output columns are."""
-        rest = [("other", "")] * self.pooled + [("missing", "")] * self.marked
-        return [("level", level) for level in self.levels] + rest
+    def values(self) -> list[tuple[str, str]]:
+        """One flag a level."""
+        return [("level", level) for level in self.levels] + [("other", "")] * self.pooled
 
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
         words = self.words_of(column)
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         codes = find_levels(words, self.levels)
@@ -151,21 +179,25 @@ class CategoryStep(Step):
         result[known, codes[known]] = 1.0
         if self.pooled:
             result[:, len(self.levels)] = ~missing & (codes < 0)
-        if self.marked:
-            result[:, -1] = missing
+        return missing
 
 
 @dataclass(frozen=True)
 class TextStep(Step):
     """Free text becomes its number of letters, words and digits; missing text has none of them."""
 
-    parts: list[str] = field(default_factory=list)  # of TEXT_PARTS, those that varied in training
-    marked: bool = False
+    parts: list[str] = field(default_factory=list)  # those TEXT_PARTS that varied in training
+
+    @property
+    def values(self) -> list[tuple[str, str]]:
+        """One number a part."""
+        return [("value", "")] * len(self.parts)
 
     @property
     def names(self) -> list[str]:
         """Names of the output columns."""
-        return [f"{self.name} {part}" for part in self.parts] + _mark(self.name, self.marked)
+        parts = [*self.parts, "is missing"] if self.marked else self.parts
+        return [f"{self.name} {part}" for part in parts]
 
     @property
     def is_possible(self) -> bool:
@@ -173,13 +205,117 @@ class TextStep(Step):
         in_order = [part for part in TEXT_PARTS if part in self.parts]
         return self.kind == "text" and bool(self.parts) and self.parts == in_order
 
-    def fill(self, result: NDArray, column: Any, first_row: int) -> None:
-        """Write the output columns of some rows into zeros."""
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
         words = as_text(column, self.name)
         for place, part in enumerate(self.parts):
             result[:, place] = count_in_text(words, part)
-        if self.marked:
-            result[:, -1] = words.is_null().to_numpy(zero_copy_only=False)
+        return words.is_null().to_numpy(zero_copy_only=False)
+
+
+@dataclass(frozen=True)
+class LevelStep(Step):
+    """An id becomes its frequency, and the odds of its level if there are labels enough."""
+
+    rows: int = 0  # training rows that had a value
+    levels: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)  # rows of each level
+    outliers: list[int] = field(default_factory=list)  # rows of the code 1; empty without odds
+    known: list[int] = field(default_factory=list)  # rows with a label, true or assumed; as above
+    total_known: int = 0
+    total_outliers: int = 0
+    middle: float | None = None  # median frequency, for missing words; None: no frequency
+
+    @property
+    def values(self) -> list[tuple[str, str]]:
+        """Frequency and odds, as far as they are used."""
+        frequency = [("frequency", "")] * (self.middle is not None)
+        return frequency + [("odds", "")] * (self.total_known > 0)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a training column can have led to it."""
+        size = len(self.levels)
+        lists = [self.counts]
+        if self.total_known > 0:
+            lists += [self.known, self.outliers]
+        return (
+            self.kind in ("text", "number")
+            and bool(self.names)
+            and len(set(self.levels)) == size
+            and all(len(values) == size for values in lists)
+            and all(count >= 1 for count in self.counts)
+            and sum(self.counts) <= self.rows
+            and 1 <= self.rows < MAX_COUNTED
+            and self._has_possible_labels
+        )
+
+    @property
+    def _has_possible_labels(self) -> bool:
+        if self.total_known <= 0:
+            return not (self.known or self.outliers or self.total_outliers)
+        rows = zip(self.outliers, self.known, self.counts, strict=True)
+        return (
+            all(0 <= outliers <= known <= count for outliers, known, count in rows)
+            and sum(self.outliers) <= self.total_outliers
+            and sum(self.known) <= self.total_known
+            and 0 < self.total_outliers < self.total_known < MAX_COUNTED
+        )
+
+    def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
+        """Write the values of some rows into zeros, and return which rows have no value."""
+        words = self.words_of(column)
+        # The place -1 of other words is that of the zero at the end.
+        places = find_levels(words, self.levels)
+        columns = []
+        if self.middle is not None:
+            columns.append(_frequency(np.array([*self.counts, 0]), self.rows)[places])
+        if self.total_known:
+            outliers = np.array([*self.outliers, 0])
+            known = np.array([*self.known, 0])
+            columns.append(_odds(outliers, known, self.total_outliers, self.total_known)[places])
+        return self._put(result, columns, words)
+
+    def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
+        """Do the same for the training rows, which know of other rows only.
+
+        The frequency does not count the row itself, as that of a new row does not, and odds are
+        those of the rows before it, in a random order.
+        """
+        words = self.words_of(column)
+        encoded = pc.dictionary_encode(words)
+        places = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
+        columns = []
+        if self.middle is not None:
+            columns.append(_frequency(np.bincount(places) - 1, self.rows)[places])
+        if self.total_known:
+            assert targets is not None
+            columns.append(_odds_so_far(places, targets))
+        return self._put(result, columns, words)
+
+    def within(self, most_bytes: int) -> "LevelStep":
+        """Return the same with the levels that say most, so that they take so many bytes."""
+        odds = np.array(self.outliers or np.zeros(len(self.levels)))
+        counts = np.array(self.counts)
+        order = np.lexsort([-counts, -odds])
+        # A level that was there once, without the code 1, is as good as a new one.
+        order = order[(counts[order] > 1) | (odds[order] > 0)]
+        # A stored level takes 16 bytes beside its letters.
+        sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
+        kept = np.sort(order[sizes <= most_bytes]).tolist()
+        lists = {name: getattr(self, name) for name in ("levels", "counts", "outliers", "known")}
+        chosen: dict[str, Any] = {
+            name: [values[i] for i in kept] for name, values in lists.items() if values
+        }
+        return replace(self, **chosen)
+
+    def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
+        """Write columns; a missing word has the usual frequency, and odds that add nothing."""
+        missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
+        usual = {"frequency": self.middle or 0.0, "odds": 0.0}
+        for place, ((kind, _), values) in enumerate(zip(self.values, columns, strict=True)):
+            result[:, place] = np.where(missing, usual[kind], values)
+        return missing
 
 
 def numbers_of(
@@ -187,8 +323,7 @@ def numbers_of(
 ) -> NDArray:
     """Return a column as float64, NaN where a value is missing; durations are seconds."""
     if pa.types.is_duration(column.type):
-        whole = pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False)
-        return whole.astype(np.float64) / SECONDS[column.type.unit]
+        return to_seconds(column, column.type.unit)
     return as_numbers(column, name, kind, first_row, rule)
 
 
@@ -213,5 +348,49 @@ def find_levels(words: Any, levels: list[str]) -> NDArray:
     return pc.fill_null(positions, -1).to_numpy(zero_copy_only=False)
 
 
-def _mark(name: str, marked: bool) -> list[str]:
-    return [f"{name} is missing"] if marked else []
+def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
+    """Return the step of a column of words, some of them null."""
+    encoded = pc.dictionary_encode(words)
+    size = len(encoded.dictionary)
+    places = pc.fill_null(encoded.indices, size).to_numpy()
+    counts = np.bincount(places, minlength=size)[:size]
+    facts: dict[str, Any] = {"rows": int(counts.sum()), "counts": counts.tolist()}
+    for what in ("outliers", "known") if targets is not None else ():
+        rows = getattr(targets, what)
+        own = np.bincount(places, weights=rows, minlength=size)[:size].astype(int)
+        facts |= {what: own.tolist(), f"total_{what}": int(rows.sum())}
+    if counts.min() < counts.max():
+        frequencies = _frequency(counts[places[places < size]] - 1, facts["rows"])
+        facts["middle"] = float(np.quantile(frequencies, 0.5, method="lower"))
+    return LevelStep(name, "text", levels=encoded.dictionary.to_pylist(), marked=marked, **facts)
+
+
+def _frequency(counts: NDArray, rows: int) -> NDArray:
+    return np.log10(np.maximum(counts, 1) / rows)
+
+
+def _odds(outliers: NDArray, known: NDArray, total_outliers: int, total_known: int) -> NDArray:
+    share = total_outliers / total_known
+    shrunk = (outliers + PRIOR_ROWS * share) / (known - outliers + PRIOR_ROWS * (1.0 - share))
+    return np.log(shrunk) - np.log(share / (1.0 - share))
+
+
+def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
+    """Return for every row the odds of its level among the rows before it."""
+    order = targets.order[np.argsort(places[targets.order], kind="stable")]
+    # First row of every level, as its rows stand together.
+    first = np.flatnonzero(np.diff(places[order], prepend=-1))
+    sizes = np.diff(first, append=len(order))
+
+    def count(rows: NDArray) -> NDArray:
+        counts = np.cumsum(rows[order]) - rows[order]
+        return counts - np.repeat(counts[first], sizes)
+
+    odds = np.empty(len(order))
+    odds[order] = _odds(
+        count(targets.outliers),
+        count(targets.known),
+        int(targets.outliers.sum()),
+        int(targets.known.sum()),
+    )
+    return odds

@@ -1,6 +1,6 @@
 """What to read of a table, and its columns in their types: a few bad cells do not matter."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -9,13 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, as_names, check_names, pa, pc
-from boreod.tables.bad_cells import ROW, BadCells, clean, find_large
-from boreod.tables.cells import TYPES, Kind, declared_kind, find_kind, to_kind
-from boreod.tables.date_forms import DateForm, find_form
-from boreod.tables.number_formats import CODE, NumberFormat, find_format
-from boreod.text import listed, shorten, suggest, tell_renamed
+from boreod.tables.arrow import TableError, as_mask, as_names, check_names, pa, pc
+from boreod.tables.cells import (
+    TYPES,
+    BadCells,
+    Kind,
+    Rule,
+    Where,
+    declared_kind,
+    find_kind,
+    find_written,
+    to_kind,
+    with_nulls,
+)
+from boreod.tables.number_formats import CODE, NumberFormat, parse
+from boreod.text import listed, renamed_hint, shorten, suggest
+from boreod.validation import LARGEST
 
+BLOCK_ROWS = 10_000  # of formats that are read row by row
+ROW = "\0row"  # a column of row numbers, where rows are left out
+LONG = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"  # what large numbers look like: an exponent, or many digits
+ROWS = b"boreod.rows"  # the same as metadata of a batch
 Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
 
 
@@ -27,18 +41,19 @@ class Options:
     header: int | None = None  # its line, False for none
     encoding: str | None = None
     decimal: str | None = None
-    types: Mapping[str, str | NumberFormat | DateForm] = field(default_factory=dict)
+    types: Mapping[str, str | Rule] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     query: str | None = None
     bad_cells: BadCells = field(default_factory=BadCells)
     computed: tuple[str, ...] | None = ()  # columns of which numbers may be too large, None for all
-    optional: tuple[str, ...] = ()  # of the columns, those that need not be there
+    optional: tuple[str, ...] = ()  # columns that need not be there
     met: set[str] = field(default_factory=set)  # columns to drop that were there
+    batch_rows: int = 50_000  # rows of a batch, as far as a format reads so many at once
 
     def __post_init__(self) -> None:
         for name, kind in self.types.items():
-            if kind not in TYPES and not isinstance(kind, NumberFormat | DateForm):
+            if kind not in TYPES and not isinstance(kind, Rule):
                 raise TableError(
                     f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
                     f"{shorten(name)}."
@@ -75,7 +90,7 @@ def check_columns(
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
-        hint = tell_renamed(gone[0], known, [name for name in known if name in trained])
+        hint = renamed_hint(gone[0], known, [name for name in known if name in trained])
         one = "it" if len(gone) == 1 else "them"
         remedy = f"Rename {one}" if hint else f"The columns are {listed(known)}. Add {one}"
         raise TableError(
@@ -91,14 +106,15 @@ class Block:
     """Columns of text for some rows, and where each of these rows is in the file."""
 
     table: Any
-    where: Callable[[int], str]
+    where: Where
 
 
 def kind_of_values(column: Any, name: str, options: Options, *, numbers: bool, words: bool) -> Kind:
     """Return what cells hold that came as numbers, words or both; words stay text."""
     if name in options.types:
         return declared_kind(options.types[name])
-    kind = find_kind(column, options.decimal if words else None)  # long numbers are codes
+    # Long numbers are codes.
+    kind = find_kind(column, options.decimal if words else None)
     if numbers or not words:
         return kind
     return Kind("text", NumberFormat() if kind == ("number", None) else kind.rule)
@@ -113,46 +129,54 @@ def typed(first: Block, rest: Iterable[Block], kinds: dict[str, Kind], options: 
         columns = [_convert(block, name, kind, options, wrong) for name, kind in kinds.items()]
         return pa.RecordBatch.from_arrays(columns, schema=schema), wrong
 
-    return without_bad_rows(schema, map(batch, chain([first], rest)), options.bad_cells)
+    return _without_bad_rows(schema, map(batch, chain([first], rest)), options.bad_cells)
 
 
 def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
     """Return a table that knows its types, without bad cells."""
 
     def clean_all() -> Iterator[tuple[Any, NDArray]]:
-        rules: dict[str, NumberFormat | DateForm] | None = None
+        rules: dict[str, Rule] | None = None
         start = 1
         for batch in batches:
             if rules is None and batch.num_rows:
                 rules = find_rules(batch, options)
-            where = partial(_name_row, start)
-            yield clean(batch, rules or {}, where, options.bad_cells, options.computed)
+            yield _clean(batch, rules or {}, partial(_name_row, start), options)
             start += batch.num_rows
 
-    return without_bad_rows(schema, clean_all(), options.bad_cells)
+    return _without_bad_rows(schema, clean_all(), options.bad_cells)
 
 
 def _name_row(start: int, row: int) -> str:
     return f"Row {start + row}"
 
 
-def find_rules(batch: Any, options: Options) -> dict[str, NumberFormat | DateForm]:
+def find_rules(batch: Any, options: Options) -> dict[str, Rule]:
     """Return the rules of columns of text that hold numbers or dates."""
-    rules: dict[str, NumberFormat | DateForm] = {}
-    for field_ in batch.schema:
-        if pa.types.is_string(field_.type):
-            declared = options.types.get(field_.name)
-            rule: Any = NumberFormat() if declared == "number" else declared
-            if declared is None:
-                form, doubtful = find_form(batch.column(field_.name))
-                rule = DateForm(form) if form and not doubtful else None
-                rule = rule or find_format(batch.column(field_.name), options.decimal)
-            if isinstance(rule, NumberFormat | DateForm):
-                rules[field_.name] = rule
+    rules: dict[str, Rule] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_string(column.type):
+            rule: Any = options.types.get(name)
+            if rule is None:
+                rule = find_written(column, options.decimal).rule
+            elif rule == "number":
+                rule = NumberFormat()
+            if isinstance(rule, Rule):
+                rules[name] = rule
     return rules
 
 
-def without_bad_rows(schema: Any, batches: Iterable[tuple[Any, NDArray]], found: BadCells) -> Typed:
+def row_numbers(batch: Any, first_row: int) -> NDArray:
+    """Return the numbers of a batch's rows in its table; some may have been left out."""
+    numbers = (batch.schema.metadata or {}).get(ROWS)
+    if numbers is None:
+        return np.arange(first_row, first_row + batch.num_rows)
+    return np.frombuffer(numbers, np.int64)
+
+
+def _without_bad_rows(
+    schema: Any, batches: Iterable[tuple[Any, NDArray]], found: BadCells
+) -> Typed:
     """Return a table; rows with bad cells are left out if so asked, and the others numbered."""
     if found.policy != "drop":
         return schema, (batch for batch, _ in batches)
@@ -162,31 +186,76 @@ def without_bad_rows(schema: Any, batches: Iterable[tuple[Any, NDArray]], found:
             numbers = np.arange(found.seen + 1, found.seen + 1 + batch.num_rows)
             found.seen += batch.num_rows
             found.rows += int(bad.sum())
-            whole = batch.append_column(ROW, pa.array(numbers))
-            yield whole.filter(pa.array(~bad)) if bad.any() else whole
+            yield batch.append_column(ROW, pa.array(numbers)).filter(pa.array(~bad))
 
     return schema.append(pa.field(ROW, pa.int64())), kept()
+
+
+def _clean(
+    batch: Any, rules: Mapping[str, Rule], where: Where, options: Options
+) -> tuple[Any, NDArray]:
+    """Return a batch with nulls for bad cells, and the rows that hold one.
+
+    Bad cells hold text that does not follow the rule of its column, infinite numbers, or numbers
+    that are too large.
+    """
+    wrong = np.zeros(batch.num_rows, bool)
+    for place, field_ in enumerate(batch.schema):
+        column = batch.column(place)
+        rule = None
+        if field_.name in rules and pa.types.is_string(field_.type):
+            rule = rules[field_.name]
+            bad = rule.find_bad(column)
+        elif pa.types.is_floating(field_.type):
+            bad = as_mask(pc.is_inf(column))
+        else:
+            continue
+        block = Block(batch, where)
+        found, bad = _emptied(block, field_.name, column, bad, Kind("number", rule), options)
+        wrong |= bad
+        if found is not column:
+            batch = batch.set_column(place, field_, found)
+    return batch, wrong
 
 
 def _convert(block: Block, name: str, kind: Kind, options: Options, wrong: NDArray) -> Any:
     """Return a column in its type; take note of cells that do not fit."""
     column = block.table.column(name)
     found, bad = to_kind(column, kind)
+    if bad is None:
+        bad = np.zeros(len(column), bool)
     if kind == ("number", None) and name not in options.types:
-        codes = pc.match_substring_regex(column, CODE)  # these would change as numbers
-        if pc.any(codes).as_py():
-            mask = pc.fill_null(codes, False).to_numpy(zero_copy_only=False)
-            bad = mask if bad is None else bad | mask
-            found = pc.replace_with_mask(found, pa.array(mask), pa.scalar(None, found.type))
-    bad = np.zeros(len(column), bool) if bad is None else bad
-    what = "number" if kind.rule is None else kind.rule.what
-    what = "truth value" if kind.type == "boolean" else what
-    large = None
-    if kind.type != "boolean" and (options.computed is None or name in options.computed):
-        large = find_large(found, kind.rule)
-    options.bad_cells.add(column, bad, name, block.where, what, large)
-    if large is not None and large.any():
-        bad |= large
-        found = pc.replace_with_mask(found, pa.array(large), pa.scalar(None, found.type))
+        # Codes would change as numbers.
+        bad = bad | as_mask(pc.match_substring_regex(column, CODE))
+    found, bad = _emptied(block, name, found, bad, kind, options)
     wrong |= bad
     return found
+
+
+def _emptied(
+    block: Block, name: str, found: Any, bad: NDArray, kind: Kind, options: Options
+) -> tuple[Any, NDArray]:
+    """Return a column with nulls for bad cells, and which cells these are.
+
+    Numbers that are too large are bad in columns that are computed with.
+    """
+    what = "truth value" if kind.type == "boolean" else "number"
+    if kind.rule is not None:
+        what = kind.rule.what
+    large = np.zeros(len(found), bool)
+    if options.computed is None or name in options.computed:
+        large = _find_large(found, kind.rule)
+    options.bad_cells.add(block.table.column(name), bad, name, block.where, what, large)
+    bad = bad | large
+    return with_nulls(found, bad), bad
+
+
+def _find_large(column: Any, rule: Rule | None) -> NDArray:
+    """Return which numbers of a column are finite, and too large to compute with."""
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy(zero_copy_only=False)
+    elif isinstance(rule, NumberFormat) and pc.any(pc.match_substring_regex(column, LONG)).as_py():
+        values = parse(column, rule).values
+    else:
+        return np.zeros(len(column), bool)
+    return (np.abs(values) > LARGEST) & np.isfinite(values)

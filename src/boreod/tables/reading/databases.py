@@ -15,14 +15,18 @@ from urllib.parse import quote
 
 from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_schema
 from boreod.tables.cells import Kind, find_kind, to_kind
-from boreod.tables.reading.blocks import Block, Options, Typed, cleaned, kind_of_values, typed
-from boreod.tables.reading.header import LINES, NoRows, find_header, tell_others
+from boreod.tables.reading.blocks import (
+    BLOCK_ROWS,
+    Block,
+    Options,
+    Typed,
+    cleaned,
+    kind_of_values,
+    typed,
+)
 from boreod.tables.reading.locations import reading
+from boreod.tables.reading.separated import HEAD_LINES, NoRows, find_header, other_lines
 from boreod.text import listed, shorten
-
-BLOCK_ROWS = 10_000
-DUCKDB_MEMORY = "256MB"
-NUMBERS = (int, float)
 
 
 def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
@@ -33,7 +37,8 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
         address = f"file:{quote(os.path.abspath(path))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         stack.callback(connection.close)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # attaching creates files
+        # Attaching a database would create a file.
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
         tables = [name for (name,) in connection.execute(names) if not name.startswith("sqlite_")]
         cursor = connection.execute(_sql(path, options.query, tables))
@@ -54,20 +59,16 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
 
     found = blocks()
     first, types = next(found)
-    kinds = {
-        known[place]: kind_of_values(
-            first.table.column(known[place]),
-            known[place],
-            options,
-            numbers=bool(own & set(NUMBERS)),
-            words=str in own,
-        )
-        for place, own in zip(places, types, strict=True)
-    }
+    kinds = {}
+    for place, own in zip(places, types, strict=True):
+        name = known[place]
+        numbers = int in own or float in own
+        column = first.table.column(name)
+        kinds[name] = kind_of_values(column, name, options, numbers=numbers, words=str in own)
     return typed(first, (block for block, _ in found), kinds, options)
 
 
-def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) -> Typed:
+def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a table or query of a DuckDB database."""
     try:
         import duckdb
@@ -78,8 +79,8 @@ def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) 
     with reading(path, "a DuckDB database"):
         os.stat(path)
     with _asking(path, "a DuckDB database", duckdb.Error):
-        # pages that were read stay in memory up to the limit
-        safe = {"enable_external_access": "false", "memory_limit": DUCKDB_MEMORY}
+        # Pages that were read stay in memory up to the limit.
+        safe = {"enable_external_access": "false", "memory_limit": "256MB"}
         connection = duckdb.connect(path, read_only=True, config=safe)
         stack.callback(connection.close)
         names = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
@@ -91,7 +92,7 @@ def open_duckdb(path: str, options: Options, batch_rows: int, stack: ExitStack) 
         quoted = (known[place].replace('"', '""') for place in options.chosen(known, path))
         relation = relation.project(", ".join(f'"{name}"' for name in quoted))
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-        batches = read(batch_rows)
+        batches = read(options.batch_rows)
     schema = plain_schema(batches.schema, path)
 
     def converted() -> Iterator[Any]:
@@ -110,7 +111,8 @@ def open_workbook(path: str, options: Options) -> Typed:
         raise TableError(
             f"{path} needs fastexcel, which is not installed: pip install boreod[excel]"
         ) from None
-    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it tells of empty columns
+    # It would warn of empty columns.
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with reading(path, "an Excel workbook"):
         os.stat(path)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
@@ -121,7 +123,9 @@ def open_workbook(path: str, options: Options) -> Typed:
             if book.load_sheet(name, header_row=None, n_rows=1).height
         ]
         sheet = _find_table(path, options.query, filled, "sheet")
-        first = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=LINES, dtypes="string")
+        first = book.load_sheet(
+            sheet, header_row=None, skip_rows=0, n_rows=HEAD_LINES, dtypes="string"
+        )
         head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
         place = -1
         if options.header is not False:
@@ -133,9 +137,9 @@ def open_workbook(path: str, options: Options) -> Typed:
             sheet,
             header_row=None,
             skip_rows=place + 1,
-            schema_sample_rows=None,  # else what a later row holds may be lost
+            schema_sample_rows=None,  # Otherwise values of later rows may be lost.
         ).to_arrow()
-    for note in tell_others(head[:place], "above the column names"):
+    for note in other_lines(head[:place], "above the column names"):
         warnings.warn(note, stacklevel=2)
     batch = _real_rows(whole, names, place).select(places)
     batch = batch.rename_columns([known[place] for place in places])
@@ -165,7 +169,8 @@ def _text_block(
     rows: list[tuple[Any, ...]], known: list[str], places: list[int], start: int
 ) -> tuple[Block, list[set[type]]]:
     """Return cells as text, and the types that were there a column."""
-    columns, types = [], []
+    columns = []
+    types = []
     for place in places:
         values = [row[place] for row in rows]
         own = set(map(type, values)) - {type(None)}
@@ -174,10 +179,8 @@ def _text_block(
                 f"Cells must hold one number or word each; column {shorten(known[place])} holds "
                 f"bytes. Leave it out ({leave_out(known[place])})."
             )
-        columns.append(
-            pa.array([None if v is None else v if type(v) is str else repr(v) for v in values],
-                     pa.string())
-        )  # fmt: skip
+        cells = [v if v is None or type(v) is str else repr(v) for v in values]
+        columns.append(pa.array(cells, pa.string()))
         types.append(own)
     names = [known[place] for place in places]
     table = pa.RecordBatch.from_arrays(columns, names)

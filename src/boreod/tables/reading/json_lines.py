@@ -10,11 +10,10 @@ from typing import Any
 
 from boreod.tables.arrow import TableError, leave_out, pa
 from boreod.tables.cells import Kind
-from boreod.tables.reading.blocks import Block, Options, Typed, kind_of_values, typed
+from boreod.tables.reading.blocks import BLOCK_ROWS, Block, Options, Typed, kind_of_values, typed
 from boreod.tables.reading.sources import TextSource
 from boreod.text import shorten
 
-BLOCK_ROWS = 10_000
 BLOCK_CHARACTERS = 1 << 18
 MAX_OBJECT = 4 << 20  # letters
 Record = tuple[str, dict[str, Any]]  # where it is, and what it holds
@@ -87,7 +86,8 @@ def _records(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
 def _elements(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
     """Give the objects of an array, one after the other."""
     lines = _open(source)
-    text, number = lines.read(BLOCK_CHARACTERS).lstrip()[1:], 0
+    text = lines.read(BLOCK_CHARACTERS).lstrip()[1:]
+    number = 0
     while True:
         text = text.lstrip()
         if text.startswith("]") and not (text[1:].strip() or lines.read(1).strip()):
@@ -126,8 +126,10 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
             "both halves."
         ) from None
     except TableError as error:
-        told = str(error)
-        raise TableError(told if told.startswith(place) else f"{place} of {shown} {told}") from None
+        problem = str(error)
+        if not problem.startswith(place):
+            problem = f"{place} of {shown} {problem}"
+        raise TableError(problem) from None
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
         raise TableError(

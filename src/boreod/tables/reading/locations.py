@@ -40,16 +40,15 @@ FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 READ_FORMATS = (*FORMATS, "xlsx", "sqlite", "duckdb")
 STANDARD = "-"
 BETWEEN = "\n"  # the names of several files, where one name is expected
-TIMEOUT = 30  # seconds; Google's own default is a quarter of an hour
 
 
 @dataclass(frozen=True)
 class Place:
     """A file or folder in a file system; it survives pickling, so that workers can open it."""
 
-    filesystem: Any  # of pyarrow
-    path: str  # as the file system takes it; absolute
-    shown: str  # in sentences: as the user wrote it, without passwords
+    filesystem: Any  # a file system of pyarrow
+    path: str  # absolute, as the file system takes it
+    shown: str  # for sentences: what the user wrote, without passwords
 
     @property
     def is_local(self) -> bool:
@@ -72,14 +71,15 @@ def find_place(path: str) -> Place:
         return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
     shown = show_place(path)
     if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
-        path += f"{'&' if '?' in path else '?'}retry_limit_seconds={TIMEOUT}"
+        # Google's own default is a quarter of an hour.
+        path += f"{'&' if '?' in path else '?'}retry_limit_seconds=30"
     with reading(shown, address=path):
         filesystem, inside = fs.FileSystem.from_uri(path)
     return Place(filesystem, inside, shown)
 
 
 def is_address(path: str) -> bool:
-    """Tell whether a name is an address, such as ``s3://bucket/folder``."""
+    """Return whether a name is an address, such as ``s3://bucket/folder``."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
@@ -132,13 +132,13 @@ def expand(path: str) -> list[str]:
 
 
 def can_read_again(path: str) -> bool:
-    """Tell whether a table can be read twice, which a pipe cannot."""
+    """Return whether a table can be read twice, which a pipe cannot."""
     return all(is_address(p) or os.path.isfile(p) or os.path.isdir(p) for p in expand(path))
 
 
 def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
-    """Return the format that is asked for, or else the one that the name tells; None if neither."""
-    formats, suffixes = (READ_FORMATS, READ_SUFFIXES) if to_read else (FORMATS, SUFFIXES)
+    """Return the format that is asked for, or else that of the name; None if neither."""
+    formats = READ_FORMATS if to_read else FORMATS
     if asked is not None:
         if asked not in formats:
             raise TableError(
@@ -146,18 +146,19 @@ def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str |
             )
         return asked
     packed = PACKED if to_read else PACKED[:1]
+    suffixes = READ_SUFFIXES if to_read else SUFFIXES
     suffix = next((suffix for suffix in packed if path.lower().endswith(suffix)), "")
     found = suffixes.get(Path(path[: len(path) - len(suffix)]).suffix.lower())
     return None if suffix and found not in TEXT_FORMATS else found
 
 
 def is_gzipped(path: str) -> bool:
-    """Tell whether a name asks for gzip."""
+    """Return whether a name asks for gzip."""
     return path.lower().endswith(".gz")
 
 
 def refuse_name(path: str, to_read: bool = True) -> TableError:
-    """Return the error for a name that does not tell its format."""
+    """Return the error for a name without a known format."""
     if not to_read:
         return TableError(
             f"The name {path} does not tell in which format to write. Use {', '.join(SUFFIXES)}; "

@@ -1,34 +1,40 @@
-"""Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block."""
+"""Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block.
+
+Exports begin with titles, end with remarks, and hold the column names again where several were put
+together. Such lines are left out with a note, of sheets too; where it is not plain which line has
+the names, the user is asked.
+"""
 
 import csv
 import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, arrow_csv, pa
-from boreod.tables.cells import Kind, declared_kind, find_kind
+from boreod.tables.arrow import TableError, arrow_csv, as_mask, no_rows, pa, pc
+from boreod.tables.cells import Where, declared_kind, find_kind
 from boreod.tables.reading.blocks import Block, Options, Typed, typed
-from boreod.tables.reading.header import LINES, NoRows, find_header, tell_others
 from boreod.tables.reading.locations import STANDARD
 from boreod.tables.reading.sources import TextSource, unpacked
-from boreod.text import count_of, shorten
+from boreod.text import count_of, listed, shorten
 
-SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-TOLD = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
-REMARKS = 20  # lines below a table, at most
-RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
-SPACED = re.compile(r"\S+(?: {2,}|\t+)\S+.*|\S+ \S+ \S+.*")
-NEEDS = "A table needs column names and rows."
+HEAD_LINES = 50  # that are looked at to find the column names
+MAX_REMARKS = 20  # lines below a table
+MAX_SHOWN_LINES = 3  # places of lines in a note
 MAX_ROW = 2 << 20  # bytes; also those of a block
+RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
+NUMBER_OR_DATE = re.compile(
+    r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*|\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*"
+)
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,10 @@ def open_separated(source: TextSource, options: Options) -> Typed:
     """Open separated text (CSV, TSV)."""
     layout = _find_layout(source.head(), source.shown, options.separator, options.header)
     source.skip(layout.size)
-    for note in tell_others(layout.titles, "above the column names"):
+    for note in other_lines(layout.titles, "above the column names"):
         warnings.warn(note, stacklevel=2)
-    if len(layout.names) == 1 and SPACED.fullmatch(layout.names[0]):
+    spaced = r"\S+(?: {2,}|\t+)\S+.*|\S+ \S+ \S+.*"
+    if len(layout.names) == 1 and re.fullmatch(spaced, layout.names[0]):
         warnings.warn(
             f"{source.shown} has one column, {shorten(layout.names[0])}. If spaces are between "
             "columns, write another separator: tr -s ' ' ',' < OLD > NEW.csv",
@@ -68,27 +75,32 @@ def open_separated(source: TextSource, options: Options) -> Typed:
     for place in places:
         if place in layout.unnamed:
             warnings.warn(f"Column {place + 1} has no name and is called c{place}.", stacklevel=2)
-    where = partial(_place, source, layout)
-    blocks = _blocks(source, layout, places, where)
+    blocks = _blocks(source, layout, places)
     first = next(blocks, None)
     if first is None:
-        none = [pa.array([], pa.string())] * len(names)
-        first = Block(pa.RecordBatch.from_arrays(none, names), str)
-    kinds = {name: _find_kind(name, first.table.column(name), options) for name in names}
+        first = Block(no_rows(pa.schema([(name, pa.string()) for name in names])), str)
+    kinds = {}
+    for name in names:
+        column = first.table.column(name)
+        if name in options.types:
+            kinds[name] = declared_kind(options.types[name], column, options.decimal, name)
+        else:
+            kinds[name] = find_kind(column, options.decimal)
     return typed(first, blocks, kinds, options)
 
 
 def find_separator(text: str) -> str:
     """Return the separator that splits the first lines into the most columns, all alike."""
-    best, most = ",", (False, 0, 1)
-    for separator in SEPARATORS:
+    best = ","
+    most = (False, 0, 1)
+    for separator in ",;\t|":
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         try:
-            widths = [len(record) for record in islice(filter(_is_record, reader), LINES + 1)]
+            widths = [len(record) for record in islice(filter(_is_record, reader), HEAD_LINES + 1)]
         except csv.Error:
             continue
         if len(widths) > 1 and not text.endswith("\n"):
-            widths.pop()  # the last may be cut
+            widths.pop()  # The last line may be cut.
         if not widths:
             continue
         usual = max(widths, key=widths.count)
@@ -113,17 +125,22 @@ def read_separator(separator: str) -> str:
 
 def _find_layout(head: bytes, shown: str, separator: str | None, header: int | None) -> Layout:
     """Look at the beginning of a file."""
-    text = head.decode("utf-8", errors="ignore")  # the last letter may be cut
+    text = head.decode("utf-8", errors="ignore")  # The last letter may be cut.
     if not text.strip():
-        raise TableError(f"{shown} is empty. {NEEDS}")
-    told = TOLD.match(text)  # as Excel writes it for itself
-    before = told[0] if told else ""
-    text = text[len(before) :]
-    separator = separator or (told[1] if told else None)
+        raise TableError(f"{shown} is empty. A table needs column names and rows.")
+    before = ""
+    # Excel writes a first line with the separator for itself.
+    named = re.match(r'"?sep=([,;|\t])"?\r?\n', text, re.IGNORECASE)
+    if named:
+        before = named[0]
+        text = text[len(before) :]
+        separator = separator or named[1]
     separator = read_separator(separator) if separator else find_separator(text)
     records, lines, ends = _first_records(text, separator, shown)
     if not records:
-        raise TableError(f"{shown} holds nothing but drawn lines. {NEEDS}")
+        raise TableError(
+            f"{shown} holds nothing but drawn lines. A table needs column names and rows."
+        )
     if header is False:
         names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
@@ -137,7 +154,7 @@ def _find_layout(head: bytes, shown: str, separator: str | None, header: int | N
 
 
 def _is_record(record: list[str]) -> bool:
-    """Tell what an empty line, and one that is only drawn, are not."""
+    """Return whether a line is neither empty nor drawn."""
     return bool(record) and not (len(record) == 1 and RULE.fullmatch(record[0]))
 
 
@@ -155,7 +172,7 @@ def _first_records(
                 lines.append(before + 1)
                 ends.append(reader.line_num)
             before = reader.line_num
-            if len(records) == LINES:
+            if len(records) == HEAD_LINES:
                 break
     except csv.Error as error:
         if not records:
@@ -163,59 +180,56 @@ def _first_records(
     return records, lines, ends
 
 
-def _find_kind(name: str, column: Any, options: Options) -> Kind:
-    if name in options.types:
-        return declared_kind(options.types[name], column, options.decimal, name)
-    return find_kind(column, options.decimal)
-
-
-def _blocks(
-    source: TextSource, layout: Layout, places: list[int], where: Callable[[int], str]
-) -> Iterator[Block]:
+def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
+    where = partial(_place, source, layout)
+    width = len(layout.names)
     ragged: list[Ragged] = []
-    rows, last = 0, None
+    rows = 0
+    last = None
     names = [layout.names[place] for place in places]
     empty = NoRows(["" if i in layout.unnamed else n for i, n in enumerate(layout.names)])
     try:
         for batch in _open(source, layout, ragged):
             if batch.num_rows:
-                place = partial(_add, where, rows)
-                rows, last = rows + batch.num_rows, batch
+                numbers = np.arange(rows, rows + batch.num_rows)
+                rows += batch.num_rows
+                last = batch
+                kept = empty.find(batch, _numbered(where, numbers))
                 chosen = batch.select(list(map(str, places))).rename_columns(names)
-                yield _take(Block(chosen, place), empty.find(batch, place))
+                if kept is not None:
+                    chosen = chosen.take(pa.array(kept))
+                    numbers = numbers[kept]
+                yield Block(chosen, _numbered(where, numbers))
     except pa.ArrowInvalid as error:
-        raise _explain(str(error), source, ragged, where, len(layout.names)) from None
+        raise _explain(str(error), source, ragged, where, width) from None
     if last is None:
         return
-    value = last.column(len(layout.names) - 1)[-1].as_py()
-    if source.quotes % 2 and value is not None and "\n" in value:  # all lines after it
+    value = last.column(width - 1)[-1].as_py()
+    # A mark that is never closed takes all lines after it.
+    if source.quotes % 2 and value is not None and "\n" in value:
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
             "Close or remove it."
         )
     if ragged and ragged[0].row < rows:
-        raise _explain("", source, ragged, where, len(layout.names))
+        raise _explain("", source, ragged, where, width)
     remarks = [[line.text.strip(' "')] for line in ragged]
-    for note in (*empty.notes(), *tell_others(remarks, "below the table")):
+    for note in (*empty.notes(), *other_lines(remarks, "below the table")):
         warnings.warn(note, stacklevel=2)
 
 
-def _add(where: Callable[[int], str], start: int, row: int) -> str:
-    return where(start + row)
-
-
-def _take(block: Block, rows: NDArray | None) -> Block:
-    """Return some rows of a block, None for all."""
-    if rows is None:
-        return block
-    return Block(block.table.take(pa.array(rows)), lambda row: block.where(int(rows[row])))
+def _numbered(where: Where, numbers: NDArray) -> Where:
+    """Return what says where the rows of a batch are, given their numbers in the file."""
+    return lambda row: where(int(numbers[row]))
 
 
 def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
     drawn = 0
-    names = list(map(str, range(len(layout.names))))  # two columns may have the same name
-    if not source.head().strip():  # pyarrow refuses what has no rows
+    # Columns are numbered, as two of them may have the same name.
+    names = list(map(str, range(len(layout.names))))
+    # pyarrow refuses a file without rows.
+    if not source.head().strip():
         return []
 
     def keep(row: Any) -> str:
@@ -226,11 +240,11 @@ def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
             return "skip"
         ragged.append(Ragged(row.number - 1 - drawn, row.actual_columns, row.text))
         alone = row.actual_columns == 1 < len(names) - 1 and " " in ragged[0].text.strip()
-        return "skip" if alone and len(ragged) < REMARKS else "error"
+        return "skip" if alone and len(ragged) < MAX_REMARKS else "error"
 
     return arrow_csv.open_csv(
         source,
-        # one thread: only then rows have numbers, and memory does not grow by reading ahead
+        # With one thread, rows have numbers, and memory does not grow by reading ahead.
         arrow_csv.ReadOptions(use_threads=False, block_size=MAX_ROW, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=keep
@@ -245,7 +259,7 @@ def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
 
 
 def _explain(
-    error: str, source: TextSource, ragged: list[Ragged], where: Callable[[int], str], width: int
+    error: str, source: TextSource, ragged: list[Ragged], where: Where, width: int
 ) -> TableError:
     if ragged:
         line = ragged[0]
@@ -264,7 +278,8 @@ def _explain(
 
 def _place(source: TextSource, layout: Layout, row: int) -> str:
     """Say where a row is: its line, if the file can be read again to find it."""
-    if source.path == STANDARD or not os.path.isfile(source.path):  # a pipe is gone
+    # A pipe is gone.
+    if source.path == STANDARD or not os.path.isfile(source.path):
         return f"Row {row + 1}"
     with open(source.path, "rb") as raw:
         lines = io.TextIOWrapper(
@@ -273,13 +288,151 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         for _ in range(layout.lines):
             next(lines)
         records = csv.reader(lines, delimiter=layout.separator)
-        start, found = 0, -1
+        start = 0
+        found = -1
         try:
             for record in records:
                 found += _is_record(record)
                 if found == row:
                     break
                 start = records.line_num
-        except csv.Error:  # it has a limit for cells, unlike the reader of the table
+        except csv.Error:
+            # It has a limit for cells, unlike the reader of the table.
             return f"Row {row + 1}"
     return f"Line {layout.lines + start + 1}"
+
+
+def find_header(
+    records: Sequence[list[str]], lines: Sequence[int], header: int | None, shown: str
+) -> int:
+    """Return which of the first records has the column names, given the lines they begin in.
+
+    That is the first one, unless it fills at most half as many cells as others do, and not the
+    last: then it is a title, and the names are in the first longer one, if that holds nothing but
+    different words.
+    """
+    if header is not None and header is not True:
+        if header not in lines:
+            raise TableError(
+                f"`header` (--header-line) must be one of the first {HEAD_LINES} lines of {shown} "
+                f"that are not empty; got {header}."
+            )
+        return list(lines).index(header)
+    filled = [[cell.strip() for cell in record if cell.strip()] for record in records]
+    first = next((place for place, cells in enumerate(filled) if cells), None)
+    if first is None:
+        raise TableError(f"{shown} is empty. A table needs column names and rows.")
+    is_full = len(filled[first]) == len(records[first])
+    if header is None and is_full and not any(map(_is_word, filled[first])):
+        raise TableError(
+            f"The first line of {shown} must have the column names, but it holds only numbers or "
+            f"dates ({listed(filled[first], 3)}). Pass header=False (--no-header) if it is a row "
+            "already, or header=True if these are names."
+        )
+    most = max(map(len, filled))
+    to_the_end = records[first][-1].strip() and len(records[first]) >= max(map(len, records))
+    if header or 2 * len(filled[first]) > most or to_the_end:
+        return first
+    longer = [place for place, cells in enumerate(filled) if 2 * len(cells) > most]
+    worded = [place for place in longer if all(map(_is_word, filled[place]))]
+    names = filled[longer[0]]
+    if worded[:1] == longer[:1] and len(set(names)) == len(names):
+        return longer[0]
+    seems = (worded or longer)[0]
+    raise TableError(
+        f"Line {lines[first]} of {shown} looks like a title ({listed(filled[first], 3)}). Say "
+        f"which line has the column names: header={lines[seems]} (--header-line {lines[seems]}) if "
+        f"they are {listed(filled[seems], 3)}, or header={lines[first]} (--header-line "
+        f"{lines[first]})."
+    )
+
+
+def _is_word(cell: str) -> bool:
+    return bool(cell) and not NUMBER_OR_DATE.fullmatch(cell)
+
+
+class NoRows:
+    """Find rows that repeat the column names or hold nothing, and remember where they are.
+
+    Parameters
+    ----------
+    names
+        What the line of column names holds; empty for columns without a name.
+    """
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._repeated = _Lines("repeating the column names")
+        self._empty = _Lines("without any value")
+
+    def find(self, table: Any, where: Where) -> NDArray | None:
+        """Return the rows of a table of all columns that are rows; None if all are."""
+        repeated = self._find_repeated(table)
+        empty = _find_empty(table)
+        self._repeated.add(repeated, where)
+        self._empty.add(empty, where)
+        either = repeated | empty
+        return np.flatnonzero(~either) if either.any() else None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a row repeated the column names."""
+        return self._repeated.count > 0
+
+    def notes(self) -> list[str]:
+        """Return notes about the lines that are left out."""
+        return [lines.note() for lines in (self._repeated, self._empty) if lines.count]
+
+    def _find_repeated(self, table: Any) -> NDArray:
+        """Return which rows hold the name of each column, of at least two."""
+        named = {place: name for place, name in enumerate(self._names) if name}
+        mask = np.full(table.num_rows, len(named) > 1 and any(map(_is_word, self._names)))
+        for place, name in named.items():
+            column = table.column(place)
+            if not mask.any() or not pa.types.is_string(column.type):
+                return np.zeros(table.num_rows, bool)
+            mask &= as_mask(pc.equal(pc.utf8_trim_whitespace(column), name))
+        return mask
+
+
+@dataclass
+class _Lines:
+    """How many lines are left out for a reason, and where the first of them are."""
+
+    reason: str
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, mask: NDArray, where: Where) -> None:
+        """Add lines of a table."""
+        rows = np.flatnonzero(mask).tolist()
+        self.count += len(rows)
+        room = MAX_SHOWN_LINES - len(self.places)
+        self.places += [where(row).lower() for row in rows[:room]]
+
+    def note(self) -> str:
+        """Return a note about them."""
+        verb = "is" if self.count == 1 else "are"
+        more = ", ..." if self.count > MAX_SHOWN_LINES else ""
+        places = ", ".join(self.places)
+        return f"{count_of(self.count, 'line')} {self.reason} {verb} left out ({places}{more})."
+
+
+def _find_empty(table: Any) -> NDArray:
+    mask = np.ones(table.num_rows, bool)
+    for column in table.columns:
+        if not column.null_count or not mask.any():
+            return np.zeros(table.num_rows, bool)
+        mask &= as_mask(column.is_null())
+    return mask
+
+
+def other_lines(records: Sequence[list[str]], where: str) -> list[str]:
+    """Return a note about lines above or below a table, if there are any."""
+    cells = [next((cell.strip() for cell in record if cell.strip()), "") for record in records]
+    cells = [shorten(cell) for cell in cells if cell]
+    if not cells:
+        return []
+    shown = ", ".join(cells[:MAX_SHOWN_LINES]) + (", ..." if len(cells) > MAX_SHOWN_LINES else "")
+    verb = "is" if len(cells) == 1 else "are"
+    return [f"{count_of(len(cells), 'line')} {where} {verb} left out: {shown}."]

@@ -7,7 +7,6 @@ import io
 import lzma
 import sys
 import threading
-import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,9 +18,7 @@ from boreod.tables.reading.locations import STANDARD, reading
 from boreod.text import listed
 
 CHUNK = 1 << 20
-TIMEOUT = 0.3  # seconds to wait for a thread that reads ahead
-LEAVING = 0.02  # seconds that it has to leave our code after it has found the end
-GZIP = b"\x1f\x8b"
+MAX_WAIT = 0.3  # seconds to wait for a thread that reads ahead
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
     b"ARROW1": "an Arrow file. Pass format='arrow' (--format arrow)",
@@ -30,7 +27,6 @@ OTHER_FORMATS = {
     b"SQLite format": "an SQLite database. Pass format='sqlite' (--format sqlite)",
     b"\xff\xff\xff\xff": "an Arrow stream. Pass format='arrow' (--format arrow)",
 }
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # marks at the beginning
 
 
 class TextSource(io.RawIOBase):
@@ -44,7 +40,8 @@ class TextSource(io.RawIOBase):
         self._reading = threading.RLock()
         self._end_was_seen = threading.Event()
         self._was_read = False
-        self.path, self.shown = path, "standard input" if path == STANDARD else path
+        self.path = path
+        self.shown = "standard input" if path == STANDARD else path
         self.encoding = encoding or "utf-8-sig"
         self.quotes = 0
         try:
@@ -59,7 +56,7 @@ class TextSource(io.RawIOBase):
         with reading(self.shown, "a readable file"):
             self._raw = _open(path)
             first = self._raw.peek(8)[:8]
-        if encoding is None and first.startswith(UTF_16):
+        if encoding is None and first.startswith((b"\xff\xfe", b"\xfe\xff")):
             self.encoding = "utf-16"
             self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
         self._stream: Any = self._raw
@@ -108,7 +105,7 @@ class TextSource(io.RawIOBase):
         reads while the interpreter ends would take the process with it. One that waits for a pipe
         is left alone.
         """
-        waited = self._reading.acquire(timeout=TIMEOUT)
+        waited = self._reading.acquire(timeout=MAX_WAIT)
         try:
             if not self.closed and self.path != STANDARD:
                 self._stream.close()
@@ -118,8 +115,7 @@ class TextSource(io.RawIOBase):
             if waited:
                 self._reading.release()
         if self._was_read and not self._end_was_seen.is_set():
-            self._end_was_seen.wait(TIMEOUT)
-            time.sleep(LEAVING)
+            self._end_was_seen.wait(MAX_WAIT)
 
     def _next(self) -> bytes:
         """Return the next chunk as UTF-8; empty at the end or within a letter."""
@@ -178,7 +174,7 @@ def _unpacking(shown: str) -> Iterator[None]:
 def unpacked(raw: Any, path: str) -> Any:
     """Return the stream of what is packed in another one, or that one."""
     first = raw.peek(6)[:6]
-    if first.startswith(GZIP):
+    if first.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=raw)
     if first.startswith(b"\x28\xb5\x2f\xfd"):
         return pa.CompressedInputStream(pa.PythonFile(raw), "zstd")

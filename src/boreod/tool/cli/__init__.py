@@ -1,23 +1,19 @@
-"""The command line: one file a command, or two that belong together."""
+"""The command line: one function a command."""
 
 from importlib import import_module
 
 from boreod.tool.cli.app import app, main
-from boreod.tool.cli.check import check, compare
-from boreod.tool.cli.compile import compile  # noqa: A004
-from boreod.tool.cli.explain import explain
+from boreod.tool.cli.check import check, compare, report
 from boreod.tool.cli.fit import fit
-from boreod.tool.cli.info import info
-from boreod.tool.cli.report import report
-from boreod.tool.cli.score import score
-from boreod.tool.cli.scorers import scorers
+from boreod.tool.cli.info import compile, info, scorers  # noqa: A004
+from boreod.tool.cli.score import explain, score
 
-# The commands of the paper stand on the floor above, which nothing here imports.
+# The commands of the paper are on the floor above, which nothing here imports by name.
 paper = import_module("boreod.paper.commands")
 
-WORK = (fit, score, explain, check, compare, info, report)
-COMMANDS = (*WORK, compile, scorers, paper.datasets, paper.evaluate, paper.reproduce)
-for command in COMMANDS:
+for command in (fit, score, explain, check, compare, info, report, compile, scorers):
+    app.command()(command)
+for command in (paper.datasets, paper.evaluate, paper.reproduce):
     app.command()(command)
 
 __all__ = ["app", "main"]

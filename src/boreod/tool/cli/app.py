@@ -1,13 +1,12 @@
-"""The application, and what all commands share: errors, exit codes, what is printed.
+"""The application, and what all commands share: errors, exit codes, printing.
 
-Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command; 3 is
-what `boreod check` found. What is stopped ends as other programs do: 130 by Ctrl-C, 143 by a
-request to terminate, 141 if nobody reads the output any more.
+Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command, and 3 a
+difference that `boreod check` found. A command that is stopped ends as other programs do: 130 by
+Ctrl-C, 143 by a request to terminate, 141 if nobody reads the output any more.
 """
 
 import errno
 import functools
-import gc
 import io
 import json
 import os
@@ -26,10 +25,9 @@ import typer
 from boreod.files import __version__
 from boreod.text import count_of
 
-DEFAULT_WIDTH = 160  # letters a line, where nobody knows how wide the screen is
-MOST_NOTES = 20  # on a screen
+MAX_NOTES = 20  # on a screen
+MIN_FOLDED = 4  # lines that differ in their names only and are printed as one
 BROKEN_PIPE = 128 + 13  # the number of SIGPIPE, which not all systems have
-FOLDED = 4  # lines that differ in their names only, from so many on, are one
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,15 +37,14 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; a terminal without some letter gets another one in its place."""
-    # imports make objects that stay; looking through them again and again takes a tenth of the
-    # time of a short command
-    gc.set_threshold(50_000)
-    # a service that is stopped leaves as little behind as one who presses Ctrl-C
+    """Run the command line; letters that a terminal does not have are replaced."""
+    # A service that is stopped leaves as little behind as a user who presses Ctrl-C.
     signal.signal(signal.SIGTERM, _Stop.interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # in the background it is not
+    # In the background Python ignores Ctrl-C, and that stays so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Stop.interrupt)
-    if sys.stdout is None:  # it is closed: writing must fail, as on a full disk
+    # Writing to a closed output must fail, as on a full disk.
+    if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -61,14 +58,16 @@ def main() -> None:
     except KeyboardInterrupt:  # before a command began
         pass
     except OSError as error:  # a help text that cannot be written
-        code = _tell(error)
-    if _Stop.number is not None and code in (None, 0, 1, 130):  # 0: some imports swallow it
-        _Stop.tell()
+        code = _print_error(error)
+    # The code may be 0, because some imports swallow an interrupt.
+    if _Stop.number is not None and code in (None, 0, 1, 130):
+        _Stop.announce()
         code = 128 + _Stop.number
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # there may be none
             stream.flush()
-    # Python itself would abort if a thread still waits for a pipe
+    # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it, and Python
+    # aborts if it returns while the interpreter ends: in one of ten runs after Ctrl-C.
     os._exit(code if isinstance(code, int) else 1)
 
 
@@ -76,20 +75,20 @@ class _Stop:
     """Which signal asked a command to stop."""
 
     number: int | None = None
-    told = False
+    announced = False
 
     @classmethod
     def interrupt(cls, number: int, _: Any) -> NoReturn:
-        """Stop as Ctrl-C does, and know by what."""
+        """Stop as Ctrl-C does, and remember the signal."""
         cls.number = number
         raise KeyboardInterrupt
 
     @classmethod
-    def tell(cls, more: str = "") -> None:
+    def announce(cls, more: str = "") -> None:
         """Say once that the command was stopped."""
-        if not cls.told:
+        if not cls.announced:
             typer.echo(f"Stopped.{more}", err=True)
-        cls.told = cls.number is not None
+        cls.announced = cls.number is not None
 
 
 def _print_version(wanted: bool) -> None:
@@ -126,14 +125,15 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
-            _Stop.tell()
+            _Stop.announce()
             raise typer.Exit(130) from None
-        except (BrokenPipeError, SystemExit):  # who reads the output has had enough; rich exits
-            with suppress(OSError, ValueError):  # so that the end is silent; it may be no file
+        except (BrokenPipeError, SystemExit):  # nobody reads the output any more; rich exits then
+            # Nothing more may be written at the end. Standard output may be no file.
+            with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except Exception as error:
-            raise typer.Exit(_tell(error)) from None
+            raise typer.Exit(_print_error(error)) from None
 
     return wrapped
 
@@ -154,14 +154,14 @@ def _warnings_as_notes(quiet: bool) -> Iterator[None]:
         yield
 
 
-def _tell(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     """Print what went wrong, and return the code of failures."""
     typer.echo(f"Error: {_one_line(_sentence(error))}", err=True)
     return 1
 
 
 def _sentence(error: Exception) -> str:
-    """Return what an error says, for one who does not want to know its class."""
+    """Return what an error says, without its class."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Close other programs, or use fewer rows."
     if isinstance(error, OSError) and error.errno == errno.EBADF:
@@ -189,7 +189,7 @@ def _one_line(text: str) -> str:
 def stop_with_journal(path: Path) -> NoReturn:
     """End after Ctrl-C, and say where finished runs are, if there are any."""
     kept = f" Finished runs are kept in {path}; the same command goes on from there."
-    _Stop.tell(kept if path.exists() else " No run was finished yet.")
+    _Stop.announce(kept if path.exists() else " No run was finished yet.")
     raise typer.Exit(130) from None
 
 
@@ -199,7 +199,7 @@ def note(text: str) -> None:
 
 
 def print_json(facts: Any, *, err: bool = False) -> None:
-    """Print facts for machines."""
+    """Print facts as JSON."""
     typer.echo(json.dumps(facts, default=str), err=err)
 
 
@@ -216,23 +216,24 @@ def cell(value: Any) -> str:
 
 
 def print_notes(remarks: Iterable[str]) -> None:
-    """Print remarks on standard error; what is true of many columns is said once."""
+    """Print remarks on standard error; a remark on many columns is printed once."""
     seen: dict[str, list[str]] = {}
     for remark in map(cell, remarks):
         named = re.fullmatch(r"(Column '[^']*') (.*)", remark)
         name, rest = named.groups() if named else ("", remark)
         seen.setdefault(rest, []).append(name)
-    told = list(seen.items())
-    for rest, names in told[:MOST_NOTES]:
-        others = count_of(len(names) - 1, "more column")
-        more = f" The same holds for {others}, up to {names[-1][7:]}."
-        note(f"{names[0]} {rest}{more if len(names) > 1 else ''}".strip())
-    if len(told) > MOST_NOTES:
-        note(f"There are {len(told) - MOST_NOTES} more such remarks (--json lists all).")
+    for rest, names in list(seen.items())[:MAX_NOTES]:
+        text = f"{names[0]} {rest}".strip()
+        if len(names) > 1:
+            others = count_of(len(names) - 1, "more column")
+            text += f" The same holds for {others}, up to {names[-1][7:]}."
+        note(text)
+    if len(seen) > MAX_NOTES:
+        note(f"There are {len(seen) - MAX_NOTES} more such remarks (--json lists all).")
 
 
 def fold_lines(lines: list[list[str]]) -> list[list[str]]:
-    """Return lines of a table in which neighbors that differ in their names only are one line.
+    """Return lines of a table; neighbors that differ in their names only become one line.
 
     Examples
     --------
@@ -242,7 +243,7 @@ def fold_lines(lines: list[list[str]]) -> list[list[str]]:
     folded: list[list[str]] = []
     for rest, group in groupby(lines, key=lambda line: line[1:]):
         names = [line[0] for line in group]
-        if len(names) < FOLDED:
+        if len(names) < MIN_FOLDED:
             folded += [[name, *rest] for name in names]
         else:
             shown = f"{names[0]}, {names[1]} ... {names[-1]}"
@@ -264,5 +265,5 @@ def print_table(header: list[str], lines: list[list[str]], *, err: bool = False)
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # it was closed
         return
-    width = None if stream.isatty() else DEFAULT_WIDTH
+    width = None if stream.isatty() else 160
     Console(width=width, highlight=False, stderr=err).print(table)

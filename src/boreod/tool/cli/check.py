@@ -1,4 +1,4 @@
-"""``boreod check`` and ``boreod compare``: before a new table or a new model is used."""
+"""``boreod check``, ``boreod compare`` and ``boreod report``: judging tables and models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import labels_of_model, reads_table
+from boreod.tool.cli.options import reads_table
 
 FOUND = 3  # exit code
 
@@ -20,27 +20,36 @@ def check(
     model: options.ModelFile,
     table: options.Table,
     max_missing: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of missing values, above that of training.")
+        float,
+        typer.Option(
+            min=0, max=1, help="Largest share of missing values in a column above that of training."
+        ),
     ] = 0.05,
     max_unseen: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of rows with words that training had not.")
+        float,
+        typer.Option(min=0, max=1, help="Largest share of rows with words that are new."),
     ] = 0.01,
     max_outside: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of rows outside the range of a column.")
+        float,
+        typer.Option(
+            min=0, max=1, help="Largest share of rows outside the training range of a column."
+        ),
     ] = 0.02,
     max_shift: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Distance of distributions: largest difference of shares."),
+        typer.Option(
+            min=0, max=1, help="Largest distance of the distribution of a column (Kolmogorov)."
+        ),
     ] = 0.25,
     max_alerts: Annotated[
-        float, typer.Option(min=1, help="Times as many, or as few, alerts as in training.")
+        float,
+        typer.Option(min=1, help="Largest factor by which alerts may be more or fewer."),
     ] = 3.0,
     max_novel: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of rows unlike all training rows.")
+        float,
+        typer.Option(min=0, max=1, help="Largest share of rows unlike all training rows."),
     ] = 0.01,
-    threshold: Annotated[
-        str | None, typer.Option(help="As in `boreod fit`; that of the model if not given.")
-    ] = None,
+    threshold: options.Threshold = None,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
     *,
@@ -48,7 +57,7 @@ def check(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say whether a new table is like the training table, one line for each difference.
+    """Check whether a new table is like the training table, and print every difference.
 
     Columns that are gone, renamed or new; missing values, new words, ranges, units, distributions;
     how many rows are alerts or novel. `boreod score` notes the same. A difference counts if it is
@@ -72,8 +81,7 @@ def check(
     alarms = sum(finding.is_alarm for finding in found.findings)
     if json:
         findings = [finding._asdict() for finding in found.findings]
-        facts: dict[str, Any] = {**asdict(found), "findings": findings, "limits": asdict(limits)}
-        print_json(facts)
+        print_json({**asdict(found), "findings": findings, "limits": asdict(limits)})
     else:
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
@@ -89,22 +97,22 @@ def check(
 @reads_table
 def compare(
     old: Annotated[Path, typer.Argument(help="A model file.", metavar="OLD")],
-    new: Annotated[Path, typer.Argument(help="Another one.", metavar="NEW")],
+    new: Annotated[Path, typer.Argument(help="Another model file.", metavar="NEW")],
     table: options.Table,
     label: Annotated[
-        str | None, typer.Option(help="Column of labels, if not that of the new model's fit.")
+        str | None, typer.Option(help="Column of labels; by default that of the new model's fit.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
         int | None,
-        typer.Option(min=1, help="So many rows are alerts of each; else by their thresholds."),
+        typer.Option(min=1, help="Number of alerts of each model; by default its threshold."),
     ] = None,
     changes: Annotated[
-        int, typer.Option(min=0, help="So many rows with another decision are listed.")
+        int, typer.Option(min=0, help="Number of rows with another decision to list.")
     ] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
+    seed: options.Seed = 0,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
     *,
@@ -112,27 +120,23 @@ def compare(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare two models on a labelled table: which is better, and what is decided otherwise.
+    """Compare two models on a labelled table: which is better, and which decisions differ.
 
     Differences have paired 95 % intervals: both models are judged on the same resamples of rows.
-    Rows that a model has learned from are judged by its out-of-bag scores, and told.
+    Rows that a model has learned from are judged by its out-of-bag scores, which is noted.
 
     Example: boreod compare old.boreod new.boreod labelled.csv
     """
-    from boreod.tool import compare_models, load_predictor
+    from boreod.tool import CompareOptions, compare_models, load_predictor
 
-    first, second = load_predictor(old, jobs), load_predictor(new, jobs)
+    first = load_predictor(old, jobs)
+    second = load_predictor(new, jobs)
     found = compare_models(
         first,
         second,
         table,
-        label=label,
-        outlier_label=outlier_label,
-        alerts=alerts,
-        most=changes,
-        novelty=not no_novelty,
-        seed=seed,
-        reading=reading | labels_of_model(second, label, labels, outlier_label, inlier_label),
+        CompareOptions(label, outlier_label, alerts, changes, not no_novelty, seed),
+        reading=reading | _labels_option(second, label, labels, outlier_label, inlier_label),
         verbose=not quiet,
     )
     if json:
@@ -140,20 +144,39 @@ def compare(
         return
     for remark in () if quiet else found.notes:
         note(remark)
-    _print(found, str(old), str(new), second.ids_)
+    _print_comparison(found, str(old), str(new), second.preparation_.ids_)
 
 
-def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
+def _labels_option(
+    model: Any,
+    label: str | None,
+    labels: str | None,
+    outlier_label: str | None,
+    inlier_label: str | None,
+) -> dict[str, Any]:
+    """Return the option of ``boreod.tables.open_table`` for labels that judge a model.
+
+    The model knows the names that are not given.
+    """
+    from boreod.tables.preparing.labels import label_options
+
+    name = label or model.preparation_.label_
+    outlier = outlier_label or model.outlier_label
+    return label_options(name, model.preparation_.ids_, labels, outlier, inlier_label)
+
+
+def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
     """Print measures, alerts, and rows with another decision."""
     typer.echo(
         f"{count_of(found.rows, 'row')}; {count_of(found.outliers, 'outlier')} and "
         f"{count_of(found.inliers, 'inlier')} judge the models"
     )
-    lines = [
-        [name, f"{of.second:.4f}", f"{of.first:.4f}",
-         f"{of.first - of.second:+.4f} ({of.low:+.4f} to {of.high:+.4f})"]
-        for name, of in found.measures.items()
-    ]  # fmt: skip
+    lines = []
+    for name, measure in found.measures.items():
+        difference = measure.first - measure.second
+        interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
+        both = [f"{measure.second:.4f}", f"{measure.first:.4f}"]
+        lines.append([name, *both, f"{difference:+.4f} ({interval})"])
     lines.append(["alerts", *map(str, found.alerts), f"{found.alerts[1] - found.alerts[0]:+d}"])
     if found.measures:
         caught = [f"{number} of {found.outliers}" for number in found.caught]
@@ -162,14 +185,96 @@ def _print(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
     if found.verdict is not None:
         typer.echo(found.verdict)
     typer.echo(f"\nAlerts of one model only: {count_of(found.changed, 'row')}.")
-    if found.changes:
-        header = ["row", *map(cell, ids), "label", "old", "new", "is now"]
-        rows = [
-            [str(of.row), *(cell(of.ids.get(name)) for name in ids), of.label or "",
-             f"{of.old:.4f}", f"{of.new:.4f}", "an alert" if of.is_alert else "no alert"]
-            for of in found.changes
-        ]  # fmt: skip
-        print_table(header, rows)
-    if found.changed > len(found.changes):
-        left = found.changed - len(found.changes)
+    rows = []
+    for change in found.changes:
+        named = [cell(change.ids.get(name)) for name in ids]
+        both = [f"{change.old:.4f}", f"{change.new:.4f}"]
+        decision = "an alert" if change.is_alert else "no alert"
+        rows.append([str(change.row), *named, change.label or "", *both, decision])
+    if rows:
+        print_table(["row", *map(cell, ids), "label", "old", "new", "is now"], rows)
+    if found.changed > len(rows):
+        left = found.changed - len(rows)
         typer.echo(f"... and {left} more (--changes {found.changed} lists all)")
+
+
+@plain_errors
+@reads_table
+def report(
+    model: options.ModelFile,
+    table: options.Table,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The page to write, one HTML file.")
+    ] = Path("report.html"),
+    label: Annotated[
+        str | None, typer.Option(help="Column of labels; by default that of the fit.")
+    ] = None,
+    outlier_label: options.OtherOutlierLabel = None,
+    inlier_label: options.InlierLabel = None,
+    labels: options.Labels = None,
+    rows_per_day: Annotated[
+        float | None,
+        typer.Option(
+            help="Number of rows a day; alerts are then counted a day, not per 1000 rows."
+        ),
+    ] = None,
+    alerts: Annotated[
+        float | None,
+        typer.Option(
+            help="Number of alerts that people look at, a day (--rows-per-day) or in a table like "
+            "this."
+        ),
+    ] = None,
+    cost_miss: Annotated[
+        float | None, typer.Option(help="Cost of an outlier that nobody looks at.")
+    ] = None,
+    cost_alert: Annotated[float | None, typer.Option(help="Cost of looking at a row.")] = None,
+    previous: Annotated[
+        Path | None, typer.Option(help="An older model file to compare with.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of dates; by default the first one.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    *,
+    reading: dict[str, Any],
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a page about a model, one file: a verdict, quality, alerts, suspects, columns, prices.
+
+    Give the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
+    are judged by the model's predictions, and the page says so.
+
+    Example: boreod report fraud.boreod payments.csv -o report.html
+    """
+    from boreod import load
+    from boreod.tables.training import name_source
+    from boreod.tables.writer import check_target
+    from boreod.text import show_bytes
+
+    check_target(output, [model, table])
+    loaded = load(model, jobs)
+    loaded.report(
+        output,
+        table,
+        label=label,
+        outlier_label=outlier_label,
+        title=title or f"{model.stem}: report on {name_source(table)}",
+        rows_per_day=rows_per_day,
+        alerts=alerts,
+        cost_miss=cost_miss,
+        cost_alert=cost_alert,
+        previous=previous,
+        time=time,
+        seed=seed,
+        reading=reading | _labels_option(loaded, label, labels, outlier_label, inlier_label),
+        verbose=not quiet,
+    )
+    size = output.stat().st_size
+    if json:
+        print_json({"file": str(output), "bytes": size})
+    else:
+        typer.echo(f"Report: {output} ({show_bytes(size)})")

@@ -27,7 +27,7 @@ def fit(
     label: options.MaybeLabel = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The model file; TABLE.boreod here if not given."),
+        typer.Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
@@ -40,46 +40,49 @@ def fit(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="To score one row: a time such as 200us, or units of --costs such as 300; "
-            "no limit if not given."
+            help="Largest cost of scoring one row: a time such as 200us, or units of --costs such "
+            "as 300; unlimited by default."
         ),
     ] = None,
     batch: options.Batch = None,
     costs: Annotated[
         str | None,
         typer.Option(
-            help="Of columns: measured:shared (times, remembered from earlier fits), "
-            "measured:additive, fresh (times, measured again), complexity:shared, "
-            "complexity:additive (units), or a JSON file such as "
+            help="Costs of columns: measured:shared (times, remembered from earlier fits), "
+            "complexity:shared, complexity:additive (units), or a JSON file such as "
             '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5} (units).'
         ),
     ] = None,
     curve: Annotated[
         bool,
-        typer.Option("--curve", help="Tell what budgets would buy, in `info` and the report."),
+        typer.Option(
+            "--curve", help="Trace quality over budgets; `boreod info` and the report show it."
+        ),
     ] = False,
     threshold: Annotated[
         str | None,
         typer.Option(
-            help="A probability, or fpr:0.01, precision:0.8, alerts:20 (in a table like this one, "
-            "or in the rows of --rows-per-day); 0.5 if not given, and without labels one alert in "
-            "a hundred rows."
+            help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (in a "
+            "table like this one, or a day with --rows-per-day). By default 0.5, and without "
+            "labels one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
         float | None,
-        typer.Option(help="With --threshold alerts:20: so many alerts in so many rows, a rate."),
+        typer.Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate."),
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option(help="Share of outliers in tables to come; that of the labels if not given."),
+        typer.Option(help="Share of outliers in future tables; by default that of the labels."),
     ] = None,
     reference_size: Annotated[
         int | None,
-        typer.Option(min=2, help="Learn from so many rows: all outliers and a sample of others."),
+        typer.Option(
+            min=2, help="Number of rows to learn from: all outliers and a sample of the others."
+        ),
     ] = None,
-    neighbors: Annotated[str, typer.Option(help="Search: auto, brute or tree.")] = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    neighbors: Annotated[str, typer.Option(help="Neighbor search: auto, brute or tree.")] = "auto",
+    seed: options.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
     *,
     reading: dict[str, Any],
@@ -88,13 +91,14 @@ def fit(
 ) -> None:
     """Learn from a table with a few labelled outliers, or none yet, and write one model file.
 
-    Options that name columns may be repeated, or have commas between names.
+    Options that name columns may be repeated, or take several names separated by commas.
 
     Example: boreod fit payments.csv --label fraud --id id --budget 200us -o fraud.boreod
     """
+    from boreod import ColumnSelection, Reference
+    from boreod.tables.training import name_source
     from boreod.tables.writer import check_target
     from boreod.tool import fit_table
-    from boreod.tool.scoring.fitting import name_source
 
     if output is None:
         if table == "-":
@@ -109,16 +113,12 @@ def fit(
         ids=ids or (),
         drop=drop or (),
         keep=keep or None,
-        since=since or (),
         curve=curve,
         labels=labels,
-        inlier_label=inlier_label,
-        reading=reading,
-        neighbors=neighbors,
-        reference_size=reference_size,
+        reading={**reading, "since": since or (), "inlier_label": inlier_label},
+        reference=Reference(size=reference_size, neighbors=neighbors),
         budget=read_amount(budget),
-        batch_size=batch,
-        costs=_read_costs(costs),
+        selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
         threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
         random_state=seed,
@@ -134,7 +134,7 @@ def fit(
 
 
 def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
-    """Return a threshold as detectors take it; alerts of a day are a rate."""
+    """Return a threshold as detectors take it; alerts a day are a rate."""
     if rows_per_day is None:
         return read_amount(text)
     if text is None or not text.startswith("alerts:") or "/" in text:
@@ -145,7 +145,7 @@ def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
 
 
 def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> None:
-    """Print what was done, and what to type next; the labels are those of a second table."""
+    """Print what was done, and what to type next; ``labels`` is the option for a second table."""
     from boreod.text import show_bytes
 
     if not quiet:
@@ -165,7 +165,7 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
 
 
 def _read_costs(text: str | None) -> Any:
-    """Return costs as detectors take them: a spelling, or the prices in a JSON file."""
+    """Return costs as detectors take them: a keyword, or the prices in a JSON file."""
     from boreod.selection.costs import check_price
     from boreod.selection.prices import SPELLINGS
     from boreod.text import shorten

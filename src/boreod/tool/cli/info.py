@@ -1,7 +1,13 @@
-"""``boreod info``, and facts about a model as people read them."""
+"""``boreod info``, ``boreod scorers`` and ``boreod compile``: the commands that need no table.
 
+Also facts about a model as people read them, which ``boreod fit`` prints too.
+"""
+
+import os
+import time
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import typer
 
@@ -9,13 +15,13 @@ from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_table
 
-MAX_COLUMNS = 40  # lines on a screen
+MAX_LINES = 40  # on a screen
 FEW_COLUMNS = 20  # have a line each
 
 
 @plain_errors
 def info(model: options.ModelFile, json: options.Json = False) -> None:
-    """Say what is in a model file: training, preparation, columns, costs, threshold.
+    """Show what is in a model file: training, preparation, columns, costs, threshold.
 
     Example: boreod info fraud.boreod
     """
@@ -26,7 +32,8 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
     if json:
         print_json(facts)
         return
-    versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
+    pairs = facts["versions"].items()
+    versions = ", ".join(f"{cell(name)} {cell(number)}" for name, number in pairs)
     typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
     print_training(facts)
     if facts["label"] is not None:
@@ -51,11 +58,11 @@ def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> No
 
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
-    """Print a table with a line a column, or for many alike, and not more than a screen holds."""
+    """Print a line for every column, or one for many alike, and not more than a screen holds."""
     folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
-    print_table(header, folded[:MAX_COLUMNS], err=err)
-    if len(folded) > MAX_COLUMNS:
-        typer.echo(f"... and {len(folded) - MAX_COLUMNS} more lines (--json lists all)", err=err)
+    print_table(header, folded[:MAX_LINES], err=err)
+    if len(folded) > MAX_LINES:
+        typer.echo(f"... and {len(folded) - MAX_LINES} more lines (--json lists all)", err=err)
     typer.echo(err=err)
 
 
@@ -73,7 +80,11 @@ def print_training(facts: dict[str, Any]) -> None:
             f"They are all labelled outliers and a sample of the other rows of a table of "
             f"{training['table_rows']} rows."
         )
-    typer.echo(_method(facts))
+    heads = facts["heads"]
+    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in heads)
+    trees = sum(head["trees"] for head in heads)
+    method = f"Method: {cell(facts['method'])}; heads by weight: {shown}"
+    typer.echo(method + (f"; {trees} trees." if trees else "."))
     for sentence in facts["assumptions"]:
         typer.echo(cell(sentence))
     if training["auc"] is None:
@@ -86,43 +97,37 @@ def print_training(facts: dict[str, Any]) -> None:
         )
 
 
-def _method(facts: dict[str, Any]) -> str:
-    """Return the method with its heads and their weights."""
-    heads = facts["heads"]
-    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in heads)
-    trees = sum(head["trees"] for head in heads)
-    text = f"Method: {cell(facts['method'])}; heads by weight: {shown}"
-    return text + (f"; {trees} trees." if trees else ".")
-
-
 def print_columns(facts: dict[str, Any]) -> None:
-    """Print the columns in use with their costs."""
+    """Print the columns in use with their costs and stability, where these are known."""
     from boreod.selection.budgets import show_cost
 
-    unit, found = facts["unit"], facts["columns"]
-    lines = [
-        [
-            cell(column["name"]),
-            "" if column["cost"] is None else show_cost(column["cost"], unit),
-            "" if column["stability"] is None else f"{column['stability']:.0%}",
-        ]
-        for column in found
-    ]
-    told = {"What each adds to the cost": "cost", "bags that want it": "bags"}
-    there = [place for place in (1, 2) if any(line[place] for line in lines)]  # prices on request
-    words = [list(told)[place - 1] for place in there]
-    typer.echo(f"\nColumns in use: {len(found)}.{' ' * bool(words)}{'; '.join(words)}")
-    header = ["column", *(told[word] for word in words)]
-    _print_folded(header, [[line[0], *(line[place] for place in there)] for line in lines])
+    found = facts["columns"]
+    lines = [[cell(column["name"])] for column in found]
+    header = ["column"]
+    words = []
+    if any(column["cost"] is not None for column in found):
+        header.append("cost")
+        words.append("What each adds to the cost")
+        for line, column in zip(lines, found, strict=True):
+            known = column["cost"] is not None
+            line.append(show_cost(column["cost"], facts["unit"]) if known else "")
+    if any(column["stability"] is not None for column in found):
+        header.append("bags")
+        words.append("bags that want it")
+        for line, column in zip(lines, found, strict=True):
+            line.append("" if column["stability"] is None else f"{column['stability']:.0%}")
+    text = f"Columns in use: {len(found)}. {'; '.join(words)}"
+    typer.echo(f"\n{text.rstrip()}")
+    _print_folded(header, lines)
 
 
 def print_limits(facts: dict[str, Any]) -> None:
-    """Print budget, costs, threshold, and from where on rows are novel."""
+    """Print budget, costs, threshold, and the distance from which rows are novel."""
     from boreod.selection.budgets import in_batches, show_cost, show_times
 
     if facts["budget"] is not None:
-        spent, limit = show_cost(facts["cost"], facts["unit"]), _written(facts["budget"])
-        limit += in_batches(facts["batch_size"])
+        spent = show_cost(facts["cost"], facts["unit"])
+        limit = _budget_text(facts["budget"]) + in_batches(facts["batch_size"])
         typer.echo(f"Budget: {count_of(len(facts['columns']), 'column')} for {spent} of {limit}.")
     if facts["price"] is not None:
         typer.echo(f"Time: {show_times(**facts['price'])}.")
@@ -136,19 +141,10 @@ def print_limits(facts: dict[str, Any]) -> None:
             "in the file (boreod info --json)."
         )
     if facts["cheapest_budget"] is not None:
-        enough = _written(facts["cheapest_budget"])
+        enough = _budget_text(facts["cheapest_budget"])
         typer.echo(f"AUC is within 0.01 of the best from {enough} on (--budget).")
-    rule = facts["threshold_rule"]
-    origin = f" ({cell(rule)})" if isinstance(rule, str) else ""
-    if isinstance(rule, str) and rule.startswith("alerts:"):
-        number, _, rows = rule.removeprefix("alerts:").partition("/")
-        where = f"in {rows} rows" if rows else "in a table like that of the training"
-        what = "alert" if number == "1" else "alerts"
-        origin = f" ({cell(rule)}: {cell(number)} {what} {cell(where)})"
-    if rule is None and not facts["training"]["outliers"]:
-        origin = " (one alert in a hundred rows)"
     typer.echo(
-        f"Threshold: {facts['threshold']:.4g}{origin}; out of bag above it: "
+        f"Threshold: {facts['threshold']:.4g}{_threshold_origin(facts)}; out of bag above it: "
         f"{count_of(facts['training_rows_above'], 'training row')}."
     )
     novelty = facts["novelty"]
@@ -161,5 +157,122 @@ def print_limits(facts: dict[str, Any]) -> None:
         typer.echo("Novel: unknown, as the model searches no neighbors; ranges are checked.")
 
 
-def _written(budget: float | str) -> str:
+def _threshold_origin(facts: dict[str, Any]) -> str:
+    """Return where a threshold comes from, in parentheses; empty for a plain number."""
+    rule = facts["threshold_rule"]
+    if rule is None and not facts["training"]["outliers"]:
+        return " (one alert in a hundred rows)"
+    if not isinstance(rule, str):
+        return ""
+    if not rule.startswith("alerts:"):
+        return f" ({cell(rule)})"
+    number, _, rows = rule.removeprefix("alerts:").partition("/")
+    where = f"in {rows} rows" if rows else "in a table like that of the training"
+    what = "alert" if number == "1" else "alerts"
+    return f" ({cell(rule)}: {cell(number)} {what} {cell(where)})"
+
+
+def _budget_text(budget: float | str) -> str:
     return cell(budget) if isinstance(budget, str) else f"{budget:.6g} units"
+
+
+@plain_errors
+def scorers(json: options.Json = False) -> None:
+    """List the outlier scores: name, smallest k, what they read, formula, publication.
+
+    Example: boreod scorers --json
+    """
+    from boreod.scores import DETECTORS, SCORES, IsolationTrees, Score
+
+    known: list[type[Score] | type[IsolationTrees]] = [*SCORES.values(), *DETECTORS.values()]
+    if json:
+        fields = ("name", "title", "min_k", "reads", "formula", "citation")
+        print_json([{name: getattr(score, name) for name in fields} for score in known])
+        return
+    lines = []
+    for score in known:
+        text = f"{score.title}: {score.formula}\n{score.citation}"
+        lines.append([score.name, str(score.min_k or ""), score.reads, text])
+    print_table(["name", "k from", "reads", "score"], lines)
+
+
+@plain_errors
+def compile(  # noqa: A001
+    model: Annotated[
+        Path | None,
+        typer.Argument(exists=True, help="Compile only what this model file needs."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Compile the kernels that fitting and scoring need, and show where they are kept.
+
+    The first call on a machine, or in a container, then takes no longer than later ones. See
+    docs/images.md.
+
+    Example: boreod compile fraud.boreod
+    """
+    from boreod.compiled import count_kernels
+
+    started = time.process_time()
+    if model is None:
+        _do_everything_once()
+    else:
+        _use(model)
+    made, read, folders = count_kernels()
+    seconds = time.process_time() - started
+    if json:
+        print_json({"compiled": made, "read": read, "seconds": seconds, "folders": folders})
+        return
+    typer.echo(f"Compiled {made} kernels in {seconds:.1f} CPU seconds; {read} were there already.")
+    if folders:
+        typer.echo(f"They are in {os.path.commonpath(folders)}")
+
+
+def _use(path: Path) -> None:
+    """Score and explain one row and some rows with a model."""
+    import numpy as np
+
+    from boreod.persistence import load_predictor
+    from boreod.predictor import assess
+
+    predictor = load_predictor(path, n_jobs=1)
+    for n_rows in (1, 8):
+        rows = np.zeros((n_rows, len(predictor.preparation_.names_)))
+        assess(predictor, rows)
+        if predictor.estimator is None:
+            assess(predictor, rows, explain=True)
+
+
+def _do_everything_once() -> None:
+    """Fit, choose columns, save, load, score and explain on tables that reach every kernel."""
+    import warnings
+
+    import numpy as np
+
+    from boreod import BORE, Detector, OutlierRepresentation, Reference
+    from boreod.neighbors import BACKENDS, make_backend
+    from boreod.scores import SCORES
+
+    random = np.random.default_rng(0)
+    rows, labels = random.normal(size=(60, 3)), np.arange(60) % 6 == 0
+    rows[1] = rows[0]  # a copy
+
+    def use(model: Any) -> None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "model.boreod")
+            model.save(path)
+            _use(path)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a tiny table gives reasons to warn
+        detector = Detector(n_estimators=2, random_state=0).fit(rows, labels)
+        detector.predict_proba(random.normal(size=(8, 3)))
+        use(detector)
+        columns = OutlierRepresentation(list(SCORES), [3, 5])
+        for neighbors in BACKENDS:
+            how = Reference(neighbors=neighbors)
+            bore = BORE(columns, how, n_estimators=2, random_state=0)
+            bore.fit(rows, labels).within(20, costs="complexity:additive")
+            use(bore)
+        # The float32 pass cannot note so many ties.
+        make_backend("brute", np.zeros((2000, 2)), 0, 2).nearest(np.ones((1, 2)), 2)

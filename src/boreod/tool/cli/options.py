@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they mean together."""
+"""Options that several commands share."""
 
 import functools
 import inspect
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    Table = str  # `plain_errors` makes one name of all
+    Table = str  # `plain_errors` joins the names
 else:
     Table = Annotated[
         list[str],
@@ -20,7 +20,9 @@ else:
             metavar="TABLE...",
         ),
     ]
-ModelFile = Annotated[Path, typer.Argument(help="What `boreod fit` wrote.", metavar="MODEL")]
+ModelFile = Annotated[
+    Path, typer.Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")
+]
 Label = Annotated[
     str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
 ]
@@ -28,35 +30,36 @@ MaybeLabel = Annotated[
     str | None,
     typer.Option(
         "--label",
-        help="Column of labels; empty cells are unlabelled. If not given, rows are ranked by a "
+        help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
         "consensus of scores.",
     ),
 ]
 Method = Annotated[
-    str, typer.Option("--method", help="detector, or bore for the method of the paper.")
+    str, typer.Option("--method", help="Method: detector, or bore for that of the paper.")
 ]
 OutlierLabel = Annotated[
     str | None,
-    typer.Option("--outlier-label", help="The label of outliers, if not 1, true or yes."),
+    typer.Option("--outlier-label", help="Label of outliers; by default 1, true or yes."),
 ]
 OtherOutlierLabel = Annotated[
     str | None,
-    typer.Option("--outlier-label", help="The label of outliers, if not that of the fit."),
+    typer.Option("--outlier-label", help="Label of outliers; by default that of the fit."),
 ]
 InlierLabel = Annotated[
     str | None,
-    typer.Option("--inlier-label", help="The label of inliers, if other words are no labels."),
+    typer.Option("--inlier-label", help="Label of inliers; all other words are then unlabelled."),
 ]
 Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="A second table of ids (--id) and labels (--label): its answers count, later ones "
-        "more than earlier ones.",
+        help="Second table with ids (--id) and labels (--label). Its labels replace those of the "
+        "table; of several labels for an id the last one counts.",
     ),
 ]
 Ids = Annotated[
-    list[str] | None, typer.Option("--id", help="Columns that name rows, not learned from.")
+    list[str] | None,
+    typer.Option("--id", help="Columns that name rows; they are not learned from."),
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out.")]
 Keep = Annotated[list[str] | None, typer.Option("--keep", help="The only columns to learn from.")]
@@ -64,68 +67,83 @@ Since = Annotated[
     list[str] | None,
     typer.Option(
         "--since",
-        help="Learn from the time since the last row of the same id, such as card or card:time; "
-        "the table must be sorted by time.",
+        help="Learn also from the time since the last row of the same id, such as card or "
+        "card:time. The table must be sorted by time.",
     ),
 ]
 Batch = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="With budgets in time: rows that come at once, 1 if each comes alone; large batches "
-        "if not given.",
+        help="Number of rows scored at once, for budgets in time; 1 for single rows, by default "
+        "large batches.",
     ),
 ]
 Separator = Annotated[
-    str | None, typer.Option(help="Between cells of text; found out if not given.")
+    str | None, typer.Option(help="Separator of cells in text files; detected by default.")
 ]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="Columns have no names: c0, c1, ...")]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The table has no column names; use c0, c1, ...")
+]
 HeaderLine = Annotated[
     int | None,
-    typer.Option("--header-line", min=1, help="The line of the column names, if others are above."),
+    typer.Option("--header-line", min=1, help="Line of the column names, if others are above it."),
 ]
-Encoding = Annotated[str | None, typer.Option(help="Of text, such as cp1252; UTF-8 if not given.")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of text files, such as cp1252; UTF-8 by default.")
+]
 Decimal = Annotated[
-    str | None, typer.Option(help="Decimal point of text: . or , and found out if not given.")
+    str | None, typer.Option(help="Decimal point in text files, . or , (detected by default).")
 ]
 BadCells = Annotated[
     str,
     typer.Option(
         "--bad-cells",
-        help="Cells such as ERR in a column of numbers: missing, error (stop there), or drop "
-        "(leave their rows out).",
+        help="What to do with cells such as ERR in a column of numbers: missing (treat as "
+        "missing), error (stop) or drop (leave their rows out).",
     ),
 ]
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query", help="SQL, or the name of a table or sheet, for databases and workbooks."
+        "--query", help="SQL query, or name of a table or sheet, for databases and workbooks."
     ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by the name if not given.",
+        help="Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default that of "
+        "the suffix.",
     ),
 ]
 Text = Annotated[list[str] | None, typer.Option(help="Columns to read as text, not as numbers.")]
+Threshold = Annotated[
+    str | None, typer.Option(help="Threshold as in `boreod fit`; by default that of the model.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]
 Processes = Annotated[int, typer.Option("--jobs", help="Number of processes; -1 for all cores.")]
 DataFolder = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder of .npz files; else BOREOD_DATA, the cache, the network."),
+    typer.Option(
+        "--data",
+        help="Folder of .npz files; by default that of BOREOD_DATA, or else the cache and the "
+        "network.",
+    ),
 ]
 NoNovelty = Annotated[
     bool,
-    typer.Option("--no-novelty", help="Alerts by probability alone; no novelty, no ranges."),
+    typer.Option(
+        "--no-novelty", help="Decide by probability alone; leave out novelty and training ranges."
+    ),
 ]
 Numbers = Annotated[
     bool,
-    typer.Option("--numbers", help="Reasons as names and what they add to the log-odds."),
+    typer.Option("--numbers", help="Show reasons as contributions to the log-odds, not in words."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but the results.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results.")]
 
 
 READING = {
@@ -138,60 +156,45 @@ READING = {
     "text": (Text, None),
     "bad_cells": (BadCells, "missing"),
     "query": (Query, None),
-}  # kinds and defaults
+}  # annotations and defaults
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of ``READING``; it gets them as one parameter, ``reading``.
+    """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
-    That is what ``boreod.tables.open_table`` takes.
+    The command gets them as one dictionary of what ``boreod.tables.open_table`` takes.
     """
     signature = inspect.signature(command)
-    told = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in READING.items()
-    ]
-    asked: list[inspect.Parameter] = []
+    parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
-        asked += told if name == "reading" else [parameter]
+        if name != "reading":
+            parameters.append(parameter)
+            continue
+        for option, (kind, default) in READING.items():
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(option, keyword, default=default, annotation=kind))
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
         chosen = {name: given.pop(name) for name in READING}
-        no_header, text = chosen.pop("no_header"), split_names(chosen.pop("text"))
-        line = chosen.pop("header_line")
-        if no_header and line is not None:
-            raise typer.BadParameter("--no-header and --header-line exclude each other.")
-        chosen |= {"header": False if no_header else line}
+        header = chosen.pop("header_line")
+        if chosen.pop("no_header"):
+            if header is not None:
+                raise typer.BadParameter("--no-header and --header-line exclude each other.")
+            header = False
+        types = dict.fromkeys(split_names(chosen.pop("text")) or (), "text")
         from boreod.tables.arrow import leave_pandas_out
 
         leave_pandas_out()
-        command(**given, reading={**chosen, "types": dict.fromkeys(text or (), "text")})
+        command(**given, reading={**chosen, "header": header, "types": types})
 
-    wrapped.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {of.name: of.annotation for of in asked}
+    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
 
 
-def labels_of_model(
-    model: Any,
-    label: str | None,
-    labels: str | None,
-    outlier_label: str | None,
-    inlier_label: str | None,
-) -> dict[str, Any]:
-    """Return the option of ``boreod.tables.open_table`` for labels of a table to judge models by.
-
-    What is not given is that of the fit.
-    """
-    from boreod.tables.preparing.labels import label_options
-
-    name, outlier = label or model.preparation_.label_, outlier_label or model.outlier_label
-    return label_options(name, model.ids_, labels, outlier, inlier_label)
-
-
 def split_names(given: str | list[str] | None) -> list[str] | None:
-    """Return the names of an option that may be repeated and may hold names with commas between.
+    """Return the names that an option was given, separated by commas or by repeating the option.
 
     Examples
     --------
@@ -205,7 +208,7 @@ def split_names(given: str | list[str] | None) -> list[str] | None:
 
 
 def read_amount(text: str | None) -> Any:
-    """Return a number as such; everything else stays text.
+    """Return a number as a float, and everything else as it is.
 
     Examples
     --------

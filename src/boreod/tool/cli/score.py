@@ -1,4 +1,4 @@
-"""``boreod score``."""
+"""``boreod score`` and ``boreod explain``: the rows of a new table."""
 
 import time
 from contextlib import nullcontext
@@ -9,10 +9,8 @@ import typer
 
 from boreod.text import count_of
 from boreod.tool.cli import options
-from boreod.tool.cli.app import note, plain_errors, print_json
+from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
 from boreod.tool.cli.options import read_amount, reads_table, split_names
-
-ENGINES = ("threads", "dask")
 
 
 @plain_errors
@@ -25,44 +23,45 @@ def score(
         typer.Option(
             "--output",
             "-o",
-            help="The name tells the format; a name without suffix is a new folder of Parquet "
-            "files; - for CSV on the screen.",
+            help="Output file; its suffix is the format. A name without suffix is a new folder of "
+            "Parquet files, - is CSV on the screen.",
         ),
     ] = "-",
-    reasons: Annotated[int, typer.Option(min=0, max=100, help="Number of reasons a row.")] = 0,
+    reasons: Annotated[
+        int, typer.Option(min=0, max=100, help="Number of reasons for every row.")
+    ] = 0,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Only so many of the most suspicious rows, by rank.")
+        int | None,
+        typer.Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
     ] = None,
     numbers: options.Numbers = False,
-    threshold: Annotated[
-        str | None, typer.Option(help="As in `boreod fit`; that of the model if not given.")
-    ] = None,
+    threshold: options.Threshold = None,
     alerts: Annotated[
         int | None,
-        typer.Option(min=1, help="So many rows of this table are alerts, those of rank 1 on."),
+        typer.Option(min=1, help="Number of alerts in this table, the most suspicious rows."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option(
-            "--id", help="Columns that name rows, carried through; those of the fit if not given."
-        ),
+        typer.Option("--id", help="Columns to copy to the output; by default those of the fit."),
     ] = None,
     no_ids: Annotated[
-        bool, typer.Option("--no-ids", help="Number the rows, carry nothing through.")
+        bool, typer.Option("--no-ids", help="Write row numbers in place of ids.")
     ] = False,
     all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Carry all columns through.")
+        bool, typer.Option("--all-columns", help="Copy all columns to the output.")
     ] = False,
     no_novelty: options.NoNovelty = False,
     engine: Annotated[
-        str, typer.Option(help="threads, or dask: Parquet in chunks, on a cluster.")
+        str, typer.Option(help="threads, or dask to score Parquet files on a cluster.")
     ] = "threads",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Of dask, one core each; all cores if not given.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of Dask workers with one core each; by default one a core."
+        ),
     ] = None,
     scheduler: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask cluster that is running, such as tcp://..."),
+        str | None, typer.Option(help="Address of a running Dask cluster, such as tcp://...")
     ] = None,
     jobs: options.Jobs = None,
     *,
@@ -73,12 +72,12 @@ def score(
     """Give every row of a table of any size a probability, a rank and a decision.
 
     The output has the id columns, or else row numbers; `probability`, `rank` (1 is the most
-    suspicious row, novel rows before others), `outlier` (above the threshold, or novel), `novelty`
+    suspicious row, novel rows come first), `outlier` (above the threshold, or novel), `novelty`
     (share of the training rows that are less isolated), `outside` (columns outside the range of
-    the training rows), and `reason_1` and so on: what speaks most for an outlier. With --alerts 20
-    exactly twenty rows of this table are alerts, novel ones first; of equal ones those that come
-    first. What `boreod check` would find is noted. A folder of Parquet files can be scored into a
-    folder with the same files: -o scores/
+    the training rows), and `reason_1` and so on, the strongest reason first. With --alerts 20
+    exactly twenty rows of this table are alerts, novel rows first; of equal rows the first ones
+    are taken. Differences that `boreod check` would find are noted. A folder of Parquet files can
+    be scored into a folder with the same files: -o scores/
 
     Example: boreod score fraud.boreod new.csv -o scored.csv --reasons 3
     """
@@ -88,60 +87,31 @@ def score(
         raise typer.BadParameter("--alerts and --threshold exclude each other.")
     _check_engine(engine, workers, scheduler, jobs)
     from boreod.parallel import dask
-    from boreod.tool import load_predictor, score_folder, score_table
-    from boreod.tool.scoring.folders import is_folder_name
+    from boreod.tool import ScoreOptions, load_predictor, score_table
 
     started = time.perf_counter()
     loaded = load_predictor(model, jobs)
+    wanted = ScoreOptions(
+        carry=() if no_ids else split_names(ids),
+        all_columns=all_columns,
+        reasons=reasons,
+        top=top,
+        threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
+        novelty=not no_novelty,
+        numbers=numbers,
+    )
     with dask(scheduler, workers) if engine == "dask" else nullcontext():
-        in_chunks = engine != "threads" or is_folder_name(output)
-        found = (score_folder if in_chunks else score_table)(
-            loaded,
-            table,
-            output,
-            carry=() if no_ids else split_names(ids),
-            all_columns=all_columns,
-            reasons=reasons,
-            top=top,
-            threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
-            numbers=numbers,
-            novelty=not no_novelty,
-            reading=reading,
-            verbose=not quiet,
-        )
+        found = score_table(loaded, table, output, wanted, reading=reading, verbose=not quiet)
     for remark in () if quiet else found.notes:
         note(remark)
-    _print(found, output, time.perf_counter() - started, json, quiet)
-
-
-def _print(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
-    to_screen = output == "-"  # there the table itself is
-    if json:
-        print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
-        return
-    if quiet:
-        return
-    share = f"{found.outliers / max(1, found.rows):.2%}"
-    verb = "is an alert" if found.outliers == 1 else "are alerts"
-    rows = count_of(found.rows, "row")
-    counted = f"{rows} in {seconds:.1f} s; {found.outliers:,} ({share}) {verb}: "
-    if found.asked is None:
-        novel = "" if found.novel is None else f", or novel ({found.novel})"
-        told = f"probability above {found.threshold:.4g}{novel}."
-    else:
-        novel = f"novel rows first ({found.novel}), " if found.novel else ""
-        told = f"as many rows of this table as you asked for, {novel}the most suspicious ones."
-    typer.echo(counted + told, err=to_screen)
-    if not to_screen:
-        files = f" in {found.files} files" if found.files > 1 else ""
-        typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
+    _print_summary(found, output, time.perf_counter() - started, json, quiet)
 
 
 def _check_engine(
     engine: str, workers: int | None, scheduler: str | None, jobs: int | None
 ) -> None:
-    if engine not in ENGINES:
-        words = f"--engine is {' or '.join(ENGINES)}; got {engine!r}."
+    if engine not in ("threads", "dask"):
+        words = f"--engine is threads or dask; got {engine!r}."
     elif engine == "threads" and (workers, scheduler) != (None, None):
         words = "--workers and --scheduler are of --engine dask."
     elif workers is not None and scheduler is not None:
@@ -151,3 +121,133 @@ def _check_engine(
     else:
         return
     raise typer.BadParameter(words)
+
+
+def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
+    to_screen = output == "-"  # the table itself goes there
+    if json:
+        print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
+        return
+    if quiet:
+        return
+    share = f"{found.outliers / max(1, found.rows):.2%}"
+    verb = "is an alert" if found.outliers == 1 else "are alerts"
+    rows = count_of(found.rows, "row")
+    text = f"{rows} in {seconds:.1f} s; {found.outliers:,} ({share}) {verb}: "
+    if found.asked is None:
+        novel = "" if found.novel is None else f", or novel ({found.novel})"
+        text += f"probability above {found.threshold:.4g}{novel}."
+    else:
+        novel = f"novel rows first ({found.novel}), " if found.novel else ""
+        text += f"as many rows of this table as you asked for, {novel}the most suspicious ones."
+    typer.echo(text, err=to_screen)
+    if not to_screen:
+        files = f" in {found.files} files" if found.files > 1 else ""
+        typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
+
+
+@plain_errors
+@reads_table
+def explain(
+    model: options.ModelFile,
+    table: options.Table,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of rows to show, the most suspicious first.")
+    ] = 20,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", help="Columns that name rows; by default those of the fit."),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="Show this row instead, by its value in an id column; may be repeated."),
+    ] = None,
+    reasons: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of reasons for every row.")
+    ] = 5,
+    numbers: options.Numbers = False,
+    no_novelty: options.NoNovelty = False,
+    jobs: options.Jobs = None,
+    *,
+    reading: dict[str, Any],
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show the most suspicious rows of a table, or single ones, and why they are suspicious.
+
+    A reason compares a value with those of normal rows, describes the row's neighborhood, or names
+    a known outlier nearby. With --numbers it is the contribution of a column, or of all scores of
+    one family, to the log-odds. Rows unlike all training rows are novel and come first.
+
+    Example: boreod explain fraud.boreod new.csv --top 20
+    """
+    from boreod.tables import open_table
+    from boreod.tool import explain_rows, explain_top, load_predictor
+    from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
+
+    loaded = load_predictor(model, jobs)
+    names = tuple(split_names(ids) or loaded.preparation_.ids_)
+    reading = Scoring(loaded, names).reading(reading)
+    novelty = not no_novelty
+    with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
+        if row or case:
+            found = explain_rows(
+                loaded,
+                batches,
+                rows=row or (),
+                cases=case or (),
+                ids=names,
+                reasons=reasons,
+                novelty=novelty,
+            )
+        else:
+            found = explain_top(
+                loaded,
+                batches,
+                top,
+                ids=names,
+                reasons=reasons,
+                novelty=novelty,
+                verbose=not quiet,
+            )
+    if json:
+        print_json([item.to_dict() for item in found])
+        return
+    _print_rows(found, names, numbers)
+    if quiet:
+        return
+    if numbers:
+        text = "A reason is what it adds to the log-odds, against the mean of the inliers."
+    else:
+        text = (
+            "Normal rows are training rows that are not labelled outlier; --numbers tells what "
+            "each column adds to the log-odds."
+        )
+    typer.echo(text, err=True)
+
+
+def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
+    """Print rows with their reasons, in words or as numbers."""
+    from boreod.tool.scoring.judging import write_reason
+
+    lines = []
+    for item in found:
+        between = "; "
+        reasons = [item.outside, *item.words]
+        if numbers:
+            between = ", "
+            reasons = [item.novel, item.outside, *(write_reason(*pair) for pair in item.reasons)]
+        lines.append(
+            [
+                str(item.row),
+                *(cell(item.ids[name]) for name in ids),
+                f"{item.probability:.4f}",
+                "yes" if item.outlier else "no",
+                between.join(cell(text) for text in reasons if text),
+            ]
+        )
+    print_table(["row", *(cell(name) for name in ids), "probability", "outlier", "reasons"], lines)

@@ -1,13 +1,12 @@
-"""What all displays share: axes, and colors, lines and markers in a fixed order.
+"""What all pictures share: panels, and colors, lines and markers in a fixed order.
 
 Curves differ in line style and marker as well as in color, so a picture survives a printer without
 colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from boreod.files import whole_file
 
@@ -32,27 +31,12 @@ LINES: tuple[Any, ...] = (
     (0, (1.2, 3)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MAX_CURVES = len(COLORS)
-INK, GRAY, FAINT = "0.15", "0.55", "0.9"  # text, lines of reference, grid
-TEXT, SMALL = 9.5, 8.5  # points, at the width of a report's column
-WIDTH, HIGHLIGHTED = 1.5, 2.8
+INK = "0.15"  # color of text
+GRAY = "0.55"  # color of reference lines
+FAINT = "0.9"  # color of the grid
+TEXT = 9.5  # font size in points, at the width of a report's column
+SMALL = 8.5  # font size of ticks and remarks
 BAND = {"alpha": 0.15, "linewidth": 0}
-
-
-class Display(ABC):
-    """What was computed, and how to draw it; where it was drawn is in ``ax_`` and ``figure_``."""
-
-    _size = (6.4, 4.0)  # of new axes, in inches
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on axes, new ones if there are none, and return the display."""
-        self.ax_ = new_panels(1, 1, self._size)[1][0] if ax is None else ax
-        self.figure_ = self.ax_.figure
-        self._draw(self.ax_)
-        return self
-
-    @abstractmethod
-    def _draw(self, ax: Any) -> None: ...
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
@@ -97,35 +81,31 @@ def tidy(ax: Any, grid: bool = True) -> None:
 
 def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
     """Return how the curve at a place is drawn."""
-    return {
-        "color": COLORS[place],
-        "linestyle": LINES[place],
-        "linewidth": HIGHLIGHTED if highlighted else WIDTH,
-        "zorder": 3.0 if highlighted else 2.5,
-    }
-
-
-def check_number_of_curves(number: int) -> None:
-    """Raise if there are more curves than can be told apart."""
-    if not 1 <= number <= MAX_CURVES:
-        raise ValueError(
-            f"One picture shows 1 to {MAX_CURVES} curves; got {number}. "
-            "Draw fewer, or several pictures side by side."
-        )
+    style = {"color": COLORS[place], "linestyle": LINES[place]}
+    if highlighted:
+        return {**style, "linewidth": 2.8, "zorder": 3.0}
+    return {**style, "linewidth": 1.5, "zorder": 2.5}
 
 
 def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
-    """Return a legend without a frame, where it covers least unless told otherwise."""
+    """Return a legend without a frame, where it covers least unless options place it."""
     look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
     look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
     return ax.legend(handles, labels, **(look | options))
 
 
+def draw_picture(path: Path, size: tuple[float, float], draw: Callable[[Any], None]) -> Path:
+    """Draw on new axes of a size in inches, and return the path of the SVG file."""
+    figure, panels = new_panels(1, 1, size)
+    draw(panels[0])
+    return save_picture(figure, path)
+
+
 def save_picture(figure: Any, path: Path) -> Path:
     """Write a figure as SVG and PNG, close it, and return the path of the SVG.
 
-    ``path`` has no suffix. Files of the same figure are the same to the byte: no dates, no random
-    names.
+    ``path`` has no suffix. The same figure gives the same bytes, because the files hold neither
+    dates nor random names.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt

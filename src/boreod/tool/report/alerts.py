@@ -11,10 +11,8 @@ from boreod.tool.documents import Block, Lead, Paragraph, Section, Table
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import is_number
 
-INTERVAL = 0.95
-ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)  # of rows with an alert
-TRIED = 200  # thresholds, to find the cheapest
-LOOK_AT = 15  # rows that one who has no labels should look at first
+INTERVAL = 0.95  # share that all intervals of a page cover
+ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 
 class Workload:
@@ -23,12 +21,12 @@ class Workload:
     Parameters
     ----------
     rows_per_day
-        None to tell figures per 1000 rows.
+        Number of rows that come in a day, None to give figures per 1000 rows.
     alerts
-        A day, or in a table like the given one if rows of a day are unknown; None for those above
-        the model's threshold.
+        Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None.
+        None for those above the model's threshold.
     cost_miss, cost_alert
-        Of an outlier that nobody looks at, and of looking at a row, in money; both or none.
+        Cost of an outlier that nobody looks at, and of looking at a row; both or none.
     """
 
     def __init__(
@@ -54,27 +52,30 @@ class Workload:
                 f"`alerts` (--alerts) must be at most the {rows_per_day:,.0f} rows of a day "
                 f"(--rows-per-day); got {alerts:,.0f}."
             )
-        self.rows = 1000.0 if rows_per_day is None else rows_per_day
-        self.is_day, self.alerts = rows_per_day is not None, alerts
-        self.cost_miss, self.cost_alert = cost_miss, cost_alert
-        self.rate, self.where = "alerts per 1000 rows", "1000 rows like these"
-        self.cost = "cost per 1000 rows"
-        if rows_per_day is not None:
-            self.rate, self.where = "alerts a day", f"a day with {rows_per_day:,.0f} rows"
-            self.cost = "cost a day"
+        self.alerts = alerts
+        self.has_costs = cost_miss is not None
+        self.cost_miss = cost_miss or 0.0
+        self.cost_alert = cost_alert or 0.0
+        self.is_day = rows_per_day is not None
+        self.rows = rows_per_day or 1000.0
+        self.per = "per 1000 rows"
+        self.where = "1000 rows like these"
+        if self.is_day:
+            self.per = "a day"
+            self.where = f"a day with {self.rows:,.0f} rows"
 
     def say(self, share: float) -> str:
         """Return how many alerts a share of the rows is."""
         amount = share * self.rows
         number = f"{amount:.2g}" if amount < 10.0 else f"{amount:,.0f}"
         what = "alert" if number == "1" else "alerts"
-        return f"{number} {what} a day" if self.is_day else f"{number} {what} in 1,000 rows"
+        return f"{number} {what} {'a day' if self.is_day else 'in 1,000 rows'}"
 
 
 class Alerts(NamedTuple):
     """What a threshold does: the share of all rows with an alert, and labelled rows by class.
 
-    Every false alert stands for ``weight`` rows of the table that training rows were drawn from.
+    Each false alert stands for ``weight`` rows if the training rows are a sample of a larger table.
     """
 
     threshold: float
@@ -96,12 +97,14 @@ class Alerts(NamedTuple):
 
 
 def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
-    """Count what a threshold does to the rows."""
-    above = evidence.probabilities > threshold  # NaN is not
-    alert, outliers = evidence.scores > threshold, evidence.outliers
-    caught, wrong = int((alert & outliers).sum()), alert & ~outliers
-    share = float(evidence.weights[above].sum()) / evidence.n_known if evidence.n_known else 0.0
+    """Count the alerts above a threshold."""
+    outliers = evidence.outliers
+    alert = evidence.scores > threshold
+    wrong = alert & ~outliers
+    above = evidence.probabilities > threshold  # false for NaN
+    share = float(evidence.weights[above].sum()) / (evidence.n_known or 1.0)
     weight = float(evidence.weights[evidence.judged][wrong].mean()) if wrong.any() else 1.0
+    caught = int((alert & outliers).sum())
     return Alerts(threshold, share, caught, int(outliers.sum()), int(wrong.sum()), weight)
 
 
@@ -115,26 +118,28 @@ def choose_point(evidence: Evidence, workload: Workload) -> Alerts:
             f"`alerts` (--alerts) must be at most the {per:,} rows of the table; got "
             f"{workload.alerts:,.0f}."
         )
-    spelled = f"alerts:{workload.alerts}/{per}"
-    return count_alerts(evidence, _threshold(evidence, spelled))
+    number = f"{workload.alerts}/{per}"
+    return count_alerts(evidence, _threshold(number, evidence.probabilities, evidence.weights))
 
 
-def _threshold(evidence: Evidence, spelled: str) -> float:
-    weights = evidence.weights
-    return choose_threshold(spelled, evidence.probabilities, evidence.codes, weights)
+def _threshold(number: float | str, scores: NDArray, weights: NDArray) -> float:
+    """Return the threshold for a number of alerts, or for a rate such as ``20/1000``."""
+    return choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
 
 
 def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
-    """Return what one needs to know who reads no further, in three sentences, and in money."""
-    chosen = choose_point(evidence, workload)
+    """Return three sentences for a reader who reads no further, and what the model saves."""
+    point = choose_point(evidence, workload)
     if not evidence.can_judge:
-        return [Lead(_without_labels(evidence, workload, chosen))]
-    lead, point = "", chosen
-    if not chosen.caught + chosen.false:
-        first = f"At the threshold of {show_probability(chosen.threshold)} no row with a label is "
-        lead = first + "an alert, so here is what a lower one does. "
-        point = _first(evidence, chosen.outliers)
-    base = chosen.outliers / float(evidence.weights[evidence.judged].sum())
+        return [Lead(_without_labels(evidence, workload, point))]
+    lead = ""
+    if not point.caught + point.false:
+        lead = (
+            f"At the threshold of {show_probability(point.threshold)} no row with a label is an "
+            "alert, so here is what a lower one does. "
+        )
+        point = _first(evidence, point.outliers)
+    base = point.outliers / float(evidence.weights[evidence.judged].sum())
     caught = (
         f"With {workload.say(point.share)} you catch {point.caught} of the "
         f"{point.outliers} known outliers, {show_share(point.caught, point.outliers)}."
@@ -146,7 +151,7 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
         f"right in {_of_ten(base)} cases{wrong}."
     )
     blocks: list[Block] = [Lead(f"{lead}{caught} {right} {_last_word(evidence, workload, point)}")]
-    if workload.cost_miss is not None:
+    if workload.has_costs:
         blocks.append(Paragraph(_in_money(evidence, workload, point)))
     return blocks
 
@@ -156,31 +161,28 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
     return (
         f"{why}, so nobody knows how many alerts are right. The model raises "
         f"{workload.say(chosen.share)}: the rows that look least like the others. Look at the "
-        f"first {LOOK_AT} below, label what you find, and fit again: then this page tells what is "
+        "first 15 below, label what you find, and fit again: then this page tells what is "
         "caught."
     )
 
 
 def _first(evidence: Evidence, number: int) -> Alerts:
-    """Return what a threshold does that so many of the judged rows are above."""
-    scores, weights = evidence.scores, evidence.weights[evidence.judged]
-    return count_alerts(
-        evidence, choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
-    )
+    """Return what a threshold does that ``number`` of the judged rows are above."""
+    weights = evidence.weights[evidence.judged]
+    return count_alerts(evidence, _threshold(number, evidence.scores, weights))
 
 
 def count_caught(outliers: NDArray, scores: NDArray, weights: NDArray, number: float) -> int:
-    """Return how many outliers are among so many alerts."""
-    some = choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
-    return int((outliers & (scores > some)).sum())
+    """Return how many outliers are among a number of alerts."""
+    return int((outliers & (scores > _threshold(number, scores, weights))).sum())
 
 
 def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     """Return whether it may be chance, or else what more alerts would do."""
     from scipy.stats import hypergeom
 
-    alerts, judged = point.caught + point.false, len(evidence.outliers)
-    by_chance = hypergeom.sf(point.caught - 1, judged, point.outliers, alerts)
+    alerts = point.caught + point.false
+    by_chance = hypergeom.sf(point.caught - 1, len(evidence.outliers), point.outliers, alerts)
     if point.caught == 0 or by_chance > 1.0 - INTERVAL:
         return (
             "That may be chance: do not rely on this model before there are more labels or "
@@ -189,7 +191,7 @@ def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     more = _first(evidence, round(2 * point.judged))
     if more.caught <= point.caught:
         return "Twice as many alerts would catch no more."
-    return f"{workload.say(more.share).capitalize()} would catch {more.caught}."
+    return f"{workload.say(more.share)} would catch {more.caught}."
 
 
 def cost_of(
@@ -197,11 +199,9 @@ def cost_of(
 ) -> float:
     """Return what alerts and missed outliers cost in a day, or in 1000 rows.
 
-    Known outliers are all that there are ``among`` so many rows; None for all rows, which is too
-    little if some have no label: the cost is at least this.
+    The share of outliers is that of the known ones ``among`` a number of rows. None is all rows. If
+    some of them have no label, this share is too low, and the cost is a lower bound.
     """
-    assert workload.cost_miss is not None
-    assert workload.cost_alert is not None
     share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
     each = workload.cost_alert * line.share + workload.cost_miss * share * missed
@@ -210,29 +210,24 @@ def cost_of(
 
 def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     """Return what the model saves against doing nothing, and where it would save most."""
-    assert workload.cost_miss is not None
-    assert workload.cost_alert is not None
     nothing = cost_of(evidence, workload, point._replace(share=0.0, caught=0))
     here = cost_of(evidence, workload, point)
-    known = evidence.scores[evidence.outliers]  # each is caught by a threshold just below it
-    tried = np.quantile(known, np.linspace(0.0, 1.0, TRIED), method="inverted_cdf")
-    lines = [count_alerts(evidence, float(np.nextafter(of, 0.0))) for of in np.unique(tried)]
-    best = min([*lines, point], key=lambda line: cost_of(evidence, workload, line))
+    best = _cheapest(evidence, workload, point)
     least = cost_of(evidence, workload, best)
     when = "a day" if workload.is_day else "work on 1,000 rows"
-    least_of, most_of = ("at least ", "at most ") if evidence.n_unlabelled else ("", "")
+    at_least = "at least " if evidence.n_unlabelled else ""
     text = (
         f"In money, with {show_number(workload.cost_miss)} for an outlier that nobody looks at and "
-        f"{show_number(workload.cost_alert)} for looking at a row: {when} costs {least_of}"
-        f"{show_number(here)} with the model and {least_of}{show_number(nothing)} without it, so "
-        f"it {_saves(nothing - here, least_of, most_of)}. "
+        f"{show_number(workload.cost_alert)} for looking at a row: {when} costs {at_least}"
+        f"{show_number(here)} with the model and {at_least}{show_number(nothing)} without it, so "
+        f"it {_saves(nothing - here, evidence.n_unlabelled > 0)}. "
     )
     if evidence.n_unlabelled:
-        text += _tell_unlabelled(evidence, workload, point)
+        text += _describe_unlabelled(evidence, workload, point)
     if least < here and best.threshold != point.threshold:
         text += (
             f"The cheapest threshold on these rows is {show_probability(best.threshold)} "
-            f"({workload.say(best.share)}), which costs {least_of}{show_number(least)}; it was "
+            f"({workload.say(best.share)}), which costs {at_least}{show_number(least)}; it was "
             "picked on the same rows, so expect a little less of it. "
         )
     if least >= nothing:
@@ -246,13 +241,22 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     return text.strip()
 
 
-def _saves(saved: float, least: str = "", most: str = "") -> str:
+def _cheapest(evidence: Evidence, workload: Workload, point: Alerts) -> Alerts:
+    """Return the cheapest of some 200 thresholds and a given one."""
+    # Each known outlier is caught by a threshold just below it.
+    known = evidence.scores[evidence.outliers]
+    tried = np.quantile(known, np.linspace(0.0, 1.0, 200), method="inverted_cdf")
+    lines = [count_alerts(evidence, float(np.nextafter(score, 0.0))) for score in np.unique(tried)]
+    return min([*lines, point], key=lambda line: cost_of(evidence, workload, line))
+
+
+def _saves(saved: float, is_bound: bool = False) -> str:
     if saved >= 0.0:
-        return f"saves {least}{show_number(saved)}"
-    return f"loses {most}{show_number(-saved)}"
+        return f"saves {'at least ' if is_bound else ''}{show_number(saved)}"
+    return f"loses {'at most ' if is_bound else ''}{show_number(-saved)}"
 
 
-def _tell_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) -> str:
+def _describe_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) -> str:
     """Say what rows without a label do to the costs."""
     text = (
         f"Outliers among the {evidence.n_unlabelled:,} rows without a label are unknown and cost "
@@ -261,29 +265,21 @@ def _tell_unlabelled(evidence: Evidence, workload: Workload, point: Alerts) -> s
     if evidence.assumes:
         return text
     among = float(evidence.weights[evidence.judged].sum())
-    both = [
-        cost_of(evidence, workload, line, among)
-        for line in (point._replace(share=0.0, caught=0), point)
-    ]
-    return (
-        f"{text}If they are outliers as often as rows with a label, the model "
-        f"{_saves(both[0] - both[1])}. "
-    )
+    nothing = cost_of(evidence, workload, point._replace(share=0.0, caught=0), among)
+    saved = nothing - cost_of(evidence, workload, point, among)
+    return f"{text}If they are outliers as often as rows with a label, the model {_saves(saved)}. "
 
 
 def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
-    """Return a table of thresholds, that of the model marked."""
-    title = "Alerts and thresholds"
+    """Return a table of thresholds with the chosen one marked."""
     chosen = choose_point(evidence, workload)
-    thresholds = {
-        _threshold(evidence, f"alerts:{number}")
-        for number in {round(share * evidence.n_known) for share in ALERT_SHARES} - {0}
-    }
+    numbers = {round(share * evidence.n_known) for share in ALERT_SHARES} - {0}
+    thresholds = {_threshold(n, evidence.probabilities, evidence.weights) for n in numbers}
     lines = [
         count_alerts(evidence, threshold)
         for threshold in sorted({*thresholds, chosen.threshold}, reverse=True)
     ]
-    header = ["threshold", workload.rate, "outliers caught", "share caught",
+    header = ["threshold", f"alerts {workload.per}", "outliers caught", "share caught",
               "alerts that are right", "false alerts"]  # fmt: skip
     rows = [
         [
@@ -298,26 +294,26 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
     ]
     caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
     if not evidence.can_judge:  # alerts can be counted all the same
-        header, rows = header[:2], [row[:2] for row in rows]
+        header = header[:2]
+        rows = [row[:2] for row in rows]
         caption = "What thresholds do"
-    elif workload.cost_miss is not None:
-        header.append(f"{workload.cost}{', at least' if evidence.n_unlabelled else ''}")
+    elif workload.has_costs:
+        header.append(f"cost {workload.per}{', at least' if evidence.n_unlabelled else ''}")
         for row, line in zip(rows, lines, strict=True):
             row.append(show_number(cost_of(evidence, workload, line)))
     bold = frozenset((lines.index(chosen), column) for column in range(len(header)))
-    text = Paragraph(_tell_alerts(evidence, workload, chosen))
-    return Section(title, [text, Table(header, rows, bold, caption)])
+    text = Paragraph(_describe_alerts(evidence, workload, chosen))
+    return Section("Alerts and thresholds", [text, Table(header, rows, bold, caption)])
 
 
-def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
-    n_rows = int(np.isfinite(evidence.probabilities).sum())
+def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
     text = (
         f"The model raises an alert above {show_probability(chosen.threshold)}. In "
         f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
     )
     if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (
-            f"{workload.say(chosen.share)[0].upper()}{workload.say(chosen.share)[1:]} are those "
+            f"{workload.say(chosen.share)} are those "
             f"above {show_probability(chosen.threshold)}; the model itself was fitted with a "
             f"threshold of {show_probability(float(evidence.model.threshold_))}"
         )
@@ -327,6 +323,7 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
             "alerts too, and are not counted here."
         )
     inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"
+    n_rows = int(np.isfinite(evidence.probabilities).sum())
     text += (
         f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with "
         f"{count_of(chosen.false, 'false alert')} among {inliers}. Alerts are counted over all "
@@ -351,7 +348,7 @@ def _tell_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
 
 
 def show_share(hits: int, total: int, weight: float = 1.0) -> str:
-    """Return a share in percent, with its Wilson interval; what is no hit counts ``weight`` times.
+    """Return a share in percent with its Wilson interval; misses count ``weight`` times.
 
     Examples
     --------
@@ -363,9 +360,10 @@ def show_share(hits: int, total: int, weight: float = 1.0) -> str:
     if total == 0:
         return "none"
     limits = binomtest(hits, total).proportion_ci(INTERVAL, method="wilson")
-    shares = (hits / total, limits.low, limits.high)
-    own, low, high = (100 * of / (of + weight * (1.0 - of)) for of in shares)
-    return f"{own:.0f} % ({low:.0f} to {high:.0f} %)"
+    shares = np.array([hits / total, limits.low, limits.high])
+    return "{:.0f} % ({:.0f} to {:.0f} %)".format(
+        *(100 * shares / (shares + weight * (1 - shares)))
+    )
 
 
 def _of_ten(share: float) -> str:
@@ -376,10 +374,11 @@ def _of_ten(share: float) -> str:
     >>> _of_ten(0.6), _of_ten(0.034), _of_ten(0.0004), _of_ten(0.0), _of_ten(0.97)
     ('6 of 10', '3 of 100', '4 of 10,000', '0 of 10', '97 of 100')
     """
-    sizes = (10, 100, 1000, 10_000, 100_000)
-    enough = (of for of in sizes if share * of >= 0.95 and (share == 1.0 or round(share * of) < of))
-    of = next(enough, 10)
-    return f"{round(share * of)} of {of:,}"
+    for total in (10, 100, 1000, 10_000, 100_000):
+        count = round(share * total)
+        if share * total >= 0.95 and (share == 1.0 or count < total):
+            return f"{count} of {total:,}"
+    return f"{round(share * 10)} of 10"
 
 
 def _right(point: Alerts) -> str:

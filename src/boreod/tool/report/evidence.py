@@ -4,39 +4,118 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from boreod.detector import OutlierDetector
+from boreod.detector import Detector
 from boreod.ensemble.calibration import count_as_inliers, expit
 from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.profile import TrainingProfile
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Engine, current_engine
+from boreod.predictor import prepare
+from boreod.representation.array_rows import Cells, Output
+from boreod.selection.budgets import BudgetCurve
 from boreod.text import shorten
-from boreod.tool.reasons import Cells, Output, Reason, ReasonWriter
+from boreod.tool.reasons import Reason, ReasonWriter
 from boreod.tool.words import ranks_only
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 
+class Times(NamedTuple):
+    """When rows happened, as datetime64 with NaT where unknown, and the name of their column."""
+
+    column: str
+    values: NDArray
+
+
+@dataclass(frozen=True)
+class Details:
+    """What is known of a model and its table besides rows and labels.
+
+    Attributes
+    ----------
+    title
+        Title of the page.
+    ids
+        A text for each row by which a reader finds it, None for row numbers from 1 on.
+    prepared
+        What was done to each input column, see ``Preparation.summary_``.
+    notes
+        Remarks about the columns, see ``Preparation.notes_``.
+    outputs
+        What each column of the prepared rows is, for reasons; None for numbers.
+    profile
+        Profile of the training rows, for reasons; None for that of the given rows.
+    cells
+        Function that returns the words of the table's columns at some places, for reasons.
+    curve
+        The model's budget curve, None if it is unknown.
+    times
+        When rows happened; None for no picture over time.
+    """
+
+    title: str = ""
+    ids: Sequence[str] | None = field(default=None, repr=False)
+    prepared: Sequence[tuple[str, str, str, int]] = ()
+    notes: Sequence[str] = ()
+    outputs: Sequence[Output] | None = None
+    profile: TrainingProfile | None = field(default=None, repr=False)
+    cells: Callable[[NDArray], Cells] | None = None
+    curve: BudgetCurve | None = None
+    times: Times | None = None
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """A detector and the rows that it is judged by."""
+    """A detector and the rows that it is judged by.
 
-    model: OutlierDetector
+    Attributes
+    ----------
+    model
+        The fitted detector.
+    rows
+        The prepared rows.
+    codes
+        Labels: 1 outlier, 0 inlier, -1 unlabelled.
+    details
+        What else is known of the model and the table.
+    probabilities
+        Out-of-bag probabilities of training rows, NaN for rows in every bag; predictions for
+        others.
+    places
+        Places of equal training rows, -1 for rows that are new.
+    is_own
+        Whether these are the training rows with their labels, in their order.
+    """
+
+    model: Detector
     rows: NDArray = field(repr=False)
-    codes: NDArray = field(repr=False)  # 1 outlier, 0 inlier, -1 unlabelled
-    names: dict[str, str]  # of the columns of rows: from the model's to those that readers know
-    ids: Sequence[str] | None = field(repr=False)  # one text a row, None for row numbers
-    probabilities: NDArray = field(repr=False)  # out of bag for training rows, NaN if in every bag
-    places: NDArray = field(repr=False)  # of equal training rows, -1 for rows that are new
-    is_own: bool  # whether these are the training rows with their labels, in their order
-    writer: ReasonWriter = field(repr=False)
-    cells: Callable[[NDArray], Cells] | None = field(default=None, repr=False)  # words of rows
+    codes: NDArray = field(repr=False)
+    details: Details
+    probabilities: NDArray = field(repr=False)
+    places: NDArray = field(repr=False)
+    is_own: bool
+
+    @cached_property
+    def writer(self) -> ReasonWriter:
+        """What writes reasons of rows."""
+        profile = self.details.profile
+        if profile is None:
+            profile = TrainingProfile.learn(self.rows, self.codes)
+            if not self.is_own:  # known cases would be these rows themselves
+                profile = replace(profile, cases=None)
+        outputs = self.details.outputs or [Output(name) for name in self.names]
+        return ReasonWriter(self.model.fitted_, outputs, profile)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of the rows."""
+        return list(self.model.fitted_.seen.columns)
 
     @property
     def engine(self) -> Engine:
@@ -53,7 +132,7 @@ class Evidence:
     @property
     def is_fair(self) -> bool:
         """Whether no row is judged by a prediction of a model that has learned from it."""
-        return self.model.learned_rows_ is not None
+        return self.model.record_.learned_rows is not None
 
     @cached_property
     def judged(self) -> NDArray:
@@ -62,7 +141,7 @@ class Evidence:
 
     @cached_property
     def weights(self) -> NDArray:
-        """For how many rows of a larger table each stands that the model drew a sample of."""
+        """Number of rows that each row stands for, if the model drew a sample of a larger table."""
         if (self.places == UNKNOWN).any():
             return np.ones(len(self.rows))
         return self.model.oob_.shares.weigh(self.model.oob_.labels[self.places])
@@ -112,22 +191,22 @@ class Evidence:
         """Return the number of rows with a label."""
         return int((self.codes == code).sum())
 
-    def name_row(self, place: int) -> str:
-        """Return what a reader finds a row by."""
-        return str(place + 1) if self.ids is None else str(self.ids[place])
-
     def draw(self, most: int, fewest_inliers: int, seed: int) -> NDArray:
-        """Return places of up to ``most`` outliers and as many inliers, but of some inliers."""
+        """Draw up to ``most`` outliers and as many inliers, or ``fewest_inliers`` if that is more.
+
+        The result is a sorted array of places.
+        """
         random = np.random.default_rng(seed)
-        outliers, inliers = (np.flatnonzero(self.counted == code) for code in (OUTLIER, INLIER))
-        taken = random.permutation(outliers)[:most]
-        wanted = max(len(taken), fewest_inliers)
-        return np.sort(np.append(taken, random.permutation(inliers)[:wanted]))
+        outliers = random.permutation(np.flatnonzero(self.counted == OUTLIER))[:most]
+        wanted = max(len(outliers), fewest_inliers)
+        inliers = random.permutation(np.flatnonzero(self.counted == INLIER))[:wanted]
+        return np.sort(np.append(outliers, inliers))
 
     @cached_property
     def novelty(self) -> Novelty:
         """Novelty of all rows; training rows are compared with each other."""
-        seen, known = self.model.fitted_.seen, self.places != UNKNOWN
+        seen = self.model.fitted_.seen
+        known = self.places != UNKNOWN
         if known.all() and seen.isolation is not None:
             found = seen.compare(self.rows, seen.isolation[self.places])
         else:
@@ -149,73 +228,32 @@ class Evidence:
             found = self.model.fitted_.assess(rows, self.engine, explain=True)
         except TypeError:
             return None
-        return self.writer.write(
-            rows, found, number, None if self.cells is None else self.cells(places)
-        )
+        cells = self.details.cells
+        return self.writer.write(rows, found, number, None if cells is None else cells(places))
 
 
 def gather(
-    model: OutlierDetector,
-    rows: ArrayLike,
-    codes: ArrayLike,
-    names: Any = None,
-    ids: Any = None,
-    *,
-    outputs: Sequence[Output] | None = None,
-    profile: TrainingProfile | None = None,
-    cells: Callable[[NDArray], Cells] | None = None,
+    model: Detector, rows: ArrayLike, codes: NDArray, details: Details | None = None
 ) -> Evidence:
-    """Check what was given, and find out which rows the model has learned from.
-
-    Without a ``profile`` of the training rows, values are compared with those of the given ones.
-    """
-    if not isinstance(model, OutlierDetector):
+    """Judge rows by a model, out of bag where the model has learned from them."""
+    if not isinstance(model, Detector):
         raise TypeError(f"`model` must be a fitted Detector or BORE; got {shorten(model)}.")
     check_is_fitted(model)
+    trained = model.oob_.labels
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # need not have
-        table, trained = model.prepare(rows), model.oob_.labels
-        labels, raw = _read_codes(codes, len(table)), model.fitted_.seen.columns
+        # Tables of reports need not have names of columns.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        table = prepare(model, rows)
         places = np.full(len(table), UNKNOWN)
-        if model.learned_rows_ is not None:
-            places = model.learned_rows_.find(table)
+        if model.record_.learned_rows is not None:
+            places = model.record_.learned_rows.find(table)
         same_rows = np.array_equal(places, np.arange(len(trained)))
         if same_rows:
-            table = model.prepare_training(rows, trained)
-    shown = raw if names is None else [str(name) for name in names]
-    _check_length("names", shown, len(raw), "column")
-    if ids is not None:
-        _check_length("ids", ids, len(table), "row")
-    own = same_rows and (ranks_only(model.oob_) or np.array_equal(labels, trained))
-    known = profile
-    if known is None:
-        known = TrainingProfile.learn(table, labels)
-        known = known if own else replace(known, cases=None)  # rows would be near themselves
-    writer = ReasonWriter(model.fitted_, outputs or [Output(name) for name in shown], known)
-    named = dict(zip(raw, shown, strict=True))
-    chances = _judge(model, table, places)
-    return Evidence(model, table, labels, named, ids, chances, places, own, writer, cells)
-
-
-def _judge(model: OutlierDetector, rows: NDArray, places: NDArray) -> NDArray:
-    """Return out-of-bag probabilities of training rows, and predictions for others."""
-    chances, new = model.oob_proba_[places], places == UNKNOWN
+            table = model.preparation_.read_training(rows, trained)
+    is_own = same_rows and (ranks_only(model.oob_) or np.array_equal(codes, trained))
+    probabilities = model.oob_proba_[places]
+    new = places == UNKNOWN
     if new.any():
         engine = current_engine(model.n_jobs, model.verbose)
-        chances[new] = expit(model.fitted_.log_odds(rows[new], engine))
-    return chances
-
-
-def _read_codes(codes: ArrayLike, n_rows: int) -> NDArray:
-    labels = np.asarray(codes)
-    if labels.shape != (n_rows,) or not np.isin(labels, (OUTLIER, INLIER, UNLABELLED)).all():
-        raise ValueError(
-            f"`codes` must be 1 (outlier), 0 (inlier) or -1 (unlabelled) for each of {n_rows} "
-            f"rows; got {shorten(codes)}."
-        )
-    return labels.astype(np.int64)
-
-
-def _check_length(name: str, values: Sequence[Any], wanted: int, what: str) -> None:
-    if len(values) != wanted:
-        raise ValueError(f"`{name}` must have one entry a {what}, {wanted}; got {len(values)}.")
+        probabilities[new] = expit(model.fitted_.log_odds(table[new], engine))
+    return Evidence(model, table, codes, details or Details(), probabilities, places, is_own)

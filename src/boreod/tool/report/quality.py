@@ -1,40 +1,28 @@
-"""How well the probabilities rank rows, also beside another model, and whether they come true."""
+"""How well a model ranks rows, beside a previous one and over time, and is calibrated."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.metrics import compare_rankings
 from boreod.text import count_of, show_number, show_percent
 from boreod.tool.documents import Block, Figure, Paragraph, Row, Section, Table
-from boreod.tool.drawing import (
-    CalibrationDisplay,
-    Curve,
-    PrecisionRecallDisplay,
-    RocDisplay,
-    new_panels,
-    save_picture,
-)
-from boreod.tool.report.alerts import Workload, choose_point, count_caught
+from boreod.tool.drawing.charts import draw_calibration
+from boreod.tool.drawing.rankings import Curve, draw_precision, draw_roc, trace_curves
+from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, draw_picture, tidy
+from boreod.tool.report.alerts import INTERVAL, Workload, choose_point, count_caught
 from boreod.tool.report.evidence import Evidence
-from boreod.tool.words import UNFAIR, tell_better
+from boreod.tool.scoring.judging import UNFAIR, compare_scores
 from boreod.validation import OUTLIER
 
-INTERVAL = 0.95
 THIS = "this model"
-FEW_OUTLIERS = 30  # below which intervals are rough themselves
-ENOUGH_OUTLIERS = 10  # resamples of fewer are too much alike for any interval
-ROWS_OF_A_BIN = 20
-CURVES = (
-    (RocDisplay, "roc", "ROC curve: how many outliers are found for how many false alarms."),
-    (
-        PrecisionRecallDisplay,
-        "precision_recall",
-        "Precision-recall curve: how many alarms are right, the more outliers are found.",
-    ),
-)
+# With fewer outliers intervals are rough themselves.
+FEW_OUTLIERS = 30
+# Resamples of fewer outliers are too much alike for any interval.
+MIN_OUTLIERS = 10
+PERIODS = (("h", "hour"), ("D", "day"), ("W", "week"), ("M", "month"), ("Y", "year"))
+MAX_PERIODS = 600
 
 
 class Previous(NamedTuple):
@@ -44,7 +32,7 @@ class Previous(NamedTuple):
     evidence: Evidence
 
     def both(self, evidence: Evidence) -> NDArray:
-        """Tell which rows can judge both models."""
+        """Return which rows can judge both models."""
         return evidence.judged & np.isfinite(self.evidence.probabilities)
 
 
@@ -52,27 +40,36 @@ def draw_curves(
     evidence: Evidence, folder: Path, seed: int, previous: Previous | None = None
 ) -> tuple[list[Figure], list[Curve]]:
     """Return both curves of a ranking, drawn and as numbers; nothing where none can be judged."""
-    figures, curves = list[Figure](), list[Curve]()
-    judged, rankings = evidence.judged, {THIS: evidence.scores}
-    if previous is not None and evidence.can_judge:
+    if not evidence.can_judge:
+        return [], []
+    judged = evidence.judged
+    rankings = {THIS: evidence.probabilities}
+    if previous is not None:
         judged = previous.both(evidence)
-        rankings = {THIS: evidence.probabilities[judged],
-                    previous.name: previous.evidence.probabilities[judged]}  # fmt: skip
-    for display, name, caption in CURVES if evidence.can_judge else ():
-        figure, panels = new_panels(1, 1, (4.3, 4.2))
-        drawn = display.from_predictions(
-            evidence.codes[judged] == OUTLIER,
-            rankings,
-            highlight=THIS,
-            interval=INTERVAL if evidence.outliers.sum() >= ENOUGH_OUTLIERS else None,
-            random_state=seed,
-            weights=evidence.weights[judged],
-            ax=panels[0],
-        )
-        curves.append(drawn.curves[THIS])
-        shaded = f" Shaded: {100 * INTERVAL:.0f} % bootstrap interval." if drawn.bands_ else ""
-        figures.append(Figure(save_picture(figure, folder / name), caption + shaded))
-    return figures, curves
+        rankings[previous.name] = previous.evidence.probabilities
+    outliers = evidence.codes[judged] == OUTLIER
+    weights = evidence.weights[judged]
+    interval = INTERVAL if evidence.outliers.sum() >= MIN_OUTLIERS else None
+    roc: dict[str, Curve] = {}
+    steps: dict[str, Curve] = {}
+    for name, scores in rankings.items():
+        roc[name], steps[name] = trace_curves(outliers, scores[judged], interval, seed, weights)
+    shaded = f" Shaded: {100 * INTERVAL:.0f} % bootstrap interval." if interval else ""
+    base_rate = float(np.average(outliers, weights=weights))
+    pictures = {
+        "ROC curve: how many outliers are found for how many false alarms.": draw_picture(
+            folder / "roc", (4.3, 4.2), lambda ax: draw_roc(ax, roc, THIS)
+        ),
+        "Precision-recall curve: how many alarms are right, the more outliers are found.": (
+            draw_picture(
+                folder / "precision_recall",
+                (4.3, 4.2),
+                lambda ax: draw_precision(ax, steps, base_rate, THIS),
+            )
+        ),
+    }
+    figures = [Figure(path, caption + shaded) for caption, path in pictures.items()]
+    return figures, [roc[THIS], steps[THIS]]
 
 
 def show_interval(curve: Curve) -> str:
@@ -82,12 +79,13 @@ def show_interval(curve: Curve) -> str:
     return "{:.0f} % interval {:.3f} to {:.3f}".format(100 * INTERVAL, *curve.interval)
 
 
-def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
+def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve]) -> Section:
     """Return both curves with their numbers."""
     title = "How well it ranks"
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
-    n_outliers, n_rows = int(evidence.outliers.sum()), len(evidence.outliers)
+    n_outliers = int(evidence.outliers.sum())
+    n_rows = len(evidence.outliers)
     judged = "rows, unlabelled ones as inliers" if evidence.assumes else "labelled rows"
     area, precision = (f"{curve.quality:.3f} ({show_interval(curve)})" for curve in curves)
     blocks: list[Block] = [
@@ -100,11 +98,12 @@ def tell_ranking(evidence: Evidence, figures: list[Figure], curves: list[Curve])
         )
     ]
     if n_outliers < FEW_OUTLIERS:
-        text = (
-            f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and intervals "
-            "too narrow rather than too wide. More labels would tell more."
+        blocks.append(
+            Paragraph(
+                f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and "
+                "intervals too narrow rather than too wide. More labels would tell more."
+            )
         )
-        blocks.append(Paragraph(text))
     return Section(title, [*blocks, Row(figures)])
 
 
@@ -112,27 +111,27 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
     """Return this model and the previous one beside each other, with paired intervals."""
     title, both = "Beside the previous model", previous.both(evidence)
     outliers = evidence.codes[both] == OUTLIER
-    if not 0 < outliers.sum() < len(outliers):
-        return _nothing_to_judge(title, evidence)
     first, second = evidence.probabilities[both], previous.evidence.probabilities[both]
     weights = evidence.weights[both]
-    found = compare_rankings(outliers, first, second, INTERVAL, weights=weights)
+    names = ("this model", "the previous model")
+    found = compare_scores(outliers, first, second, names, weights=weights)
+    if found is None:
+        return _nothing_to_judge(title, evidence)
     rows = [
         [what, f"{of.first:.3f}", f"{of.second:.3f}",
          f"{of.first - of.second:+.3f} ({of.low:+.3f} to {of.high:+.3f})"]
-        for what, of in found.items()
+        for what, of in found.measures.items()
     ]  # fmt: skip
     point = choose_point(evidence, workload)
     number = max(1, round(point.share * weights.sum()))
     caught = [count_caught(outliers, scores, weights, number) for scores in (first, second)]
     rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip
-    told = tell_better(found, "this model", "the previous model")
     text = (
         f"On the {len(outliers):,} rows that judge both ({count_of(int(outliers.sum()), 'outlier')}"
-        f"), {told}. Each model is judged out of bag on rows that it has learned from, and by its "
-        "predictions on others. Intervals are those of the difference: both models are judged on "
-        "the same resamples of rows."
+        f"), {found.verdict}. Each model is judged out of bag on rows that it has learned from, "
+        "and by its predictions on others. Intervals are those of the difference: both models are "
+        "judged on the same resamples of rows."
     )
     if not (evidence.is_fair and previous.evidence.is_fair):
         who = "The previous model's" if evidence.is_fair else "This model's"
@@ -163,10 +162,14 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
         return Section(title, [Paragraph(text)])
     if not evidence.can_judge:
         return _nothing_to_judge(title, evidence)
-    scores, outliers = evidence.scores, evidence.outliers
-    figure, panels = new_panels(1, 1, (4.8, 5.3))
-    n_bins = int(np.clip(len(scores) // ROWS_OF_A_BIN, 3, 10))
-    CalibrationDisplay.from_predictions(outliers, scores, n_bins=n_bins, ax=panels[0])
+    scores = evidence.scores
+    outliers = evidence.outliers
+    n_bins = int(np.clip(len(scores) // 20, 3, 10))
+    path = draw_picture(
+        folder / "calibration",
+        (4.8, 5.3),
+        lambda ax: draw_calibration(ax, outliers, scores, n_bins),
+    )
     caption = (
         "Rows in groups of similar probability. On the line, the probability is the share of "
         "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier."
@@ -185,5 +188,110 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
             f"Probabilities are those of tables with {show_percent(evidence.model.prior)} "
             "outliers (prior), and need not come true where the share is another one."
         )
-    picture = Figure(save_picture(figure, folder / "calibration"), caption)
-    return Section(title, [Paragraph(text), picture])
+    return Section(title, [Paragraph(text), Figure(path, caption)])
+
+
+def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
+    """Return alerts and known outliers by hour, day, week, month or year.
+
+    There is no section without dates, nor if all rows are of one period or of very many.
+    """
+    times = evidence.details.times
+    if times is None:
+        return None
+    known = ~np.isnat(times.values) & np.isfinite(evidence.probabilities)
+    if not known.any():
+        return None
+    unit, name = _choose_period(times.values[known])
+    periods = times.values[known].astype(f"datetime64[{unit}]").astype(np.int64)
+    first = int(periods.min())
+    places = periods - first
+    length = int(places.max()) + 1
+    if not 2 <= length <= MAX_PERIODS:
+        return None
+    alert = evidence.probabilities[known] > choose_point(evidence, workload).threshold
+    outliers = evidence.codes[known] == OUTLIER
+    counts = {
+        "rows": np.bincount(places, minlength=length),
+        "alerts": np.bincount(places[alert], minlength=length),
+        "caught": np.bincount(places[alert & outliers], minlength=length),
+        "missed": np.bincount(places[~alert & outliers], minlength=length),
+    }
+    starts = np.arange(first, first + length).astype(f"datetime64[{unit}]")
+    picture = draw_picture(
+        folder / "over_time",
+        (7.2, 2.9),
+        lambda ax: _draw_counts(ax, starts, counts, times.column),
+    )
+    caption = (
+        f"Rows above the threshold by {name} of {times.column}, and known outliers: those that the "
+        "threshold catches and those that it misses."
+    )
+    text = _describe_counts(counts, name, starts, bool(outliers.any()))
+    usual = float(np.median(counts["rows"][counts["rows"] > 0]))
+    if workload.is_day and unit == "D" and not 0.5 < usual / workload.rows < 2.0:
+        text += (
+            f" There are {show_number(usual)} rows in a day here, while a day of "
+            f"{show_number(workload.rows)} rows is told of above (--rows-per-day)."
+        )
+    left = int((~known).sum())
+    if left:
+        text += f" {count_of(left, 'row')} without a date or a probability are not shown."
+    return Section("Over time", [Paragraph(text), Figure(picture, caption)])
+
+
+def _choose_period(values: NDArray) -> tuple[str, str]:
+    """Return the shortest period that gives at most 60 bars, or else a year."""
+    for unit, name in PERIODS[:-1]:
+        ends = np.array([values.min(), values.max()]).astype(f"datetime64[{unit}]")
+        if int(np.diff(ends.astype(np.int64))[0]) < 60:
+            return unit, name
+    return PERIODS[-1]
+
+
+def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool) -> str:
+    """Say how even alerts are, and how many outliers are caught in both halves of the time."""
+    from scipy.stats import poisson
+
+    busy = counts["rows"] > 0
+    most = int(np.argmax(np.where(busy, counts["alerts"], -1)))
+    if not counts["alerts"].any():
+        return f"No row of the {count_of(len(starts), name)} is above the threshold."
+    text = (
+        f"{count_of(int(counts['alerts'].sum()), 'alert')} in {count_of(len(starts), name)} from "
+        f"{starts[0]} on: {show_number(float(np.median(counts['alerts'][busy])))} in the median, "
+        f"most in that of {starts[most]} ({counts['alerts'][most]:,})."
+    )
+    half = len(starts) // 2
+    if labelled:
+        caught = counts["caught"]
+        all_known = caught + counts["missed"]
+        text += (
+            f" Of the known outliers {caught[:half].sum()} of {all_known[:half].sum()} are caught "
+            f"in the first half of the time and {caught[half:].sum()} of {all_known[half:].sum()} "
+            "in the second."
+        )
+    expected = counts["rows"] * counts["alerts"].sum() / counts["rows"].sum()
+    # The smallest chance of so many alerts in a period, corrected for the number of periods.
+    if poisson.sf(counts["alerts"] - 1, expected).min() * len(starts) < 0.01:
+        text += " They are more uneven than chance makes them: look at what happened then."
+    return text
+
+
+def _draw_counts(ax: Any, starts: NDArray, counts: dict[str, NDArray], column: str) -> None:
+    where = np.arange(len(starts))
+    ax.bar(where, counts["alerts"], width=0.85, color=COLORS[5], label="alerts")
+    ax.bar(where, counts["caught"], width=0.45, color=COLORS[6], label="known outliers, caught")
+    if counts["missed"].any():
+        look = {"width": 0.45, "facecolor": "none", "edgecolor": COLORS[1], "linewidth": 1.2}
+        ax.bar(where, -counts["missed"], label="known outliers, missed", **look)
+    ax.axhline(0.0, color=INK, linewidth=0.8)
+    step = -(-len(starts) // 8)
+    ax.set_xticks(where[::step], [str(start) for start in starts[::step]])
+    ax.set_xlabel(column)
+    ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    tidy(ax)
+    ax.tick_params(axis="x", labelsize=SMALL)
+    key = {"fontsize": TEXT, "labelcolor": INK, "frameon": False, "handlelength": 1.2}
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.0, **key)

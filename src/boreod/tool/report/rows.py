@@ -1,5 +1,6 @@
 """The most suspicious rows, those unlike all training rows, and a map of rows."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,19 @@ from threadpoolctl import threadpool_limits
 
 from boreod.text import count_of, show_number, show_percent, show_probability
 from boreod.tool.documents import Bars, Figure, Paragraph, Row, Section, Table
-from boreod.tool.drawing import EmbeddingDisplay, new_panels, save_picture
+from boreod.tool.drawing.charts import draw_embedding
+from boreod.tool.drawing.style import draw_picture
 from boreod.tool.reasons import Reason
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
-MAX_REASONS = 4
-CERTAIN = 0.9999
-LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
-MAX_POINTS = 200  # of a map, of each class
-MIN_INLIERS = 100  # where outliers are fewer: a map needs a background
-MIN_POINTS = 5
+MAX_MAP_POINTS = 200  # of each class
+# A map needs a background of inliers even if outliers are fewer.
+MIN_MAP_INLIERS = 100
+MIN_MAP_POINTS = 5
 NEIGHBORS = 5
+LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
 
 
 def name_suspects(evidence: Evidence) -> Section:
@@ -30,7 +31,7 @@ def name_suspects(evidence: Evidence) -> Section:
     order = np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]
     places = there[order]
     header, rows = _begin_table(evidence, places)
-    found = evidence.reason(places, MAX_REASONS) if len(places) else None
+    found = evidence.reason(places, 4) if len(places) else None
     text = "A row up here that is not labelled an outlier is worth a second look."
     if found is None:
         text += " The model's classifier gives no reasons."
@@ -40,33 +41,30 @@ def name_suspects(evidence: Evidence) -> Section:
         longest = float(np.abs(changes).max(initial=1e-300))
         for number, place in enumerate(places):
             rows[number].append(_reasons(evidence, found[number], int(place), longest))
-        text += f" {_tell_reasons(evidence)}"
+        text += f" {_describe_reasons(evidence)}"
     caption = f"The {len(rows)} rows with the highest {evidence.kind} probabilities"
     table = Table(header, rows, caption=caption, texts=frozenset({1, 3}))
     return Section("The most suspicious rows", [Paragraph(text), table])
 
 
 def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[list[Any]]]:
-    """Return header and cells that tell which rows these are."""
-    rows = [
-        [
-            evidence.name_row(place),
-            LABELS[int(evidence.codes[place])],
-            _show(float(evidence.probabilities[place])),
-        ]
-        for place in places
-    ]
-    return ["row" if evidence.ids is None else "id", "label", "probability"], rows
+    """Return header and first cells of a table of rows: name, label and probability."""
+    ids = evidence.details.ids
+    rows = []
+    for place in places:
+        probability = float(evidence.probabilities[place])
+        if np.isnan(probability):
+            shown = "in every bag"
+        elif probability > 0.9999:
+            shown = "> 0.9999"
+        else:
+            shown = show_probability(probability)
+        name = str(place + 1) if ids is None else str(ids[place])
+        rows.append([name, LABELS[int(evidence.codes[place])], shown])
+    return ["row" if ids is None else "id", "label", "probability"], rows
 
 
-def _show(probability: float) -> str:
-    """Return a probability; nobody tells nearly certain ones apart, and some rows have none."""
-    if np.isnan(probability):
-        return "in every bag"
-    return f"> {CERTAIN}" if probability > CERTAIN else show_probability(probability)
-
-
-def _tell_reasons(evidence: Evidence) -> str:
+def _describe_reasons(evidence: Evidence) -> str:
     """Say what reasons are, and what not."""
     who = "training rows" if evidence.ranks_only else "training rows that are not labelled outlier"
     meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
@@ -83,7 +81,7 @@ def _tell_reasons(evidence: Evidence) -> str:
 
 
 def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
-    """Return sentences with what they add; a known outlier is not told that it is one."""
+    """Return sentences with what they add, for a known outlier without that it is one."""
     is_known = evidence.codes[place] == OUTLIER
     items = []
     for reason in reasons:
@@ -97,7 +95,8 @@ def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: flo
 
 def name_novel(evidence: Evidence) -> Section:
     """Return the rows that are unlike all training rows, the farthest first."""
-    title, found = "Rows unlike the training rows", evidence.novelty
+    title = "Rows unlike the training rows"
+    found = evidence.novelty
     if found.distances is None:
         text = (
             "The model searches no neighbors, so it cannot tell how far "
@@ -118,11 +117,12 @@ def name_novel(evidence: Evidence) -> Section:
     if not len(novel):
         return Section(title, [Paragraph(text)])
     places = novel[np.argsort(-found.distances[novel], kind="stable")][:MAX_ROWS]
-    times, outside = found.times_usual, found.outside()
     header, rows = _begin_table(evidence, places)
     header += ["times the usual distance", "columns outside their range"]
+    outside = found.outside()
     for row, place in zip(rows, places, strict=True):
-        row += [show_number(float(times[place])), outside[place] or "none alone"]
+        times = show_number(float(found.times_usual[place]))
+        row += [times, outside[place] or "none alone"]
     caption = f"The {count_of(len(rows), 'novel row')} that {'is' if len(rows) == 1 else 'are'} "
     table = Table(header, rows, caption=caption + "farthest away", texts=frozenset({1, 4}))
     return Section(title, [Paragraph(text), table])
@@ -131,38 +131,38 @@ def name_novel(evidence: Evidence) -> Section:
 def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
     """Return maps of the same rows: raw columns against the representation."""
     title = "A map of the rows"
-    places = evidence.draw(MAX_POINTS, MIN_INLIERS, seed)
+    places = evidence.draw(MAX_MAP_POINTS, MIN_MAP_INLIERS, seed)
     outliers = evidence.counted[places] == OUTLIER
-    if len(places) < MIN_POINTS or not outliers.any():
-        text = f"A map needs an outlier and {MIN_POINTS} labelled rows."
+    if len(places) < MIN_MAP_POINTS or not outliers.any():
+        text = f"A map needs an outlier and {MIN_MAP_POINTS} labelled rows."
         return Section(title, [Paragraph(text)])
-    rows, fitted = evidence.rows[places], evidence.model.fitted_
-    tables = {
-        "raw columns": fitted.scale_input(rows),
-        "representation": fitted.represent(rows, evidence.engine),
-    }
-    figures, told = [], []
-    if evidence.model.columns_ == list(evidence.names):
-        del tables["representation"]
-        told.append("The model sees the raw columns and nothing else, so one map is enough.")
+    rows = evidence.rows[places]
+    model = evidence.model
+    figures = []
+    remarks = []
+    tables = {"raw columns": model.fitted_.scale_input(rows)}
+    if model.columns_ == evidence.names:
+        remarks.append("The model sees the raw columns and nothing else, so one map is enough.")
+    else:
+        tables["representation"] = model.fitted_.represent(rows, evidence.engine)
     for name, table in tables.items():
         if table.shape[1] < 2 or not np.ptp(table, axis=0).any():
-            told.append(f"There is no map of the {name}, which is one column only.")
+            remarks.append(f"There is no map of the {name}, which is one column only.")
             continue
-        figure, panels = new_panels(1, 1, (4.3, 4.0))
-        with threadpool_limits(1):  # threads would wait for each other in a table this small
-            EmbeddingDisplay.from_table(table, outliers, name, random_state=seed, ax=panels[0])
-        path = save_picture(figure, folder / f"map_{name.split()[0]}")
-        count = len(evidence.model.columns_ if name == "representation" else evidence.names)
-        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(count, 'column')})."))
+        draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
+        # Threads would wait for each other in a table this small.
+        with threadpool_limits(1):
+            path = draw_picture(folder / f"map_{name.split()[0]}", (4.3, 4.0), draw)
+        columns = evidence.names if name == "raw columns" else model.columns_
+        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(len(columns), 'column')})."))
         near = show_percent(_outliers_near_outliers(table, outliers))
-        told.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
-                    "outliers too.")  # fmt: skip
+        remarks.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
+                       "outliers too.")  # fmt: skip
     text = (
         f"{count_of(int(outliers.sum()), 'outlier')} and "
         f"{count_of(int((~outliers).sum()), 'inlier')}, drawn at random; rows that are alike are "
         "close. The representation is what the model sees. Distances between groups and the size "
-        f"of groups mean nothing in such a map, so here is a count. {' '.join(told)} "
+        f"of groups mean nothing in such a map, so here is a count. {' '.join(remarks)} "
         f"By chance it would be {show_percent(float(outliers.mean()))}."
     )
     return Section(title, [Paragraph(text), Row(figures)])
@@ -175,5 +175,6 @@ def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
 
     number = min(NEIGHBORS, len(table) - 1)
     search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
-    nearest = search.kneighbors(return_distance=False)  # without the row itself
+    # Without an argument, a row is not among its own neighbors.
+    nearest = search.kneighbors(return_distance=False)
     return float(outliers[nearest[outliers]].mean())

@@ -1,26 +1,29 @@
-"""A table of scores from a table of any size: read, score, rank, write.
+"""Scores of a table of any size, in a file or a folder: read, score, rank, write.
 
-A rank needs all rows. Scored batches therefore wait in a temporary file until the last one has
+A rank needs all rows. Scored batches therefore wait in a temporary place until the last one has
 come, and 8 bytes a row are kept in memory.
 """
 
 import os
-import tempfile
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import expit
-from boreod.parallel import Progress
+from boreod.files import whole_file
+from boreod.parallel import Engine, Progress, Threads, current_engine, use_engine
+from boreod.predictor import Predictor
+from boreod.representation.array_rows import types_to_read
 from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import no_rows, pa, parquet
-from boreod.tables.reading.locations import PACKED, STANDARD, TEXT_FORMATS, find_format
+from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
 from boreod.tool.scoring.checking import (
     Finding,
@@ -29,26 +32,26 @@ from boreod.tool.scoring.checking import (
     check_columns_of,
     find_changes,
 )
-from boreod.tool.scoring.scoring import (
-    NOVEL,
-    Cut,
-    Scoring,
-    is_alert,
-    rank,
-    ranked_schema,
-    with_alerts,
-    with_ranks,
+from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
+from boreod.tool.scoring.parts import (
+    TEMPORARY,
+    ChunkedFile,
+    FileStore,
+    FolderStore,
+    Part,
+    PartedTable,
+    check_chunks,
+    open_chunks,
+    open_whole,
+    temporary_file,
+    temporary_folder,
 )
-from boreod.tool.scoring.table_predictor import TablePredictor
-
-BATCH_ROWS = 20_000
-SAMPLE_BYTES = 1 << 16  # of text, to guess its number of lines
-SUSPICION = "suspicion"
-TEMPORARY = "The temporary file of scores"
-NO_NOVELTY = (
-    "The model searches no neighbors: novel rows are not known and raise "
-    "no alert. The column `outside` names values beyond the training range; a larger budget would "
-    "tell more."
+from boreod.tool.scoring.scoring import (
+    BATCH_ROWS,
+    ScoreOptions,
+    Scoring,
+    ranked_schema,
+    with_ranks,
 )
 
 
@@ -87,78 +90,100 @@ class ScoreSummary:
 
 
 def score_table(
-    model: TablePredictor,
+    model: Predictor,
     source: str | PathLike[str],
     output: str | PathLike[str],
+    options: ScoreOptions | None = None,
     *,
-    carry: Sequence[str] | None = None,
-    all_columns: bool = False,
-    reasons: int = 0,
-    top: int | None = None,
-    threshold: float | str | None = None,
-    novelty: bool = True,
-    numbers: bool = False,
-    batch_rows: int = BATCH_ROWS,
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ScoreSummary:
-    """Score a file; memory does not depend on its length, but for 8 bytes a row.
+    """Score a table into a file, or Parquet files into a folder with files of the same names.
+
+    The output has the columns that name rows, ``probability``, ``rank``, ``outlier``, ``novelty``,
+    ``outside``, and reasons. Ranks and row numbers count over all files of a folder. Memory does
+    not depend on the length of the table, except for 8 bytes a row.
+
+    Inside ``with boreod.parallel.dask(...)`` the cluster scores Parquet files in chunks, and all
+    workers must see the disk of the output. Otherwise the model's ``n_jobs`` threads do all work.
 
     Parameters
     ----------
     model
-        Scores the rows.
+        The model that scores the rows.
     source
-        A table, ``-`` for standard input.
+        Any table, or ``-`` for standard input. For a folder of scores it must be a Parquet file or
+        a folder of them, also at an address such as ``s3://bucket/folder``.
     output
-        A file whose suffix tells its format, ``-`` for standard output. It has the columns that
-        name rows, ``probability``, ``rank``, ``outlier``, ``novelty``, ``outside``, and reasons.
-    carry
-        Columns to carry through, in place of the model's ids; empty for row numbers.
-    all_columns
-        Carry all columns.
-    reasons
-        How many reasons every row gets.
-    top
-        Write so many of the most suspicious rows, by rank; None for all rows as they come.
-    threshold
-        Of the decision, None for that of the model. ``"alerts:20"`` are the twenty rows of this
-        table that rank first, novel ones before others; of equal ones those that come first.
-    novelty
-        Whether rows get columns about their novelty, and novel ones are alerts and rank first.
-    numbers
-        Whether reasons are names of columns and what they add to the log-odds, not words.
-    batch_rows
-        Rows that are scored at once.
+        A file whose suffix is its format, ``-`` for standard output, or a folder that is new or
+        empty: a name that ends in a slash or has no suffix.
+    options
+        What the scored table holds.
     reading
         Options of ``boreod.tables.open_table``.
     verbose
         Show a progress bar if it takes long.
     """
+    wanted = options or ScoreOptions()
     name = fspath(source)
-    scoring = Scoring.plan(model, carry, all_columns, reasons, threshold, novelty, numbers)
-    tally = Tally()
-    options = scoring.reading(reading)
-    with (
-        TableWriter(output, inputs=[name]) as writer,
-        open_table(name, batch_rows=batch_rows, **options) as reader,
-        _temporary_file(fspath(output)) as file,
-    ):
-        scoring.check(reader.schema.names)
-        total = count_batches(name, options.get("format"), batch_rows)
-        with Progress("scoring", total, verbose) as progress, writing(TEMPORARY):
-            batches = counted(reader, progress)
-            suspicion = write_scored(file, scoring, reader.schema, batches, tally=tally)
-            file.seek(0)
+    target = fspath(output)
+    scoring = Scoring.plan(model, wanted)
+    into_folder = is_folder_name(target)
+    engine = current_engine(model.n_jobs, verbose)
+    in_chunks = into_folder or not isinstance(engine, Threads)
+    writer = None
+    with ExitStack() as stack:
+        if in_chunks:
+            _check_output(target, name, into_folder)
+            check_chunks(name, wanted, reading, target if into_folder else None)
+        if not into_folder:
+            writer = stack.enter_context(TableWriter(target, inputs=[name]))
+        store: FileStore | FolderStore
+        if in_chunks:
+            table = open_chunks(name, scoring, wanted.batch_rows, reading, engine)
+            scoring.check(table.schema.names)
+            store = stack.enter_context(temporary_folder(target))
+        else:
+            opened = open_whole(name, scoring, wanted.batch_rows, reading, verbose)
+            table = stack.enter_context(opened)
+            scoring.check(table.schema.names)
+            store = stack.enter_context(temporary_file(target))
+            engine = Threads(model.n_jobs)  # the one part has its own progress bar
+        suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
         cut = scoring.cut(suspicion)
         suspicion.sort()
-        total = -(-len(suspicion) // batch_rows)
-        with Progress("writing", total, verbose) as progress:
-            for batch in counted(choose_rows(read_ranked(file, suspicion, cut), top), progress):
-                writer.write(batch)
-        if not len(suspicion):
-            writer.write(no_rows(ranked_schema(scoring.schema(reader.schema))))
-    return summarize(suspicion, scoring, writer.rows, tally)
+        store.keep_sorted(suspicion)
+        schema = ranked_schema(scoring.schema(table.schema))
+        if writer is None:
+            assert isinstance(store, FolderStore)
+            _write_folder(table.files, schema, store, target, engine, cut)
+        else:
+            steps = -(-len(suspicion) // wanted.batch_rows)
+            ranked = choose_rows(read_ranked(store, table.parts, cut), wanted.top)
+            with Progress("writing", steps, verbose) as progress:
+                for batch in ranked:
+                    writer.write(batch)
+                    progress.advance()
+            if not len(suspicion):
+                writer.write(no_rows(schema))
+    if writer is None:
+        return _summarize(suspicion, scoring, tally, len(suspicion), len(table.files))
+    return _summarize(suspicion, scoring, tally, writer.rows)
+
+
+def is_folder_name(path: str) -> bool:
+    """Return whether an output is a folder: it ends in a slash, is there as one, or has no suffix.
+
+    Examples
+    --------
+    >>> is_folder_name("scores/"), is_folder_name("scores"), is_folder_name("scores.parquet")
+    (True, True, False)
+    """
+    if path == STANDARD:
+        return False
+    if path.endswith(("/", os.sep)) or os.path.isdir(path):
+        return True
+    return not Path(path).suffix and not os.path.exists(path)
 
 
 @dataclass(frozen=True)
@@ -170,7 +195,7 @@ class CheckedTable:
 
 
 def check_table(
-    model: TablePredictor,
+    model: Predictor,
     source: str | PathLike[str],
     *,
     limits: Limits | None = None,
@@ -179,22 +204,24 @@ def check_table(
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> CheckedTable:
-    """Return how a file differs from the training table; memory does not depend on its length.
+    """Return how a table differs from the training table; memory does not depend on its length.
 
     Parameters
     ----------
     limits
         What is allowed; None for the usual limits.
-    model, source, threshold, novelty, reading, verbose
-        As in :func:`score_table`; a number of alerts is not judged.
+    threshold, novelty
+        As in :class:`ScoreOptions`; a number of alerts is not judged.
+    model, source, reading, verbose
+        As in :func:`score_table`.
     """
-    name, tally = fspath(source), Tally()
-    scoring = Scoring.plan(model, (), False, 0, threshold, novelty)
+    name = fspath(source)
+    scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
     findings = []
     if name != STANDARD:  # a pipe is read once
         given = reading or {}
-        types = {**given.get("types", {}), **model.types_}
-        # faults of columns that the model does not use do not matter, and others are told below
+        types = {**given.get("types", {}), **types_to_read(model.preparation_)}
+        # Faults of unused columns do not matter, and those of other columns are found below.
         with (
             suppress(TableError),
             open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
@@ -202,39 +229,45 @@ def check_table(
             findings = check_columns_of(model, reader.schema.names)
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
-    options = scoring.reading(reading)
-    with (
-        open_table(name, batch_rows=BATCH_ROWS, **options) as reader,
-        Progress("scoring", None, verbose) as progress,
-    ):
-        for _ in scoring.score_all(counted(reader, progress), tally=tally):
-            pass
+    tally = Tally()
+    with open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
+        for part in table.parts:
+            for _ in scoring.score_all(part.read(table.schema, BATCH_ROWS), tally=tally):
+                pass
     findings += _find_changes(scoring, tally, limits or Limits())
     return CheckedTable(tally.rows, findings)
 
 
 def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Finding]:
-    threshold = scoring.threshold if scoring.alerts is None else None  # a number is as asked for
-    return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.tells_novelty)
+    # A number of alerts is as asked for, so there is nothing to judge.
+    threshold = scoring.threshold if scoring.alerts is None else None
+    return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
 
 
-def summarize(
-    suspicion: NDArray, scoring: Scoring, written: int, tally: Tally, files: int = 1
+def _summarize(
+    suspicion: NDArray, scoring: Scoring, tally: Tally, written: int, files: int = 1
 ) -> ScoreSummary:
-    """Return what was written."""
-    novel = int(np.count_nonzero(suspicion >= NOVEL)) if scoring.tells_novelty else None
-    notes = [NO_NOVELTY] if scoring.novelty and novel is None else []
-    if scoring.alerts is None:
-        outliers = int(np.count_nonzero(is_alert(suspicion, scoring.threshold)))
-        threshold = scoring.threshold
-    else:  # as many as were asked for
+    """Return what was written, given all suspicions in ascending order."""
+    novel = None
+    notes = []
+    if scoring.knows_novelty:
+        novel = int(np.count_nonzero(suspicion >= NOVEL))
+    elif scoring.novelty:
+        notes.append(
+            "The model searches no neighbors: novel rows are not known and raise no alert. The "
+            "column `outside` names values beyond the training range; a larger budget would tell "
+            "more."
+        )
+    threshold = scoring.threshold
+    outliers = int(np.count_nonzero(is_alert(suspicion, threshold)))
+    if scoring.alerts is not None:
         outliers = min(scoring.alerts, len(suspicion))
         lowest = suspicion[-outliers] if outliers else 0.0
         threshold = float(expit(min(lowest, NOVEL)))
-        tied = int(np.count_nonzero(suspicion == lowest)) - 1
-        if tied and outliers < len(suspicion) and suspicion[-outliers - 1] == lowest:
+        if outliers < len(suspicion) and suspicion[-outliers - 1] == lowest:
+            tied = int(np.count_nonzero(suspicion == lowest))
             notes.append(
-                f"The last alerts are {tied + 1:,} rows with the same score; of these the first in "
+                f"The last alerts are {tied:,} rows with the same score; of these the first in "
                 "the table were taken."
             )
     notes += [finding.text for finding in _find_changes(scoring, tally, Limits())]
@@ -243,44 +276,76 @@ def summarize(
     )
 
 
-def write_scored(
-    file: Any,
+def _score_parts(
+    table: PartedTable,
     scoring: Scoring,
-    schema: Any,
-    batches: Iterable[Any],
-    first_row: int = 1,
-    tally: Tally | None = None,
-) -> NDArray:
-    """Write the scores of batches to an open file, and return how suspicious their rows are."""
+    store: FileStore | FolderStore,
+    engine: Engine,
+    batch_rows: int,
+) -> tuple[NDArray, Tally]:
+    """Put the scores of all rows into the store, and return their suspicions and a tally."""
+    threads = engine.n_threads if isinstance(engine, Threads) else 1
+    small = scoring.without_training(max(1, threads // len(table.parts)))
+    suspicion = np.empty(table.rows or 0)
+    # Several threads may call `take` at once, so tallies are merged afterwards.
+    tallies: dict[int, Tally] = {}
+
+    def take(part: Part, found: tuple[NDArray, Tally]) -> None:
+        nonlocal suspicion
+        if table.rows is None:
+            suspicion = found[0]
+        else:
+            suspicion[part.first_row - 1 :][: len(found[0])] = found[0]
+        tallies[part.first_row] = found[1]
+
+    shared = [small, table.schema, store, batch_rows]
+    engine.map_unordered(_score_part, table.parts, take, "scoring", shared)
+    tally = Tally()
+    for _, other in sorted(tallies.items()):
+        tally.merge(other)
+    return suspicion, tally
+
+
+def _score_part(
+    scoring: Scoring, schema: Any, store: FileStore | FolderStore, batch_rows: int, part: Part
+) -> tuple[NDArray, Tally]:
+    """Write the scores of a part, and return the suspicions of its rows and a tally."""
+    tally = Tally()
     suspicion = array("d")
-    schema = scoring.schema(schema).append(pa.field(SUSPICION, pa.float64()))
-    with pa.ipc.new_stream(file, schema) as sink:
-        for scored, part in scoring.score_all(batches, first_row, tally):
-            sink.write_batch(scored.append_column(SUSPICION, pa.array(part)))
-            suspicion.frombytes(np.ascontiguousarray(part, np.float64).tobytes())
-    return np.frombuffer(suspicion, np.float64)
+    schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
+    batches = part.read(schema, batch_rows)
+    with (
+        use_engine(Threads),  # parts are spread over workers, rows of a part are not
+        writing(TEMPORARY),
+        store.create(part.number) as file,
+        pa.ipc.new_stream(file, schema_of_scores) as sink,
+    ):
+        for scored, own in scoring.score_all(batches, part.first_row, tally):
+            store.check()  # after Ctrl-C nobody waits for the rest
+            sink.write_batch(scored.append_column("suspicion", pa.array(own)))
+            suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
+    return np.frombuffer(suspicion, np.float64), tally
 
 
 def read_ranked(
-    file: Any, ascending: NDArray, cut: Cut | None = None, first_row: int = 1
+    store: FileStore | FolderStore, parts: Iterable[Part], cut: Cut | None
 ) -> Iterator[Any]:
-    """Give the batches that ``write_scored`` wrote, with ranks among the sorted suspicions.
-
-    With a ``cut`` it decides what is an alert; ``first_row`` is the number of the first row.
-    """
-    for batch in pa.ipc.open_stream(file):
-        last = batch.num_columns - 1  # by place: a table may have a column of the same name
-        suspicion = batch.column(last).to_numpy()
-        order = np.argsort(suspicion)  # in this order the search stays within few pages of memory
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = rank(suspicion[order], ascending)
-        found = with_ranks(batch.select(list(range(last))), ranks)
-        yield found if cut is None else with_alerts(found, cut.tells(suspicion, first_row))
-        first_row += batch.num_rows
+    """Give the scored batches of some parts with their ranks; a ``cut`` decides on alerts."""
+    ascending = store.sorted()
+    for part in parts:
+        first_row = part.first_row
+        with store.open(part.number) as file:
+            for batch in pa.ipc.open_stream(file):
+                # The suspicion is found by place, because a table may have a column of that name.
+                last = batch.num_columns - 1
+                suspicion = batch.column(last).to_numpy()
+                scored = batch.select(list(range(last)))
+                yield with_ranks(scored, suspicion, ascending, cut, first_row)
+                first_row += batch.num_rows
 
 
 def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
-    """Give all ranked batches as they come, or so many of the most suspicious rows by rank."""
+    """Give all ranked batches as they come, or only the ``top`` most suspicious rows by rank."""
     if top is None:
         yield from batches
         return
@@ -289,48 +354,71 @@ def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
         chosen = np.flatnonzero(batch.column("rank").to_numpy() <= top)
         part = pa.Table.from_batches([batch.take(pa.array(chosen))])
         table = part if table is None else pa.concat_tables([table, part])
+        # Cut after every batch, because many rows may share a rank.
         order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
-        table = table.take(pa.array(order))  # at once: rows of one rank may be many
+        table = table.take(pa.array(order))
     if table is not None:
         yield from table.combine_chunks().to_batches()
 
 
-def counted(batches: Iterable[Any], progress: Progress) -> Iterator[Any]:
-    """Give batches, and count each when it is done with."""
-    for batch in batches:
-        yield batch
-        progress.advance()
+def _write_folder(
+    files: list[ChunkedFile],
+    schema: Any,
+    store: FolderStore,
+    target: str,
+    engine: Engine,
+    cut: Cut | None,
+) -> None:
+    """Write all files into a folder of the store, which then becomes the output."""
+    whole = store.path("whole")
+    # Folders are made now, because after Ctrl-C no thread may make one again.
+    with writing(target):
+        for file in files:
+            Path(whole, file.name).parent.mkdir(parents=True, exist_ok=True)
+
+    def take(file: ChunkedFile, written: str) -> None:
+        with writing(target):
+            is_parquet = SUFFIXES.get(PurePosixPath(file.name).suffix.lower()) == "parquet"
+            name = file.name if is_parquet else f"{file.name}.parquet"
+            os.replace(store.path(written), Path(whole, name))
+
+    engine.map_unordered(_write_file, files, take, "writing", [store, schema, cut])
+    with writing(target):
+        whole.replace(os.path.realpath(target))
 
 
-def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
-    """Return about how many batches a table has; None if only reading it would tell."""
-    kind = find_format(path, asked, to_read=True)
-    is_packed = path.lower().endswith(PACKED)
-    if not os.path.isfile(path) or kind not in (*TEXT_FORMATS, "parquet") or is_packed:
-        return None
-    try:
-        if kind == "parquet":
-            rows = int(parquet.read_metadata(path).num_rows)
-        else:
-            with open(path, "rb") as file:
-                lines = file.read(SAMPLE_BYTES)
-            rows = os.path.getsize(path) * lines.count(b"\n") // max(1, len(lines))
-    except (OSError, pa.ArrowException):
-        return None
-    return -(-rows // batch_rows)
+def _write_file(store: FolderStore, schema: Any, cut: Cut | None, file: ChunkedFile) -> str:
+    """Write the scores of a file, and return its name in the store; the caller moves it."""
+    name = f"{file.number}.parquet"
+    kept = [column for column in schema.names if column not in file.added]
+    with (
+        writing(file.name),
+        whole_file(store.path(name)) as unfinished,
+        parquet.ParquetWriter(unfinished, pa.schema(map(schema.field, kept))) as writer,
+    ):
+        for batch in read_ranked(store, file.chunks, cut):
+            writer.write_batch(batch.select(kept))
+    return name
 
 
-@contextmanager
-def _temporary_file(output: str) -> Iterator[Any]:
-    """Give a file on the disk of the output, without a name where the system allows it.
-
-    Nothing is left of it however the process ends.
-    """
-    folder = None if output == STANDARD else os.path.dirname(os.path.realpath(output))
-    with writing(TEMPORARY):
-        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-    try:
-        yield file
-    finally:
-        with suppress(OSError):  # a full disk was told of before
-            file.close()
+def _check_output(path: str, source: str, into_folder: bool) -> None:
+    """Refuse an output of chunks that has no place on a disk, and folders that are not new."""
+    refuse_address(path)
+    if path == STANDARD:
+        raise TableError("Scores in chunks need a place on a disk. Name a file or a folder.")
+    if not into_folder:
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise TableError(
+            f"{path} is no folder or is not empty, and nothing in it is overwritten. Name a new "
+            "folder, or empty it first."
+        )
+    if not target.parent.is_dir():
+        raise TableError(f"There is no folder {Path(path).parent} to write to. Make it first.")
+    read = local_path(source)
+    if read is not None and Path(os.path.realpath(read)) in target.parents:
+        raise TableError(
+            f"{path} is in the folder that is being read, and would be part of the table the next "
+            "time. Choose another folder."
+        )

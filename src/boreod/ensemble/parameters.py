@@ -1,0 +1,213 @@
+"""Parameters that users change together: one small object for each group.
+
+A field that is left at ``"preset"`` keeps the value of the detector's preset, so that
+``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the printed method and
+``Detector(bagging=Bagging(max_samples=0.5))`` one number of ours. Groups follow scikit-learn's
+rules for nested parameters: ``bagging__ratio`` works in a grid.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from boreod.ensemble.members import KINDS
+from boreod.text import shorten, suggest
+
+PRESET = "preset"
+
+
+class ParameterGroup:
+    """Parameters with scikit-learn's ``get_params`` and ``set_params``."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set some parameters and return the group itself."""
+        known = self.get_params()
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}. "
+                    f"{suggest(name, list(known), 'parameters')}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def completed(self, preset: Self) -> Self:
+        """Return the group with the values of a preset where nothing else was asked for."""
+        given = self.get_params()
+        missing = [name for name, value in given.items() if _is_preset(value)]
+        return replace(self, **{name: getattr(preset, name) for name in missing})  # type: ignore[type-var]
+
+
+def _is_preset(value: Any) -> bool:
+    return isinstance(value, str) and value == PRESET
+
+
+@dataclass
+class Reference(ParameterGroup):
+    """The rows among which neighbors are searched.
+
+    Parameters
+    ----------
+    size
+        Number of rows to learn from: all labelled outliers and a sample of the others. None for
+        all rows.
+    sampling
+        ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
+        places, ``"random"`` does not.
+    outliers
+        Whether neighbors are also searched among labelled outliers. If not, a new row beside one of
+        them does not look like one of a crowd, and all training rows are scored like new ones:
+        beside reference rows of other folds.
+    input_scaling
+        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
+        them.
+    neighbors
+        How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster of both.
+    """
+
+    size: Any = PRESET
+    sampling: Any = PRESET
+    outliers: Any = PRESET
+    input_scaling: Any = PRESET
+    neighbors: Any = PRESET
+
+
+@dataclass
+class Bagging(ParameterGroup):
+    """How bags are drawn.
+
+    Parameters
+    ----------
+    max_samples
+        Share of the smaller class that each bag holds, with as many rows of the other class. With a
+        ``ratio`` it is the share of the outliers, and the largest share of the inliers.
+    ratio
+        Number of inliers in a bag for each of its outliers; None for balanced bags. Both classes
+        weigh the same, except in boosted trees.
+    min_inliers
+        Smallest number of inliers in a bag that has a ``ratio``.
+    inliers
+        Which rows count as inliers: ``"labelled"`` ones, or ``"assumed"`` ones too, which are
+        unlabelled rows where few inliers are labelled. Rows that look like the known outliers are
+        then left out of the bags, even if they are labelled inliers. See
+        :mod:`boreod.ensemble.assumptions`.
+    """
+
+    max_samples: Any = PRESET
+    ratio: Any = PRESET
+    min_inliers: Any = PRESET
+    inliers: Any = PRESET
+
+
+@dataclass
+class Heads(ParameterGroup):
+    """What is fitted to every bag.
+
+    Parameters
+    ----------
+    kinds
+        Some of ``"logistic"``, ``"trees"``, ``"trees+scores"``, ``"boosted"`` and
+        ``"boosted+scores"``, see :mod:`boreod.ensemble.members`.
+    n_trees
+        Number of trees that are fitted to every bag. Boosted heads fit ten times as many to ten of
+        the bags.
+    penalty
+        Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
+        chooses it by out-of-bag log-loss.
+    aggregation
+        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``. Boosted trees, whose
+        leaves add up to log-odds, are always averaged as log-odds.
+    """
+
+    kinds: Any = PRESET
+    n_trees: Any = PRESET
+    penalty: Any = PRESET
+    aggregation: Any = PRESET
+
+
+@dataclass
+class ColumnSelection(ParameterGroup):
+    """How the columns that fit a budget are chosen.
+
+    Parameters
+    ----------
+    method
+        ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
+    costs
+        What columns cost, see :mod:`boreod.selection.prices`. None measures seconds for budgets in
+        time, and counts operations for other budgets.
+    batch_size
+        Number of rows that come at once, for a budget in time: a call costs more than its rows, and
+        each of them pays its part. 1 for rows that come alone, None for large batches.
+    skip_unaffordable
+        Whether a column that does not fit is skipped and the next one tried. False is the paper's
+        rule: the first column that does not fit ends the choice, and no single column takes the
+        place of all.
+    """
+
+    method: Any = PRESET
+    costs: Any = PRESET
+    batch_size: Any = PRESET
+    skip_unaffordable: Any = PRESET
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All groups of a detector, without gaps."""
+
+    reference: Reference
+    bagging: Bagging
+    heads: Heads
+    selection: ColumnSelection
+
+    @property
+    def assumes_inliers(self) -> bool:
+        """Whether unlabelled rows may count as inliers."""
+        return bool(self.bagging.inliers == "assumed")
+
+
+# What Detector has, and what the paper prints.
+DETECTOR = Settings(
+    Reference(None, "stratified", False, "minmax", "auto"),
+    Bagging(0.7, 10.0, 50, "assumed"),
+    Heads(KINDS, 10, 3e-3, "mean"),
+    ColumnSelection("budget", None, None, True),
+)
+PRINTED = Settings(
+    Reference(None, "stratified", True, "minmax", "auto"),
+    Bagging(0.7, None, 1, "labelled"),
+    Heads(("logistic",), 10, 1e-6, "mean"),
+    ColumnSelection("budget", None, None, True),
+)
+
+GROUPS: dict[str, type[ParameterGroup]] = {
+    "reference": Reference,
+    "bagging": Bagging,
+    "heads": Heads,
+    "selection": ColumnSelection,
+}
+
+
+def make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
+    """Return a group from what may be anything; unknown names are refused."""
+    if not isinstance(name, str) or name not in GROUPS:
+        raise ValueError(f"there is no group {shorten(name)} of parameters")
+    return GROUPS[name]().set_params(**parameters)
+
+
+def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
+    """Return groups as a user gave them, completed by a preset; None is the preset's group."""
+    groups: dict[str, Any] = {}
+    for name, kind in GROUPS.items():
+        group = given[name]
+        if group is not None and not isinstance(group, kind):
+            raise TypeError(
+                f"`{name}` must be a boreod.{kind.__name__} or None; got {shorten(group)}. "
+                f"Pass for example {kind.__name__}({next(iter(kind().get_params()))}=...)."
+            )
+        own = getattr(preset, name)
+        groups[name] = own if group is None else group.completed(own)
+    return Settings(**groups)

@@ -1,0 +1,216 @@
+"""From what a user passes to ``fit`` to training rows: numbers, labels, and a preparation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boreod.ensemble.bags import BagPlan, Shares, draw_reference
+from boreod.ensemble.parameters import Settings
+from boreod.ensemble.training import Labels, Options, Plan, Training
+from boreod.parallel import Progress, Threads, dask_engine
+from boreod.parallel.dask_engine import count_rows, gather_rows, is_collection
+from boreod.representation.array_rows import ArrayRows, is_table, upper_floor
+from boreod.representation.memory import available_memory, check_reading
+from boreod.text import suggest
+from boreod.validation import OUTLIER, read_labels, read_rows, read_seed, read_untidy_array
+
+
+@dataclass(frozen=True)
+class ReadingPlan:
+    """What a fit wants of its table."""
+
+    assume: bool  # whether unlabelled rows may count as inliers
+    size: int | None  # of a reference sample, None for all rows
+    sampling: str
+    seed: int  # of the sample
+    numeric_frames_as_they_are: bool
+
+    @classmethod
+    def of(cls, settings: Settings, seed: int, numeric_frames_as_they_are: bool) -> "ReadingPlan":
+        """Return what groups of parameters ask for."""
+        reference = settings.reference
+        assume = settings.assumes_inliers
+        return cls(assume, reference.size, reference.sampling, seed, numeric_frames_as_they_are)
+
+    def sample(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
+        """Return the rows of the sample, None for all rows, and which part of the table it is."""
+        return draw_reference(codes, self.size, self.sampling, self.seed)
+
+
+@dataclass
+class TrainingRows:
+    """Training rows as numbers, their labels, and the preparation that made them."""
+
+    rows: NDArray
+    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
+    classes: NDArray  # the two labels, inlier first
+    shares: Shares  # the part of a larger table that the rows are
+    positions: NDArray  # where the rows are in the table of the user, from 0
+    preparation: Any
+    table: Any  # the rows as the user knows them, for a report
+    source: str | None = None  # the name of the file, without its folder
+    name_of: Callable[[int], str] | None = None  # what users call the row at a place
+    later: NDArray | None = None  # the rows as they would be read if they came again
+    warn_of_copies: Callable[[int, int], None] | None = None  # of how many of all rows
+
+
+def read_training_rows(
+    model: Any, X: Any, y: ArrayLike | None, asked: dict[str, Any], how: ReadingPlan
+) -> TrainingRows:
+    """Return rows, labels and preparation of a table, all rows or a sample of them.
+
+    ``asked`` holds the options of ``fit`` for frames and files.
+    """
+    given = {name: value for name, value in asked.items() if value is not None}
+    if is_table(X, how.numeric_frames_as_they_are and not given):
+        return _read_table(model, X, y, asked, how)
+    for name in given:
+        raise TypeError(
+            f"`{name}` is of frames and files, whose columns have names; X is a "
+            f"{type(X).__name__}. Pass a frame, or labels as y."
+        )
+    untidy = read_untidy_array(X)
+    if untidy is not None:
+        return _read_table(model, untidy, y, asked, how)
+    return _read_numbers(model, X, y, how)
+
+
+def _read_numbers(model: Any, X: Any, y: ArrayLike | None, how: ReadingPlan) -> TrainingRows:
+    """Return rows and labels of a table of numbers, which may be a Dask collection."""
+    is_lazy = is_collection(X)
+    rows: Any = X if is_lazy else read_rows(model, X, fitting=True)
+    sizes = count_rows(X) if is_lazy else [len(rows)]
+    n_rows = sum(sizes)
+    labels = gather_rows(y) if is_collection(y) else y
+    codes, classes = read_labels(labels, n_rows, model.outlier_label, how.assume)
+    chosen, shares = how.sample(codes)
+    positions = np.arange(n_rows) if chosen is None else chosen
+    if is_lazy:
+        check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
+        rows = read_rows(model, gather_rows(X, chosen, sizes), fitting=True)
+    elif chosen is not None:
+        rows = rows[chosen]
+    is_named = hasattr(model, "feature_names_in_")
+    names = [f"x{place}" for place in range(rows.shape[1])]
+    if is_named:
+        names = [str(name) for name in model.feature_names_in_]
+    preparation = ArrayRows.fit(rows, names, is_named)
+    return TrainingRows(rows, codes[positions], classes, shares, positions, preparation, table=rows)
+
+
+def _read_table(
+    model: Any, X: Any, y: Any, asked: dict[str, Any], how: ReadingPlan
+) -> TrainingRows:
+    """Return what the floor of tables reads and prepares."""
+    floor = upper_floor("tables.training")
+    drawn: list[Shares] = []
+
+    def sample(codes: NDArray) -> NDArray | None:
+        rows, shares = how.sample(codes)
+        drawn.append(shares)
+        return rows
+
+    options = dict(asked["reading"] or {})
+    roles = floor.Roles(
+        **{name: asked[name] for name in ("label", "ids", "drop", "keep", "labels")},
+        since=options.pop("since", None),
+        inlier_label=options.pop("inlier_label", None),
+    )
+    wishes = floor.Wishes(
+        assume=how.assume,
+        outlier_label=model.outlier_label,
+        sample=None if how.size is None else sample,
+        check_memory=partial(check_reading, available=available_memory()),
+        progress=partial(Progress, total=None, wanted=model.verbose),
+        collections=dask_engine,
+    )
+    found = floor.read_training_rows(X, y, roles, wishes, options)
+    prepared = floor.prepare_training(found, roles, wishes, options.get("decimal"))
+    preparation = prepared.preparation
+    preparation.is_named = not isinstance(X, np.ndarray)
+    rows = read_rows(model, prepared.matrix, fitting=True, names=preparation.names_)
+    is_file = isinstance(X, str | PathLike)
+    return TrainingRows(
+        rows,
+        found.codes,
+        found.classes,
+        drawn[0] if drawn else Shares(found.n_all),
+        found.positions,
+        preparation,
+        found.table,
+        source=floor.name_source(fspath(X)) if is_file else None,
+        name_of=partial(found.name, ids=preparation.ids_),
+        later=None if prepared.later is prepared.matrix else prepared.later,
+        warn_of_copies=floor.warn_of_copies,
+    )
+
+
+def representation_for(model: Any, found: TrainingRows, settings: Settings, seed: int) -> Any:
+    """Return the representation to fit, as the parameters of a detector ask for it."""
+    from boreod.representation.transformer import make_representation
+
+    is_outlier = found.codes == OUTLIER
+    n_reference = len(found.rows)
+    if not settings.reference.outliers:
+        n_reference -= int(is_outlier.sum())
+    on_budget = model.budget is not None
+    taught = bool(is_outlier.any())
+    made = make_representation(model.representation, n_reference, on_budget, seed, taught)
+    made.set_params(n_jobs=model.n_jobs, verbose=model.verbose)
+    if settings.reference.neighbors != "auto":
+        made.set_params(neighbors=settings.reference.neighbors)
+    return made
+
+
+def train(
+    model: Any,
+    found: TrainingRows,
+    representation: Any,
+    settings: Settings,
+    options: Options,
+    seeds: list[int],
+) -> Training:
+    """Compute the columns of all rows and draw bags."""
+    bagging = settings.bagging
+    bags = BagPlan(
+        model.n_estimators,
+        bagging.max_samples,
+        bagging.ratio,
+        bagging.min_inliers,
+        grouped=settings.assumes_inliers,
+    )
+    reference = settings.reference
+    plan = Plan(
+        reference.input_scaling, model.scaling, bags, settings.assumes_inliers, reference.outliers
+    )
+    return Training.fit(
+        found.rows,
+        Labels(found.codes, found.classes, found.shares),
+        representation,
+        found.preparation.names_,
+        plan,
+        options,
+        seeds[1:3],
+        Threads(model.n_jobs, model.verbose),
+    )
+
+
+def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:
+    """Say why ``fit`` does not take something that other classifiers take, or that is unknown."""
+    for name in unsupported:
+        known = [n for n in signature(model.fit).parameters if n != "unsupported"]
+        why = suggest(name, known, "parameters")
+        if name == "sample_weight":
+            why = "Rows have no weights in a neighbor graph: leave it out."
+        raise TypeError(f"{type(model).__name__}.fit does not take {name}. {why}")
+
+
+def draw_seeds(random_state: Any) -> list[int]:
+    """Return the seeds of views, bags, what is learned from bags, and of a reference sample."""
+    return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()

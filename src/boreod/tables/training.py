@@ -1,0 +1,449 @@
+"""Training rows of a file or a frame, their labels as codes, and the matrix that they become.
+
+A table that is larger than memory is read twice. Its labels come first and alone, one byte a row,
+and decide which rows are wanted; then these rows are read. They are the same rows as if the table
+had been read at once.
+
+What the learner wants is handed in as :class:`Wishes`: this package knows no detector.
+"""
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.tables.arrow import Names, TableError, as_arrow, names_of, pa, take_columns
+from boreod.tables.preparing.labels import label_options, read_label_batches, read_label_column
+from boreod.tables.preparing.since import add_to_table
+from boreod.tables.reader import open_table, settle_labels
+from boreod.tables.reading.blocks import ROWS, Options, row_numbers
+from boreod.tables.reading.locations import BETWEEN, STANDARD, can_read_again, show_place
+from boreod.tables.rows import TableRows
+from boreod.text import count_of, listed, shorten, suggest
+from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
+
+MANY_COPIES = 0.05  # share of rows
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are labels and ids, and which are learned from.
+
+    Attributes
+    ----------
+    label
+        The column of labels; None if there is none.
+    ids, drop, keep
+        Columns that name a row, columns to leave out, and the only columns to learn from.
+    since
+        Columns of ids whose time since the last row is learned from, too.
+    labels, inlier_label
+        A second table of ids and labels, and the label of the code 0 if others are none.
+    """
+
+    label: str | None = None
+    ids: Names | None = None
+    drop: Names | None = None
+    keep: Names | None = None
+    since: Names | None = None
+    labels: Any = None
+    inlier_label: Any = None
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a learner wants of a training table.
+
+    Attributes
+    ----------
+    assume
+        Whether unlabelled rows count as the code 0, so that labels may be few or none.
+    outlier_label
+        The label of the code 1; None for labels with a plain meaning.
+    sample
+        Returns the rows to learn from, in ascending order, given the codes of all rows; None for
+        all rows. Without such a function, labels need not be read first.
+    check_memory
+        Raises if so many rows and bytes are too many, while a file is being read.
+    progress
+        Makes a context manager from a title; its ``advance`` is called for each batch.
+    collections
+        Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
+        of ``boreod.parallel.dask_tables``. None if there are no such tables.
+    """
+
+    assume: bool = True
+    outlier_label: Any = None
+    sample: Callable[[NDArray], NDArray | None] | None = None
+    check_memory: Callable[[int, int], None] | None = None
+    progress: Callable[[str], Any] | None = None
+    collections: Any = None
+
+    def is_collection(self, table: Any) -> bool:
+        """Return whether a table is in partitions."""
+        return self.collections is not None and self.collections.is_collection(table)
+
+
+class TrainingRows(NamedTuple):
+    """The rows to learn from.
+
+    Attributes
+    ----------
+    table, codes
+        The rows as an Arrow table, and their labels: 1, 0 and -1.
+    classes
+        The labels of 0 and 1 as the user wrote them.
+    rows
+        Their places among all rows that were read; None for all.
+    n_all
+        The number of all rows that were read.
+    numbers
+        Their numbers in the file, from 1, if some rows were left out; None otherwise.
+    """
+
+    table: Any
+    codes: NDArray
+    classes: NDArray
+    rows: NDArray | None
+    n_all: int
+    numbers: NDArray | None = None
+
+    @property
+    def positions(self) -> NDArray:
+        """Where the rows are in the table of the user, from 0."""
+        if self.numbers is not None:
+            return self.numbers - 1
+        return np.arange(len(self.codes)) if self.rows is None else self.rows
+
+    def name(self, place: int, ids: tuple[str, ...]) -> str:
+        """Return what users call the row at a place: its ids, or its number."""
+        if ids:
+            return ", ".join(str(self.table[column][place].as_py()) for column in ids)
+        return f"row {self.positions[place] + 1}"
+
+
+class Prepared(NamedTuple):
+    """What makes numbers of the columns, and the numbers of the training rows.
+
+    ``later`` are the numbers that the same rows would have if they came again. They are those of
+    the training, ``matrix`` itself, unless columns were learned from labels.
+    """
+
+    preparation: TableRows
+    matrix: NDArray
+    later: NDArray
+
+
+def read_training_rows(
+    source: Any, y: Any, roles: Roles, wishes: Wishes, reading: dict[str, Any] | None = None
+) -> TrainingRows:
+    """Return the rows that are wanted of a table, with labels from a column or from ``y``.
+
+    A file is opened once; twice if a sample is wanted and it can be read again.
+
+    Parameters
+    ----------
+    source
+        A file name, a frame, or an array.
+    y
+        Labels of a frame or an array; None if a column holds them, or nothing does.
+    roles, wishes
+        What the columns are, and what is wanted of the rows.
+    reading
+        Options of ``open_table`` for a file.
+    """
+    check_source(source, y, roles.label, wishes)
+    options = reading_options(roles, reading)
+    options |= label_options(
+        roles.label, roles.ids or (), roles.labels, wishes.outlier_label, roles.inlier_label
+    )
+    if not isinstance(source, str | PathLike):
+        table = _read_frame(source, roles.label, wishes, options)
+        return _choose_rows(table, y, roles.label, wishes)
+    path = os.fspath(source)
+    if wishes.sample is not None and can_read_again(path):
+        codes = _read_codes(path, roles.label, wishes, options)
+        rows = wishes.sample(codes)
+        table, numbers = _read_rows(path, rows, len(codes), wishes, options)
+        chosen = codes if rows is None else codes[rows]
+        return TrainingRows(table, chosen, np.array([INLIER, OUTLIER]), rows, len(codes), numbers)
+    table, numbers = _read_rows(path, None, None, wishes, options)
+    _check_label(roles.label, table.column_names)
+    found = _choose_rows(table, None, roles.label, wishes)
+    if numbers is not None and found.rows is not None:
+        numbers = numbers[found.rows]
+    return found._replace(numbers=numbers)
+
+
+def prepare_training(
+    found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
+) -> Prepared:
+    """Return what makes numbers of the columns, and what it makes of the training rows."""
+    preparation = TableRows()
+    if roles.label is not None:
+        _check_codes(found.codes, roles.label, wishes.assume)
+    matrix = preparation.fit_transform(
+        found.table,
+        found.codes,
+        label=roles.label,
+        ids=roles.ids or (),
+        keep=roles.keep,
+        decimal=decimal,
+        assume=wishes.assume,
+    )
+    later = matrix
+    if preparation.tells_training_rows:
+        # The user has seen the warnings of the first time.
+        with warnings.catch_warnings(action="ignore"):
+            later = preparation.transform(found.table)
+    return Prepared(preparation, matrix, later)
+
+
+def warn_of_copies(n_copies: int, n_rows: int) -> None:
+    """Warn if many training rows are there several times."""
+    if n_copies > MANY_COPIES * n_rows:
+        warnings.warn(
+            f"{n_copies} of {n_rows} rows are copies of others. Out-of-bag figures look better "
+            "than they are, because a row may be judged by a copy of itself.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def check_source(source: Any, y: Any, label: str | None, wishes: Wishes) -> None:
+    """Refuse labels that come twice, or not at all where there must be some."""
+    if isinstance(y, str) or not isinstance(label, str | None):
+        raise TypeError(
+            f"`label` is the name of the column of labels, `y` are labels; got "
+            f"label={shorten(label)} and y={shorten(y)}. A name goes to `label`, labels to `y`."
+        )
+    if y is not None and label is not None:
+        raise TableError("Labels come as `y` or in the column `label`, not both. Leave one out.")
+    if y is not None and isinstance(source, str | PathLike):
+        raise TableError("Labels of a file are in one of its columns: name it (`label`).")
+    if y is not None or label is not None:
+        return
+    if wishes.outlier_label is not None:
+        raise TableError(
+            f"`outlier_label` (--outlier-label) is {shorten(wishes.outlier_label)}, and no column "
+            "of labels is named. Name it: `label` (--label)."
+        )
+    if not wishes.assume:
+        raise TableError(
+            "This method learns from labels, and no column of labels is named. Name it: "
+            "`label` (--label), or leave `method` (--method) out to rank rows without labels."
+        )
+
+
+def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return options of ``open_table`` that leave out unwanted columns before they are parsed.
+
+    Labels and ids are read as they are written.
+    """
+    label = () if roles.label is None else (roles.label,)
+    wanted = (*label, *_as_tuple(roles.ids))
+    drop = _as_tuple(roles.drop)
+    for name in set(wanted) & set(drop):
+        raise TableError(
+            f"A column can have one role; {shorten(name)} is named in both `drop` (--drop) and "
+            "`label` or `ids` (--label, --id). Take it out of one."
+        )
+    options = dict(reading or {})
+    if options.get("columns") is not None or options.get("drop"):
+        raise TableError(
+            "Which columns are learned from is not said in `reading`: take `columns` and `drop` "
+            "out of it, and name them as `keep` (--keep) or `drop` (--drop)."
+        )
+    if roles.since:
+        options["since"] = roles.since
+    # A column of ids may have a comma in its name, or several names may have commas between them.
+    parts = (part.strip() for name in wanted for part in name.split(","))
+    types = dict.fromkeys((*wanted, *parts), "text")
+    columns = None
+    if roles.keep is not None and not options.get("since"):
+        columns = (*wanted, *_as_tuple(roles.keep))
+    options["types"] = {**types, **options.get("types", {})}
+    return {**options, "columns": columns, "drop": drop, "computed": None}
+
+
+def name_source(path: str) -> str:
+    """Return what a model remembers of where its table was: no folders, and no secrets.
+
+    Examples
+    --------
+    >>> name_source("s3://key:secret@bucket/payments?region=eu"), name_source("-")
+    ('payments', 'standard input')
+    """
+    if path == STANDARD:
+        return "standard input"
+    first, *more = path.split(BETWEEN)
+    name = Path(show_place(first)).name
+    return f"{name} and {len(more)} more" if more else name
+
+
+def _as_tuple(names: Names | None) -> tuple[str, ...]:
+    if isinstance(names, str):
+        return (names,)
+    return tuple(names or ())
+
+
+def _check_label(label: str | None, known: list[str]) -> None:
+    if label is not None and label not in known:
+        raise TableError(f"There is no column {shorten(label)} of labels. {suggest(label, known)}")
+
+
+def _check_codes(codes: NDArray, label: str, assume: bool) -> None:
+    n_outliers = int((codes == OUTLIER).sum())
+    n_inliers = int((codes == INLIER).sum())
+    n_others = len(codes) - n_outliers if assume else n_inliers
+    if n_outliers > 0 and n_others > 0:
+        return
+    needed = "one of each is needed"
+    instead = "let Detector (no --method) do it, leave out"
+    if assume:
+        needed = "an outlier and another row are needed"
+        instead = "leave out"
+    raise TableError(
+        f"Column {shorten(label)} marks {count_of(n_outliers, 'outlier')} and "
+        f"{count_of(n_inliers, 'inlier')} in {count_of(len(codes), 'row')}, and {needed}. "
+        "Label some (0 for rows that you take for normal), "
+        "say which value marks an outlier: `outlier_label` (--outlier-label), or rank rows "
+        f"without labels: {instead} `label` (--label), and drop its column (--drop)."
+    )
+
+
+def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str, Any]) -> Any:
+    """Return the columns of a frame that are wanted, as Arrow, with what is to be added to them.
+
+    A table in partitions stays one.
+    """
+    since = options.get("since", ())
+    settled = options.get("labels")
+    if wishes.is_collection(frame) and (since or settled):
+        raise TableError(
+            "The time since the last row of an id (`since`) and labels of a second table "
+            "(`labels`, `inlier_label`) need a whole table, and the rows of a Dask collection come "
+            "in parts. Pass X.compute(), sorted by time."
+        )
+    known = names_of(frame)
+    if known:  # An array has no names.
+        optional: tuple[str, ...] = ()
+        if settled is None:
+            _check_label(label, known)
+        else:
+            optional = (settled.label,)
+        wanted = Options(columns=options["columns"], drop=options["drop"], optional=optional)
+        places = wanted.chosen(known, "the table")
+        if wishes.is_collection(frame):
+            return frame[[frame.columns[place] for place in places]]
+        frame = take_columns(frame, places)
+    if wishes.is_collection(frame):
+        return frame
+    return settle_labels(add_to_table(_to_arrow(frame), since), settled)
+
+
+def _to_arrow(frame: Any) -> Any:
+    """Return a frame as an Arrow table; columns of arrays are called as scikit-learn does."""
+    table = as_arrow(frame)
+    if isinstance(frame, np.ndarray):
+        return table.rename_columns([f"x{place}" for place in range(table.num_columns)])
+    return table
+
+
+def _choose_rows(table: Any, y: Any, label: str | None, wishes: Wishes) -> TrainingRows:
+    """Return the rows that are wanted of a whole table, or of one in partitions."""
+    in_parts, gather = wishes.is_collection(table), wishes.collections
+    sizes = gather.count_rows(table) if in_parts else [table.num_rows]
+    if not sum(sizes):
+        raise TableError("The table has no rows to learn from.")
+    if label is not None:
+        cells = gather.gather_rows(table[label]) if in_parts else table[label]
+        codes = read_label_column(cells, wishes.outlier_label, name=label, assume=wishes.assume)
+        classes = np.array([INLIER, OUTLIER])
+    else:
+        labels = gather.gather_rows(y) if wishes.is_collection(y) else y
+        codes, classes = read_labels(labels, sum(sizes), wishes.outlier_label, wishes.assume)
+    rows = None if wishes.sample is None else wishes.sample(codes)
+    if in_parts:
+        table = _to_arrow(gather.gather_rows(table, rows, sizes))
+    elif rows is not None:
+        table = table.take(pa.array(rows))
+    chosen = codes if rows is None else codes[rows]
+    return TrainingRows(table, chosen, classes, rows, len(codes))
+
+
+def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str, Any]) -> NDArray:
+    """Return the codes of all rows of a file."""
+    if label is None:
+        with open_table(path, **options) as reader:
+            return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
+    alone = {**options, "columns": [label], "drop": ()}
+    if options.get("bad_cells") == "drop":
+        alone = options  # All columns decide which rows are left out.
+    with open_table(path, **alone) as reader:
+        columns = (batch.column(label) for batch in _watched(reader, "reading labels", wishes))
+        return read_label_batches(columns, wishes.outlier_label, name=label, assume=wishes.assume)
+
+
+def _read_rows(
+    path: str,
+    positions: NDArray | None,
+    expected: int | None,
+    wishes: Wishes,
+    options: dict[str, Any],
+) -> tuple[Any, NDArray | None]:
+    """Return rows of a file by ascending positions, None for all.
+
+    If rows were left out, the numbers of the others in the file come with them. Reading stops as
+    soon as the rows do not fit into memory.
+    """
+    seen = kept_rows = kept_bytes = 0
+    kept = []
+    numbers: list[NDArray] = []
+    with open_table(path, **options) as reader:
+        for batch in _watched(reader, "reading", wishes):
+            found = batch
+            if ROWS in (batch.schema.metadata or {}):
+                numbers.append(row_numbers(batch, seen + 1))
+            if positions is not None:
+                first, last = np.searchsorted(positions, [seen, seen + batch.num_rows])
+                found = batch.take(pa.array(positions[first:last] - seen))
+            kept.append(found)
+            kept_rows += found.num_rows
+            kept_bytes += found.nbytes
+            if wishes.check_memory is not None:
+                wishes.check_memory(kept_rows, kept_bytes)
+            seen += batch.num_rows
+        schema = reader.schema
+    if not seen:
+        raise TableError(
+            f"{show_place(path)} has columns but no rows: {listed(schema.names, 3)}. A table needs "
+            "rows; if these are no names, say what the file is: `format` (--format)."
+        )
+    if expected is not None and seen != expected:
+        raise TableError(
+            f"{path} had {expected} rows when its labels were read and has {seen} now. Fit again "
+            "when nobody writes to it."
+        )
+    table = pa.Table.from_batches(kept, schema=schema)
+    in_file = np.concatenate(numbers) if numbers else None
+    if positions is None:
+        return table, in_file
+    return table.combine_chunks(), None if in_file is None else in_file[positions]
+
+
+def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
+    """Give the batches of a reader, and show the progress."""
+    if wishes.progress is None:
+        yield from reader
+        return
+    with wishes.progress(title) as progress:
+        for batch in reader:
+            yield batch
+            progress.advance()

@@ -1,0 +1,201 @@
+"""Quality over cost, calibration, heat maps, and rows as points in the plane."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.text import count_of
+from boreod.tool.drawing.style import (
+    BAND,
+    COLORS,
+    GRAY,
+    INK,
+    MARKERS,
+    SMALL,
+    TEXT,
+    add_legend,
+    curve_style,
+    tidy,
+)
+
+
+def draw_quality(
+    ax: Any,
+    costs: NDArray,
+    curves: Mapping[str, NDArray],
+    spreads: Mapping[str, NDArray] | None = None,
+) -> None:
+    """Draw curves of quality over cost.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    costs
+        Costs in ascending order, at least 0.
+    curves
+        The quality at each cost, by name.
+    spreads
+        Half the height of the band around a curve, by name; None for no bands.
+    """
+    from matplotlib.ticker import LogFormatter
+
+    # Columns may be free, and 0 has no place on a log scale.
+    if (costs > 0.0).all():
+        ax.set_xscale("log")
+        # Ticks are plain numbers instead of powers of ten, with some between if the axis is short.
+        ax.xaxis.set_major_formatter(LogFormatter())
+        ax.xaxis.set_minor_formatter(LogFormatter())
+    lines = {}
+    for place, (name, quality) in enumerate(curves.items()):
+        style = curve_style(place) | {"marker": MARKERS[place], "markersize": 4.5}
+        lines[name] = ax.plot(costs, quality, **style)[0]
+        if spreads is not None:
+            ends = (quality - spreads[name], quality + spreads[name])
+            ax.fill_between(costs, *ends, color=style["color"], **BAND)
+    tidy(ax)
+    # Names stand in the order of the curves, the highest first.
+    names = sorted(curves, key=lambda name: -curves[name].mean())
+    add_legend(ax, [lines[name] for name in names], names)
+
+
+def draw_budget_curve(ax: Any, curve: Any, mark: tuple[float, str] | None = None) -> None:
+    """Draw what a detector's ``budget_curve`` returns.
+
+    A line marks a cost in the unit of the curve, if there is a ``mark``. Its text stands above the
+    axes, where no curve is in the way.
+    """
+    is_time = curve.unit == "s"
+    scale = 1e6 if is_time else 1.0
+    # A larger budget may buy a cheaper set of columns.
+    order = np.argsort(curve.costs, kind="stable")
+    curves = {"AUC": curve.auc[order], "average precision": curve.average_precision[order]}
+    draw_quality(ax, curve.costs[order] * scale, curves)
+    xlabel = "prediction time per row [µs]" if is_time else "cost [units]"
+    ax.set(xlabel=xlabel, ylabel="out-of-bag quality")
+    if mark is None:
+        return
+    place = float(mark[0] * scale)
+    ax.axvline(place, color=GRAY, linewidth=1.0, linestyle=":")
+    above = ax.secondary_xaxis("top")
+    above.set_xticks([place], [mark[1]])
+    above.tick_params(which="both", length=0, labelsize=SMALL, labelcolor=INK)
+    above.tick_params(which="minor", labeltop=False)
+    above.spines["top"].set_visible(False)
+
+
+def draw_calibration(ax: Any, outliers: NDArray, probabilities: NDArray, n_bins: int) -> None:
+    """Draw the share of outliers over their probability, in bins of as many rows each.
+
+    Calibrated probabilities are on the diagonal. Whiskers are 95 % Wilson intervals. Both axes are
+    logarithmic if less than a fifth of the rows are outliers, because a linear scale would crowd
+    all bins into a corner. A bin without outliers has no place there and is drawn as a hollow
+    point on the lower edge. Bins are fewer than ``n_bins`` where equal probabilities make them the
+    same.
+    """
+    from scipy.stats import binomtest
+
+    inner = np.quantile(probabilities, np.arange(1, n_bins) / n_bins, method="inverted_cdf")
+    # An edge belongs to its lower bin.
+    bins = np.searchsorted(np.unique(inner), probabilities)
+    bins = np.unique(bins, return_inverse=True)[1]
+    n_rows = np.bincount(bins)
+    n_outliers = np.bincount(bins[outliers], minlength=len(n_rows))
+    means = np.bincount(bins, probabilities) / n_rows
+    shares = n_outliers / n_rows
+    is_rare = bool(n_outliers.sum() < 0.2 * n_rows.sum())
+    if is_rare:
+        seen = np.concatenate([means, shares])
+        ends = (max(float(seen[seen > 0.0].min()) / 2.0, 1e-6), 1.15)
+        ax.set(xscale="log", yscale="log")
+    else:
+        ends = (-0.01, 1.01)
+    labels = {"xlabel": "predicted probability", "ylabel": "share of outliers"}
+    ax.set(xlim=ends, ylim=ends, aspect="equal", **labels)
+    ax.plot(ends, ends, color=GRAY, linewidth=0.8)
+    x = np.maximum(means, ends[0])
+    intervals = [
+        binomtest(int(hits), int(rows)).proportion_ci(0.95, method="wilson")
+        for hits, rows in zip(n_outliers, n_rows, strict=True)
+    ]
+    lower, upper = np.maximum(intervals, ends[0]).T
+    ax.vlines(x, lower, upper, colors=COLORS[0], linewidth=1.2)
+    fill = np.where((shares == 0.0) & is_rare, "white", COLORS[0])
+    look = {"facecolors": fill, "edgecolors": COLORS[0], "zorder": 3, "clip_on": False}
+    ax.scatter(x, np.maximum(shares, ends[0]), s=32, **look)
+    tidy(ax)
+    _write_counts(ax, x, [f"{hits}\n{rows}" for hits, rows in zip(n_outliers, n_rows, strict=True)])
+
+
+def _write_counts(ax: Any, x: NDArray, texts: list[str]) -> None:
+    """Write outliers and rows of each bin in a row above the axes, with lines to the bins."""
+    look = {"va": "bottom", "color": INK, "fontsize": min(SMALL, 90.0 / len(x))}
+    look["transform"] = ax.transAxes
+    ax.text(-0.02, 1.06, "outliers\nof rows", ha="right", **look)
+    for number, text in enumerate(texts):
+        place = (number + 0.5) / len(x)
+        ax.text(place, 1.06, text, ha="center", **look)
+        ax.annotate(
+            "",
+            (x[number], 1.0),
+            (place, 1.05),
+            xycoords=ax.get_xaxis_transform(),
+            textcoords=ax.transAxes,
+            arrowprops={"arrowstyle": "-", "color": GRAY, "linewidth": 0.6},
+            annotation_clip=False,
+        )
+
+
+def draw_heat_map(
+    ax: Any,
+    values: NDArray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    limits: tuple[float, float],
+) -> None:
+    """Draw a table of shares in colors, with their numbers in percent in the cells.
+
+    ``limits`` are the values with the darkest and the brightest color.
+    """
+    # The lightness of these colors grows with the value, also in black and white.
+    image = ax.imshow(values, cmap="cividis", vmin=limits[0], vmax=limits[1], aspect="auto")
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    tidy(ax, grid=False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    # Texts are black or white, whichever contrasts more by the rule for web pages (WCAG 2).
+    colors = image.cmap(image.norm(values))[..., :3]
+    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    inks = np.where((luminance + 0.05) ** 2 > 1.05 * 0.05, "black", "white")
+    for row, column in np.ndindex(*values.shape):
+        text = ax.text(column, row, f"{100.0 * values[row, column]:.1f}", fontsize=TEXT)
+        text.set(ha="center", va="center", color=inks[row, column])
+
+
+def draw_embedding(ax: Any, table: NDArray, outliers: NDArray, title: str, seed: int) -> None:
+    """Draw rows as t-SNE places them: hollow circles, and dark triangles for outliers.
+
+    The table has at least three rows and two columns, one of which varies.
+    """
+    from sklearn.manifold import TSNE
+    from sklearn.preprocessing import StandardScaler
+
+    embedding = TSNE(2, perplexity=min(30.0, (len(table) - 1) / 3.0), random_state=seed)
+    points = embedding.fit_transform(StandardScaler().fit_transform(table))
+    # Points are smaller in a crowd.
+    area = float(np.clip(6000.0 / len(points), 14.0, 42.0))
+    hollow = {"facecolors": "none", "edgecolors": COLORS[5], "linewidths": 0.8}
+    inside = ax.scatter(*points[~outliers].T, s=area, marker="o", **hollow)
+    dark = {"color": COLORS[6], "edgecolors": "white", "linewidths": 0.4}
+    outside = ax.scatter(*points[outliers].T, s=1.7 * area, marker="^", zorder=3, **dark)
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.set_aspect("equal", adjustable="datalim")
+    tidy(ax, grid=False)
+    ax.spines[:].set_visible(False)
+    labels = [count_of(int(outliers.sum()), "outlier"), count_of(int((~outliers).sum()), "inlier")]
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2, "handlelength": 1.5}
+    add_legend(ax, [outside, inside], labels, **place)

@@ -1,0 +1,215 @@
+"""How rows are ranked, which of them are alerts, and which of two models ranks rows better.
+
+Rows are ranked by a *suspicion*: their log-odds, or for novel rows a number above all log-odds that
+grows with their distance. A row unlike all training rows is looked at first, whatever its odds.
+Nothing here needs pyarrow, so reports on plain numbers can use it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.calibration import logit, read_threshold
+from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.fitted import Assessment
+from boreod.ensemble.novelty import Novelty
+from boreod.metrics import Compared, compare_rankings
+from boreod.neighbors.known_rows import UNKNOWN
+from boreod.predictor import Predictor
+
+CERTAIN = 36.0  # log-odds above which probabilities are 1
+NOVEL = 1e200  # lowest suspicion of novel rows; log-odds stay far below
+UNFAIR = (
+    "{} file was written by an older version and does not tell which rows the model has learned "
+    "from: if these are among them, it looks better than it is. So this is no verdict; fit again."
+)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the requested number of alerts ends.
+
+    Rows above ``suspicion`` are alerts, and of the rows that have it those up to ``last_row``.
+    """
+
+    suspicion: float
+    last_row: int
+
+    @classmethod
+    def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
+        """Return the cut for rows in the order of the table; the first of equal rows are alerts.
+
+        Examples
+        --------
+        >>> Cut.find(np.array([0.5, 3.0, 0.5, -1.0]), 2)
+        Cut(suspicion=0.5, last_row=1)
+        """
+        if alerts >= len(suspicion):
+            return cls(-np.inf, 0)
+        lowest = float(np.partition(suspicion, -alerts)[-alerts])
+        left = alerts - int(np.count_nonzero(suspicion > lowest))
+        return cls(lowest, int(np.flatnonzero(suspicion == lowest)[left - 1]) + 1)
+
+    def alerts(self, suspicion: NDArray, first_row: int) -> NDArray:
+        """Return which rows are alerts, given the number of the first of them."""
+        numbers = np.arange(first_row, first_row + len(suspicion))
+        return (suspicion > self.suspicion) | (
+            (suspicion == self.suspicion) & (numbers <= self.last_row)
+        )
+
+
+def count_of_alerts(threshold: Any) -> int | None:
+    """Return how many rows of a table ``"alerts:20"`` asks for, None for other thresholds.
+
+    Examples
+    --------
+    >>> count_of_alerts("alerts:20"), count_of_alerts("alerts:20/5000"), count_of_alerts(0.5)
+    (20, None, None)
+    """
+    if not isinstance(threshold, str):
+        return None
+    kind, number, rows = read_threshold(threshold)
+    return int(number) if kind == "alerts" and rows is None else None
+
+
+def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
+    """Return what rows are ranked by: log-odds, and a larger number for novel rows."""
+    if novelty is None:
+        return log_odds
+    return np.where(novelty.novel, NOVEL * (1.0 + np.log1p(novelty.times_usual)), log_odds)
+
+
+def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
+    """Return which rows are alerts: above a probability, or novel."""
+    return (suspicion > logit(threshold)) | (suspicion >= NOVEL)
+
+
+def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:
+    """Return ranks among sorted numbers: 1 for the highest; equal ones share the best rank.
+
+    Examples
+    --------
+    >>> rank(np.array([0.5, 3.0, 0.5, -1.0]), np.array([-1.0, 0.5, 0.5, 3.0]))
+    array([2, 1, 2, 4])
+    """
+    return len(ascending) - np.searchsorted(ascending, suspicion, side="right") + 1
+
+
+def top_reasons(explanation: Explanation, number: int) -> list[list[tuple[str, float]]]:
+    """Return the reasons that moved each row most; reasons that moved nothing are left out."""
+    return [[pair for pair in row if pair[1] != 0.0] for row in explanation.top(number)]
+
+
+def write_reason(name: str, contribution: float) -> str:
+    """Return a reason in a few words.
+
+    Examples
+    --------
+    >>> write_reason("amount", 2.31), write_reason("knn", 4.0772e150)
+    ('amount +2.3', 'knn +4.08e+150')
+    """
+    if abs(contribution) < 1e5:
+        return f"{name} {contribution:+.1f}"
+    return f"{name} {contribution:+.3g}"
+
+
+def judge_rows(
+    model: Predictor, rows: NDArray, found: Assessment, start: int = 0
+) -> tuple[NDArray, Novelty | None, NDArray]:
+    """Return log-odds and novelty that a model is judged by, and the places of known rows.
+
+    Rows that the model has learned from are judged out of bag; their log-odds are NaN if every bag
+    holds them. The places of all other rows are UNKNOWN. ``start`` is the place of the first row in
+    the table.
+    """
+    novelty = found.novelty
+    places = np.full(len(rows), UNKNOWN)
+    if model.record_.learned_rows is not None:
+        places = model.record_.learned_rows.find(rows, start)
+    known = places != UNKNOWN
+    odds = np.where(known, logit(model.oob_proba_[places]), found.log_odds)
+    # Out-of-bag probabilities do not resolve larger log-odds.
+    odds = np.clip(odds, -CERTAIN, CERTAIN)
+    if novelty is not None and known.any():
+        novel = model.fitted_.seen.novel_training_rows()[places]
+        novelty = replace(novelty, novel=np.where(known, novel, novelty.novel))
+    return odds, novelty, places
+
+
+class ScoreComparison(NamedTuple):
+    """Two models on the same labelled rows.
+
+    ``measures`` are AUC and average precision of both with an interval of the difference;
+    ``verdict`` says which model ranks better, by more than chance, as a part of a sentence.
+    """
+
+    measures: dict[str, Compared]
+    verdict: str
+
+
+def compare_scores(
+    outliers: NDArray,
+    first: NDArray,
+    second: NDArray,
+    names: tuple[str, str],
+    *,
+    weights: NDArray | None = None,
+    seed: int = 0,
+) -> ScoreComparison | None:
+    """Compare the scores of two models on the same rows; None if all rows are of one class.
+
+    Parameters
+    ----------
+    outliers
+        Which rows are outliers.
+    first, second
+        Scores of the two models.
+    names
+        What the verdict calls the models.
+    weights
+        Number of rows that each row stands for; None for one each.
+    seed
+        Random seed of the bootstrap.
+
+    Examples
+    --------
+    >>> outliers = np.arange(60) < 20
+    >>> scores = -np.arange(60.0)
+    >>> compare_scores(outliers, np.zeros(60), scores, ("the new model", "the old model")).verdict
+    'the old model is better by average precision, by more than chance'
+    """
+    if not 0 < outliers.sum() < len(outliers):
+        return None
+    measures = compare_rankings(outliers, first, second, random_state=seed, weights=weights)
+    precision = _better(measures["average precision"], names)
+    if precision is not None:
+        verdict = f"{precision} is better by average precision, by more than chance"
+        return ScoreComparison(measures, verdict)
+    verdict = "the models cannot be told apart by average precision"
+    area = _better(measures["AUC"], names)
+    if area is not None:
+        verdict += f", and by AUC {area} is better"
+    return ScoreComparison(measures, verdict)
+
+
+def _better(measure: Compared, names: tuple[str, str]) -> str | None:
+    """Return the model whose measure is higher by more than chance, None if neither is."""
+    if measure.low > 0.0:
+        return names[0]
+    return names[1] if measure.high < 0.0 else None
+
+
+def alert_threshold(
+    model: Predictor, spelling: float | str | None = None, novelty: bool = True
+) -> float:
+    """Return the probability above which a row is an alert.
+
+    It is spelled as the parameter ``threshold``, ``"fpr:0.01"`` and so on; None is that of the fit.
+    With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold both.
+    """
+    wanted = model.threshold if spelling is None else spelling
+    if spelling is None and not (novelty and isinstance(wanted, str)):
+        return float(model.threshold_)
+    return model.choose_threshold(wanted, novelty)

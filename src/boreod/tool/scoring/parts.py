@@ -1,0 +1,312 @@
+"""The parts of a table that is scored, and the temporary place where their scores wait.
+
+A table is one part that this process reads from beginning to end; or it is a Parquet file or a
+folder of them, cut into chunks that any worker of an engine can read.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.files import whole_file
+from boreod.parallel import Engine, Progress
+from boreod.tables import TableError, open_table
+from boreod.tables.arrow import pa, parquet, rebatch
+from boreod.tables.reading.binary_files import (
+    Member,
+    find_members,
+    read_footer,
+    read_rows,
+    unified_schema,
+)
+from boreod.tables.reading.blocks import Options
+from boreod.tables.reading.locations import (
+    PACKED,
+    STANDARD,
+    TEXT_FORMATS,
+    find_format,
+    find_place,
+    is_address,
+    show_place,
+)
+from boreod.tables.writer import writing
+from boreod.tool.scoring.scoring import ScoreOptions, Scoring
+
+TEMPORARY = "The temporary file of scores"
+MAX_CHUNK_ROWS = 200_000
+MIN_CHUNKS = 64  # gives many workers something to do if a table is short
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that follow one another; ``first_row`` counts the rows of all parts, from 1.
+
+    ``read`` gives their batches, for a schema and a number of rows in a batch.
+    """
+
+    number: int
+    first_row: int
+    read: Callable[[Any, int], Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class ChunkedFile:
+    """A Parquet file, its chunks, and columns that only the names of its folders have."""
+
+    number: int
+    name: str
+    chunks: list[Part]
+    added: tuple[str, ...]
+
+
+class PartedTable(NamedTuple):
+    """A table with its parts; only a table in chunks has files and a known number of rows."""
+
+    schema: Any
+    parts: list[Part]
+    files: list[ChunkedFile]
+    rows: int | None
+
+
+@contextmanager
+def open_whole(
+    path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, verbose: bool
+) -> Iterator[PartedTable]:
+    """Open any table as one part."""
+    options = scoring.reading(reading)
+    with open_table(path, batch_rows=batch_rows, **options) as reader:
+        steps = count_batches(path, options.get("format"), batch_rows)
+
+        def read(*_: Any) -> Iterator[Any]:
+            with Progress("scoring", steps, verbose) as progress:
+                for batch in reader:
+                    yield batch
+                    progress.advance()
+
+        yield PartedTable(reader.schema, [Part(0, 1, read)], [], None)
+
+
+def open_chunks(
+    path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, engine: Engine
+) -> PartedTable:
+    """Open a Parquet file or a folder of them as chunks of a batch or more."""
+    if scoring.model.preparation_.since_:
+        raise TableError(
+            f"This model uses the {scoring.model.preparation_.since_[0].name!r}, for which rows "
+            "must be read one after the other, not in chunks. Name a file for the scores (-o "
+            "scored.parquet), without --engine."
+        )
+    place = find_place(path)
+    wanted = scoring.reading(reading)
+    options = Options(types=wanted["types"], columns=wanted["columns"])
+    members = find_members(place, options.types)
+    footers = engine.map(read_footer, members, "looking into files", [options])
+    schema = unified_schema(members, footers)
+    rows = sum(sum(footer.groups) for footer in footers)
+    if not rows:
+        raise TableError(f"{place.shown} has columns but no rows. A table needs rows.")
+    most = min(MAX_CHUNK_ROWS, max(batch_rows, -(-rows // MIN_CHUNKS)))
+    files: list[ChunkedFile] = []
+    chunks: list[Part] = []
+    first_row = 1
+    for member, footer in zip(members, footers, strict=True):
+        own = [
+            Part(number, first_row + start, partial(_read_chunk, member, start, stop))
+            for number, (start, stop) in enumerate(split_rows(footer.groups, most), len(chunks))
+        ]
+        files.append(ChunkedFile(len(files), member.name, own, footer.added))
+        chunks += own
+        first_row += sum(footer.groups)
+    return PartedTable(schema, chunks, files, rows)
+
+
+def _read_chunk(
+    member: Member, start: int, stop: int, schema: Any, batch_rows: int
+) -> Iterator[Any]:
+    """Give rows ``start`` to ``stop`` of a file; refuse a file that is no longer what it was."""
+    rows = 0
+    for batch in rebatch(read_rows(member, schema, batch_rows, start, stop), batch_rows):
+        yield batch
+        rows += batch.num_rows
+    if rows != stop - start:
+        raise TableError(f"{member.place.shown} has changed while it was being read. Start again.")
+
+
+def split_rows(groups: Iterable[int], most: int) -> list[tuple[int, int]]:
+    """Return first and last rows of chunks; they end where row groups do, unless these are long.
+
+    Examples
+    --------
+    >>> split_rows([40, 40, 40, 250], 100)
+    [(0, 80), (80, 120), (120, 220), (220, 320), (320, 370)]
+    """
+    found = []
+    start = stop = 0
+    for rows in groups:
+        if stop > start and stop + rows - start > most:
+            found.append((start, stop))
+            start = stop
+        stop += rows
+        while stop - start > most:
+            found.append((start, start + most))
+            start += most
+    return [*found, (start, stop)] if stop > start else found
+
+
+def check_chunks(
+    source: str, options: ScoreOptions, reading: dict[str, Any] | None, folder: str | None
+) -> None:
+    """Refuse what cannot be scored in chunks; ``folder`` is the output if it is a folder."""
+    if folder is not None and options.top is not None:
+        raise TableError(
+            f"The most suspicious rows (`top`, --top) are one table, and {folder} is a folder. "
+            "Name a file, such as top.parquet."
+        )
+    given = reading or {}
+    if given.get("bad_cells", "missing") != "missing" or given.get("query") is not None:
+        raise TableError(
+            "Scores in chunks are of Parquet files as they are: `bad_cells` (--bad-cells) must be "
+            "missing, and `query` (--query) is for databases and workbooks. Leave them out, or "
+            "name a file for the scores (-o scored.csv), without --engine."
+        )
+    found = find_format(source, given.get("format"))
+    place = find_place(source)
+    is_known = found == "parquet" or is_address(source)
+    if source == STANDARD or found not in (None, "parquet") or not (is_known or place.is_folder):
+        remedy = "use threads" if folder is None else "name a file for the scores (-o scored.csv)"
+        raise TableError(
+            "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
+            f"or by a cluster; got {show_place(source)}. Convert it, or {remedy}."
+        )
+
+
+def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
+    """Return about how many batches a table has; None if that takes reading it."""
+    kind = find_format(path, asked, to_read=True)
+    is_packed = path.lower().endswith(PACKED)
+    if not os.path.isfile(path) or kind not in (*TEXT_FORMATS, "parquet") or is_packed:
+        return None
+    try:
+        if kind == "parquet":
+            rows = int(parquet.read_metadata(path).num_rows)
+        else:
+            with open(path, "rb") as file:
+                sample = file.read(1 << 16)
+            rows = os.path.getsize(path) * sample.count(b"\n") // max(1, len(sample))
+    except (OSError, pa.ArrowException):
+        return None
+    return -(-rows // batch_rows)
+
+
+class FileStore:
+    """A temporary file for the scores of one part."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._sorted = np.empty(0)
+
+    def check(self) -> None:
+        """Do nothing: an open file stays until it is closed."""
+
+    @contextmanager
+    def create(self, _: int) -> Iterator[Any]:
+        """Give the file to write to."""
+        yield self._file
+        self._file.seek(0)
+
+    def open(self, _: int) -> AbstractContextManager[Any]:
+        """Give the file to read from."""
+        return nullcontext(self._file)
+
+    def keep_sorted(self, suspicion: NDArray) -> None:
+        """Keep the suspicions of all rows."""
+        self._sorted = suspicion
+
+    def sorted(self) -> NDArray:
+        """Return the suspicions of all rows in ascending order."""
+        return self._sorted
+
+
+@dataclass(frozen=True)
+class FolderStore:
+    """A temporary folder for the scores of many parts, which all workers see."""
+
+    folder: str
+
+    def check(self) -> None:
+        """Refuse to go on without the folder: it is not there, or was removed after Ctrl-C."""
+        if not os.path.isdir(self.folder):
+            raise TableError(
+                f"There is no folder {os.path.dirname(self.folder)} where rows were scored. All "
+                "workers must see it under this name: choose one on a disk that they share."
+            )
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file in the folder."""
+        self.check()
+        return Path(self.folder, name)
+
+    @contextmanager
+    def create(self, number: int) -> Iterator[Any]:
+        """Give a file to write a part to; writing it again does no harm."""
+        with (
+            whole_file(self.path(f"{number}.scores")) as unfinished,
+            pa.OSFile(str(unfinished), "wb") as file,
+        ):
+            yield file
+
+    def open(self, number: int) -> AbstractContextManager[Any]:
+        """Give the file of a part to read from."""
+        return pa.OSFile(str(self.path(f"{number}.scores")))
+
+    def keep_sorted(self, suspicion: NDArray) -> None:
+        """Keep the suspicions of all rows."""
+        with writing(TEMPORARY):
+            np.save(self.path("sorted.npy"), suspicion)
+
+    def sorted(self) -> NDArray:
+        """Return the suspicions of all rows in ascending order; no worker has to hold them."""
+        return np.load(self.path("sorted.npy"), mmap_mode="r")
+
+
+@contextmanager
+def temporary_file(output: str) -> Iterator[FileStore]:
+    """Give a store on the disk of the output, in a file without a name where systems allow it.
+
+    Nothing is left of it however the process ends.
+    """
+    folder = None if output == STANDARD else os.path.dirname(os.path.realpath(output))
+    with writing(TEMPORARY):
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+    try:
+        yield FileStore(file)
+    finally:
+        with suppress(OSError):  # a full disk was reported before
+            file.close()
+
+
+@contextmanager
+def temporary_folder(path: str) -> Iterator[FolderStore]:
+    """Give a store in a hidden folder beside a place; it goes away whatever happens."""
+    parent, name = os.path.split(os.path.realpath(path))
+    folder = os.path.join(parent, f".{name}.{secrets.token_hex(6)}.part")
+    gone = f"{folder}.gone"
+    try:
+        with writing(path):
+            os.mkdir(folder)
+        yield FolderStore(folder)
+    finally:
+        # Workers that still run cannot add to a folder of another name.
+        with suppress(OSError):
+            os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
