@@ -418,11 +418,10 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
 
 def is_frame(table: Any) -> bool:
     """Tell whether something has rows and named columns."""
-    if hasattr(table, "collect_schema"):  # polars, whose lazy frames are slow to name columns
+    # Lazy frames of polars are slow to name their columns.
+    if hasattr(table, "collect_schema") or hasattr(table, "column_names"):
         return True
-    return hasattr(table, "column_names") or (
-        hasattr(table, "columns") and getattr(table, "ndim", 2) == 2
-    )
+    return hasattr(table, "columns") and getattr(table, "ndim", 2) == 2
 
 
 def read_untidy_array(table: Any) -> NDArray | None:

@@ -219,18 +219,16 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse a size of batches that is none."""
-        rows = self.batch_rows
-        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-            raise TableError(f"`batch_rows` must be a whole number from 1 on; got {rows!r}.")
+        if type(self.batch_rows) is not int or self.batch_rows < 1:
+            raise TableError(
+                f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
+            )
 
     def for_blocks(self) -> Options:
         """Return the options that readers of single formats need."""
-        columns = self.asked
-        optional: tuple[str, ...] = ()
-        if self.labels is not None:
-            columns = self.labels.columns(self.asked)
-            if self.labels.answers is not None:
-                optional = (self.labels.label,)
+        labels = self.labels
+        columns = self.asked if labels is None else labels.columns(self.asked)
+        has_answers = labels is not None and labels.answers is not None
         return Options(
             separator=self.separator,
             header=self.header,
@@ -242,7 +240,7 @@ class ReadOptions:
             query=self.query,
             bad_cells=BadCells(self.bad_cells),
             computed=None if self.computed is None else tuple(self.computed),
-            optional=optional,
+            optional=(labels.label,) if labels is not None and has_answers else (),
             batch_rows=self.batch_rows,
         )
 
@@ -290,11 +288,9 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     stack = ExitStack()
     try:
         opened = _open_source(name, asked.format, how, stack)
-        # A time since the last row needs its columns: among some columns it is made only if the
-        # caller knows what it is made of.
-        since = asked.since
-        if since and (how.columns is None or not isinstance(as_list(since)[0], str)):
-            opened = add_to_batches(*opened, since)
+        # Among some columns, a time since the last row is made only if the caller knows its parts.
+        if asked.since and (how.columns is None or not isinstance(as_list(asked.since)[0], str)):
+            opened = add_to_batches(*opened, asked.since)
         if asked.labels is not None:
             opened = asked.labels.add_to(*opened, asked.asked, _read_answers(asked.labels))
         return TableReader(show_place(name), opened, asked.batch_rows, stack, how.bad_cells)
