@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, as_arrow, column_of, names_of, pc, take_columns
+from boreod.tables.arrow import TableError, as_arrow, column_of, names_of, pa, pc, take_columns
 from boreod.tables.cells import as_numbers
 from boreod.tables.preparing.preparation import Preparation
 from boreod.tables.reading.blocks import check_columns
@@ -76,7 +76,7 @@ class TableRows(Preparation):
 
     def as_batch(self, X: Any, model: Any = None) -> Any:
         """Return a table as Arrow, with the column names of the fit."""
-        if type(X).__module__.partition(".")[0] == "pyarrow":
+        if isinstance(X, pa.Table | pa.RecordBatch):
             return with_names_of_fit(self, X)
         if isinstance(X, str | PathLike):
             raise TypeError(
