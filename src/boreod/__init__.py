@@ -26,11 +26,11 @@ __all__ = [
 if TYPE_CHECKING:
     from boreod import parallel
     from boreod.bore import BORE
-    from boreod.detector import Detector, load
+    from boreod.detector import Detector
     from boreod.ensemble.parameters import Bagging, ColumnSelection, Heads, Reference
     from boreod.files import __version__
     from boreod.metrics import auc_scorer, average_precision_scorer
-    from boreod.persistence import ModelFileError, save
+    from boreod.persistence import ModelFileError, load, save
     from boreod.representation.plan import ColumnsLeftOutWarning
     from boreod.representation.transformer import OutlierRepresentation
     from boreod.representation.views import View
@@ -51,7 +51,7 @@ _HOMES = {
     "__version__": "boreod.files",
     "auc_scorer": "boreod.metrics",
     "average_precision_scorer": "boreod.metrics",
-    "load": "boreod.detector",
+    "load": "boreod.persistence",
     "save": "boreod.persistence",
 }
 

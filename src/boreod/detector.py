@@ -316,9 +316,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         anything that JSON can hold, for your own use; ``stored_.extra`` of the loaded detector
         gives it back. None keeps that of a loaded model.
         """
-        from boreod.persistence import save
-
-        save(self, path, extra=extra)
+        upper_floor("persistence").save(self, path, extra=extra)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; ``bagging__ratio`` and the like set one parameter of a group."""
@@ -435,16 +433,3 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def load(path: str | PathLike[str], n_jobs: int | None = None) -> Detector:
-    """Read a detector from a model file, whoever wrote it: it need not be trusted.
-
-    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
-    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` holds what
-    the file says about itself. A BORE comes back as a Detector with its parameters. ``n_jobs`` is
-    the number of threads, None for that of the fit.
-    """
-    from boreod.persistence import load_predictor
-
-    return load_predictor(path, n_jobs, Detector)

@@ -6,8 +6,8 @@ is built from it.
 """
 
 from boreod.ensemble.training import NotStoredError
-from boreod.persistence.loading import load_predictor
+from boreod.persistence.loading import load, load_predictor
 from boreod.persistence.manifest import ModelFileError
 from boreod.persistence.saving import save
 
-__all__ = ["ModelFileError", "NotStoredError", "load_predictor", "save"]
+__all__ = ["ModelFileError", "NotStoredError", "load", "load_predictor", "save"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ from boreod.scores.foreign import ForeignDetector
 from boreod.selection.budgets import Selection
 from boreod.text import first_clause
 
+if TYPE_CHECKING:
+    from boreod.detector import Detector
+
 # Errors that building from a manifest that contradicts itself may end in.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
            MemoryError)  # fmt: skip
@@ -79,6 +82,19 @@ def load_predictor(
     return model
 
 
+def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
+    """Read a detector from a model file, whoever wrote it: it need not be trusted.
+
+    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` holds what
+    the file says about itself. A BORE comes back as a Detector with its parameters. ``n_jobs`` is
+    the number of threads, None for that of the fit.
+    """
+    from boreod.detector import Detector
+
+    return load_predictor(path, n_jobs, Detector)
+
+
 @dataclass(frozen=True)
 class Stored:
     """What a model file says about itself: ``model.stored_`` of a loaded model.
@@ -99,8 +115,8 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         # A representation is an estimator and needed for a fit only, so it is checked, not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays[LABELS].astype(np.int64)
-    table = restore_table(manifest.table, manifest.feature_names)
-    table.record.learned_rows = LearnedRows(arrays[HASHES])
+    preparation, record = restore_table(manifest.table, manifest.feature_names)
+    record.learned_rows = LearnedRows(arrays[HASHES])
     parts = Parts(
         decode_parameters(kind, parameters),
         _fitted(manifest, arrays, labels),
@@ -108,8 +124,8 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
             arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out
         ),
         manifest.threshold,
-        table.preparation,
-        table.record,
+        preparation,
+        record,
         manifest.costs,
         _selection(manifest),
         Stored(manifest.format, manifest.versions, manifest.extra),

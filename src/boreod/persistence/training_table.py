@@ -1,6 +1,6 @@
 """What a model file keeps of the training table: its preparation, its profile, its name."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,6 @@ from boreod.predictor import Predictor, TrainingRecord
 from boreod.representation.array_rows import ArrayRows, upper_floor
 from boreod.selection.budgets import BudgetCurve
 from boreod.validation import LARGEST
-
-
-@dataclass(frozen=True)
-class RestoredTable:
-    """A preparation and a record, read from a file."""
-
-    preparation: Any
-    record: TrainingRecord
 
 
 def describe_table(model: Predictor) -> StoredTable:
@@ -37,7 +29,7 @@ def describe_table(model: Predictor) -> StoredTable:
     )
 
 
-def restore_table(stored: StoredTable, names: list[str]) -> RestoredTable:
+def restore_table(stored: StoredTable, names: list[str]) -> tuple[Any, TrainingRecord]:
     """Return preparation and record from what was checked for its types only.
 
     ``names`` are the columns that the detector takes.
@@ -49,7 +41,7 @@ def restore_table(stored: StoredTable, names: list[str]) -> RestoredTable:
     if source is not None and source != Path(source).name:
         raise ModelFileError("the name of its training table is none")
     record = TrainingRecord(profile, source=source, curve=restore_curve(stored.curve))
-    return RestoredTable(_restore_preparation(stored, names), record)
+    return _restore_preparation(stored, names), record
 
 
 def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:

@@ -141,7 +141,7 @@ class ArrayRows:
 
 
 def upper_floor(module: str) -> Any:
-    """Import a module of an upper floor: ``boreod.tables``, or one of ``boreod.tool``.
+    """Import a module that stands above its caller: of ``persistence``, ``tables`` or ``tool``.
 
     Where pyarrow is missing, ``boreod.tables`` says how to install it.
     """

@@ -100,7 +100,7 @@ def test_a_table_is_opened_once(sample, opened, suffix, tmp_path, monkeypatch):
 def fit_few(folder, tmp_path, monkeypatch, *options):
     """Fit three columns with an empty cache and without a way to load a model."""
     monkeypatch.setenv("BOREOD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delattr("boreod.detector.load")
+    monkeypatch.delattr("boreod.persistence.load")
     columns = ["--label", "fraud", "--id", "id", "--keep", "amount,hour", "--method", "bore"]
     table, output = folder / "payments.parquet", tmp_path / "m.boreod"
     result = run("fit", table, *columns, *options, "-o", output)

@@ -172,7 +172,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
     """Return an older model, judged on the same rows."""
     name = "the previous model"
     if isinstance(previous, str | PathLike):
-        from boreod.detector import load
+        from boreod.persistence import load
 
         name, previous = Path(previous).stem, load(previous)
     try:
