@@ -77,8 +77,8 @@ class TrainingRecord:
         The training rows; None in a loaded model.
     """
 
-    profile: TrainingProfile | None = None
-    learned_rows: LearnedRows | None = None
+    profile: TrainingProfile | None
+    learned_rows: LearnedRows
     source: str | None = None
     curve: BudgetCurve | None = None
     table: Any = None

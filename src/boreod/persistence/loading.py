@@ -115,8 +115,9 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
         # A representation is an estimator and needed for a fit only, so it is checked, not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays[LABELS].astype(np.int64)
-    preparation, record = restore_table(manifest.table, manifest.feature_names)
-    record.learned_rows = LearnedRows(arrays[HASHES])
+    preparation, record = restore_table(
+        manifest.table, manifest.feature_names, LearnedRows(arrays[HASHES])
+    )
     parts = Parts(
         decode_parameters(kind, parameters),
         _fitted(manifest, arrays, labels),

@@ -144,15 +144,13 @@ def _other_arrays(model: Predictor) -> Arrays:
         arrays |= {KNOTS[0]: fitted.correction.scores, KNOTS[1]: fitted.correction.odds}
     if fitted.seen.isolation is not None:
         arrays[ISOLATION] = fitted.seen.isolation
-    learned = model.record_.learned_rows
-    assert learned is not None
     return arrays | {
         "base": fitted.base,
         "seen.low": fitted.seen.low,
         "seen.high": fitted.seen.high,
         PROBABILITIES: model.oob_proba_,
         LABELS: model.oob_.labels.astype(np.int8),
-        HASHES: learned.hashes,
+        HASHES: model.record_.learned_rows.hashes,
     }
 
 

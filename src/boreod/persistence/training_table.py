@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from boreod.ensemble.profile import TrainingProfile
+from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.persistence.manifest import ModelFileError, StoredCurve, StoredTable
 from boreod.predictor import Predictor, TrainingRecord
 from boreod.representation.array_rows import ArrayRows, upper_floor
@@ -29,7 +29,9 @@ def describe_table(model: Predictor) -> StoredTable:
     )
 
 
-def restore_table(stored: StoredTable, names: list[str]) -> tuple[Any, TrainingRecord]:
+def restore_table(
+    stored: StoredTable, names: list[str], learned: LearnedRows
+) -> tuple[Any, TrainingRecord]:
     """Return preparation and record from what was checked for its types only.
 
     ``names`` are the columns that the detector takes.
@@ -40,7 +42,7 @@ def restore_table(stored: StoredTable, names: list[str]) -> tuple[Any, TrainingR
     source = stored.source
     if source is not None and source != Path(source).name:
         raise ModelFileError("the name of its training table is none")
-    record = TrainingRecord(profile, source=source, curve=restore_curve(stored.curve))
+    record = TrainingRecord(profile, learned, source, restore_curve(stored.curve))
     return _restore_preparation(stored, names), record
 
 

@@ -1,7 +1,5 @@
 """Which rows a page judges by which probabilities, and what is refused."""
 
-from copy import copy
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,13 +103,6 @@ def test_the_page_says_what_it_judged(raw, last, moved, texts):
     for text in texts:
         assert text in page.text
     assert ("Out-of-bag means" in page.text) == (moved == 0.0)
-
-
-def test_the_page_says_that_an_old_file_does_not_know_its_rows(raw):
-    model, rows, codes = raw
-    older = copy(model)
-    older.record_.learned_rows = None
-    assert "does not tell which rows" in Page(make_report(older, rows, codes, Details("Old"))).text
 
 
 def test_a_page_without_labels_has_suspects_and_no_quality(raw):

@@ -1,7 +1,6 @@
 """Two models on the same rows."""
 
 import json
-from copy import copy
 
 import numpy as np
 import pyarrow as pa
@@ -91,15 +90,6 @@ def test_rows_that_a_model_has_learned_from_are_judged_out_of_bag(models, tmp_pa
     assert flattered["AUC"].first > found.measures["AUC"].first + 0.001
     assert found.alerts == (10, 10)
     assert found.verdict == "The models cannot be told apart by average precision."
-
-
-def test_a_file_that_does_not_tell_its_rows_gets_no_verdict(models, labelled_file):
-    old = copy(models[0])
-    old.record_.learned_rows = None
-    found = compare_models(old, models[1], labelled_file)
-    assert found.verdict is None
-    assert found.measures
-    assert "The old model's file was written by an older version" in found.notes[0]
 
 
 @pytest.mark.parametrize(

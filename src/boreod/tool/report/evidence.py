@@ -129,11 +129,6 @@ class Evidence:
             return "out-of-bag"
         return "predicted" if (self.places == UNKNOWN).all() else "out-of-bag and predicted"
 
-    @property
-    def is_fair(self) -> bool:
-        """Whether no row is judged by a prediction of a model that has learned from it."""
-        return self.model.record_.learned_rows is not None
-
     @cached_property
     def judged(self) -> NDArray:
         """Which rows have a probability, and count as outliers or inliers."""
@@ -244,9 +239,7 @@ def gather(
         # Tables of reports need not have names of columns.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         table = prepare(model, rows)
-        places = np.full(len(table), UNKNOWN)
-        if model.record_.learned_rows is not None:
-            places = model.record_.learned_rows.find(table)
+        places = model.record_.learned_rows.find(table)
         same_rows = np.array_equal(places, np.arange(len(trained)))
         if same_rows:
             table = model.preparation_.read_training(rows, trained)

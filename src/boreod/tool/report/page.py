@@ -124,7 +124,7 @@ def _write(
     yield trace_budgets(evidence, folder)
     known = evidence.places != UNKNOWN
     texts = list(ADVICE)
-    if not known.all() and evidence.is_fair:
+    if not known.all():
         texts.insert(0, PREDICTED)
     if known.any():
         texts.insert(0, OUT_OF_BAG)
@@ -135,11 +135,6 @@ def _describe_rows(evidence: Evidence) -> str:
     """Say how rows are judged that are not just those of the training."""
     known = int((evidence.places != UNKNOWN).sum())
     rows = len(evidence.places)
-    if not evidence.is_fair:
-        return (
-            "The model file was written by an older version and does not tell which rows the model "
-            "has learned from. If these are among them, all numbers below are too good. Fit again."
-        )
     if not known:
         return "The model has learned from none of these rows: they are judged by its predictions."
     others = "" if known == rows else ", the others by predictions, as they are new to the model"

@@ -13,7 +13,7 @@ from boreod.tool.drawing.rankings import Curve, draw_precision, draw_roc, trace_
 from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, draw_picture, tidy
 from boreod.tool.report.alerts import INTERVAL, Workload, choose_point, count_caught
 from boreod.tool.report.evidence import Evidence
-from boreod.tool.scoring.judging import UNFAIR, compare_scores
+from boreod.tool.scoring.judging import compare_scores
 from boreod.validation import OUTLIER
 
 THIS = "this model"
@@ -133,9 +133,6 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
         "and by its predictions on others. Intervals are those of the difference: both models are "
         "judged on the same resamples of rows."
     )
-    if not (evidence.is_fair and previous.evidence.is_fair):
-        who = "The previous model's" if evidence.is_fair else "This model's"
-        text = UNFAIR.format(who)
     rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
     header = ["", "this model", previous.name, "difference (95 % interval)"]
     return Section(title, [Paragraph(text), Table(header, rows, caption="Both models")])

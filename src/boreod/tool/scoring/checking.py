@@ -184,7 +184,7 @@ def find_changes(
         findings += _check_unseen(tally, rare, limits.unseen)
         findings += _check_values(model, tally, profile, limits, missing)
     learned = model.record_.learned_rows
-    if learned is not None and tally.known > (0.05 + learned.copies) * tally.rows:
+    if tally.known > (0.05 + learned.copies) * tally.rows:
         text = (
             f"{tally.known:,} of the {tally.rows:,} rows are training rows, or equal to some. The "
             "model is surer of them than of new rows, so the number of their alerts is judged out "

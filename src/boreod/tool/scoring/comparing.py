@@ -20,7 +20,6 @@ from boreod.tables.reading.blocks import check_columns
 from boreod.tables.reading.locations import STANDARD
 from boreod.text import count_of, shorten
 from boreod.tool.scoring.judging import (
-    UNFAIR,
     Cut,
     alert_threshold,
     compare_scores,
@@ -177,10 +176,6 @@ def compare_models(
     judged = (counted != UNLABELLED) & known
     outliers = counted[judged] == OUTLIER
     notes = _note_learned(before, after, int((~known).sum()))
-    unfair = [
-        name for name, model in (("old", old), ("new", new)) if model.record_.learned_rows is None
-    ]
-    notes += [UNFAIR.format(f"The {name} model's") for name in unfair]
     found = compare_scores(
         outliers,
         after.suspicions[judged],
@@ -191,7 +186,7 @@ def compare_models(
     verdict = None
     if found is None:
         notes.append("Labelled rows of both classes are needed to tell which model is better.")
-    elif not unfair:
+    else:
         verdict = f"{found.verdict[0].upper()}{found.verdict[1:]}."
     if assumed:
         notes.append("No row is labelled an inlier: unlabelled rows count as inliers.")

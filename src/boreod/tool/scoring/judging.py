@@ -21,10 +21,6 @@ from boreod.predictor import Predictor
 
 CERTAIN = 36.0  # log-odds above which probabilities are 1
 NOVEL = 1e200  # lowest suspicion of novel rows; log-odds stay far below
-UNFAIR = (
-    "{} file was written by an older version and does not tell which rows the model has learned "
-    "from: if these are among them, it looks better than it is. So this is no verdict; fit again."
-)
 
 
 @dataclass(frozen=True)
@@ -125,9 +121,7 @@ def judge_rows(
     the table.
     """
     novelty = found.novelty
-    places = np.full(len(rows), UNKNOWN)
-    if model.record_.learned_rows is not None:
-        places = model.record_.learned_rows.find(rows, start)
+    places = model.record_.learned_rows.find(rows, start)
     known = places != UNKNOWN
     odds = np.where(known, logit(model.oob_proba_[places]), found.log_odds)
     # Out-of-bag probabilities do not resolve larger log-odds.
