@@ -44,13 +44,7 @@ def evaluate(
         str | None, typer.Option(help="Times per row, such as 20us,1ms; 'none' for no budgets.")
     ] = None,
     batch: options.Batch = None,
-    method: Annotated[
-        str, typer.Option(help="Method for budgets and reference sizes: detector or bore.")
-    ] = "detector",
-    reference_sizes: Annotated[
-        str | None,
-        typer.Option(help="Numbers of rows to learn from, such as 1000,5000, to see the loss."),
-    ] = None,
+    method: Annotated[str, typer.Option(help="Method for budgets: detector or bore.")] = "detector",
     repetitions: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 10,
     transductive: Annotated[
         bool, typer.Option("--transductive", help="Use judged rows as unlabelled rows of the fit.")
@@ -84,7 +78,6 @@ def evaluate(
         [] if budgets == "none" else split_names(budgets),
         method,
         batch,
-        _read_numbers(reference_sizes),
         repetitions,
         "transductive" if transductive else "unseen",
         seed,
@@ -121,34 +114,11 @@ def evaluate(
     write_text(output / "comparison.md", to_markdown(section, level=1))
     write_text(output / "comparison.html", to_page("Comparison", [section]))
     if json:
-        print_json(_all_results(found))
+        results = {"methods": found.runs, "budgets": found.budget_runs, "advice": found.advice()}
+        print_json(results)
         return
     typer.echo(to_markdown(section, level=1))
     typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")
-
-
-def _read_numbers(text: str | None) -> list[int]:
-    names = split_names(text) or []
-    if text is not None and not (names and all(name.isdecimal() for name in names)):
-        raise typer.BadParameter(
-            f"--reference-sizes are numbers of rows such as 1000,5000; got {text!r}."
-        )
-    return [int(name) for name in names]
-
-
-def _all_results(found: Any) -> dict[str, Any]:
-    """Return results for JSON, where the infinite error of a single split is null."""
-    losses = {
-        size: {"mean": loss.mean, "error_of_mean": loss.error if loss.count > 1 else None}
-        for size, loss in found.reference_losses.items()
-    }
-    return {
-        "methods": found.runs,
-        "budgets": found.budget_runs,
-        "references": found.reference_runs,
-        "reference_losses": losses,
-        "advice": found.advice(),
-    }
 
 
 @plain_errors

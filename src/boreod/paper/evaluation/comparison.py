@@ -1,14 +1,12 @@
-"""A comparison on a user's own table: which method, budget and reference sample, with error bars.
+"""A comparison on a user's own table: which method and budget, with error bars.
 
 Everything that is compared runs on the same splits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.detector import Detector
@@ -24,15 +22,13 @@ from boreod.paper.evaluation.splits import (
     run_method,
     split_rows,
 )
-from boreod.paper.evaluation.summary import TABLE, Loss, Run, Summary, find_losses
+from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses
 from boreod.selection.budgets import in_batches, read_budget
 from boreod.selection.costs import SECONDS
 from boreod.selection.prices import check_size
-from boreod.text import shorten
-from boreod.validation import OUTLIER, check_choice, is_number, read_labels, read_rows
+from boreod.validation import OUTLIER, check_choice, read_labels, read_rows
 
 EVERYTHING = "all columns"
-ALL_ROWS = "all rows"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
 # Methods and budgets are compared by what counts for those who look at the top of a list.
 JUDGED_BY = "average_precision"
@@ -49,13 +45,9 @@ class Plan:
     budgets
         Times per row to try; None for a range from 5us to 1ms.
     method
-        Our method that is run within budgets and with reference samples: ``"detector"`` or
-        ``"bore"``.
+        Our method that is run within budgets: ``"detector"`` or ``"bore"``.
     batch_size
         Number of rows that come at once, for which budgets pay; None for large batches.
-    reference_sizes
-        Numbers of rows to learn from instead of all, see :class:`boreod.Reference`; None to
-        try none.
     repetitions
         Number of splits, each with 60 % of the rows to learn from and 40 % to judge.
     protocol
@@ -68,7 +60,6 @@ class Plan:
     budgets: Sequence[str] | None = None
     method: str = "detector"
     batch_size: int | None = None
-    reference_sizes: Sequence[int] | None = None
     repetitions: int = 10
     protocol: str = "unseen"
     seed: int = 0
@@ -84,15 +75,12 @@ class Comparison:
         One result for every method and repetition.
     budget_runs
         One result for every budget and repetition, those with all columns first.
-    reference_runs
-        One result for every size of the reference sample and repetition, those with all rows first.
     plan
         What was compared.
     """
 
     runs: list[Run]
     budget_runs: list[Run]
-    reference_runs: list[Run]
     plan: Plan
 
     @property
@@ -105,30 +93,9 @@ class Comparison:
         """Means by method."""
         return Summary(self.runs)
 
-    @property
-    def reference_losses(self) -> dict[str, Loss]:
-        """Loss in AUC against all rows by size of the reference sample."""
-        return find_losses(self.reference_runs, ALL_ROWS, "auc")
-
     def advice(self) -> list[str]:
         """Return conclusions as sentences."""
-        ours = self.title
-        return [
-            *self._best_methods(),
-            *_advise(
-                find_losses(self.budget_runs, EVERYTHING, JUDGED_BY),
-                read_seconds,
-                f"Cheapest budget at which {ours} is not surely worse than with all columns: {{}}.",
-                f"Within every budget tried {ours} is worse than with all columns.",
-            ),
-            *_advise(
-                self.reference_losses,
-                int,
-                f"Smallest reference at which {ours} is not surely worse than with all rows: {{}} "
-                "(by AUC).",
-                f"With every reference tried {ours} is worse than with all rows (by AUC).",
-            ),
-        ]
+        return [*self._best_methods(), *self._cheapest_budget()]
 
     def _best_methods(self) -> list[str]:
         """Name the best method that is no oracle, and those that are not surely worse."""
@@ -144,15 +111,18 @@ class Comparison:
             text += f"; not surely worse: {', '.join(others)}"
         return [f"{text}."]
 
-
-def _advise(
-    losses: dict[str, Loss], amount: Callable[[str], float], enough: str, too_little: str
-) -> list[str]:
-    """Name the smallest amount without a sure loss, or say that there is none."""
-    if not losses:
-        return []
-    fine = [name for name, loss in losses.items() if not loss.is_sure]
-    return [enough.format(min(fine, key=amount)) if fine else too_little]
+    def _cheapest_budget(self) -> list[str]:
+        """Name the smallest budget without a sure loss, or say that there is none."""
+        losses = find_losses(self.budget_runs, EVERYTHING, JUDGED_BY)
+        if not losses:
+            return []
+        fine = [name for name, loss in losses.items() if not loss.is_sure]
+        if not fine:
+            return [f"Within every budget tried {self.title} is worse than with all columns."]
+        return [
+            f"Cheapest budget at which {self.title} is not surely worse than with all columns: "
+            f"{min(fine, key=read_seconds)}."
+        ]
 
 
 def is_oracle(run: Run) -> bool:
@@ -170,7 +140,7 @@ def compare_methods(
     journal: Journal | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare methods, budgets and reference samples on the same splits of a table.
+    """Compare methods and budgets on the same splits of a table.
 
     Parameters
     ----------
@@ -208,7 +178,7 @@ def compare_methods(
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
     check_installed(methods)
     budgets = _read_budgets(plan)
-    sizes = read_sizes(plan, codes)
+    split_rows(codes, 0, plan.protocol, plan.seed)  # labels that cannot be split are refused here
     if journal is None:
         journal = Journal(None)
     digest = digest_of(rows, codes)[:16]
@@ -232,16 +202,9 @@ def compare_methods(
     # One fit serves all budgets.
     one_fit = " ".join([plan.method, *budgets]) + in_batches(plan.batch_size)
     within = {one_fit: (plan.method, budgets, plan.batch_size)} if budgets else {}
-    # A run with all rows has the name of its method in the journal, so that it is not repeated.
-    references: dict[str, Any] = {plan.method: (plan.method, None)} if sizes else {}
-    references |= {f"{plan.method} with reference {size}": (plan.method, size) for size in sizes}
     return Comparison(
         run(run_method, {name: name for name in methods}, "methods"),
         _separate(run(_run_budgets, within, "budgets"), budgets),
-        [
-            {**found, "method": found["method"].partition(" with reference ")[2] or ALL_ROWS}
-            for found in run(_run_reference, references, "reference samples")
-        ],
         plan,
     )
 
@@ -318,43 +281,3 @@ def _separate(runs: list[Run], budgets: list[str]) -> list[Run]:
             found = {EVERYTHING: {"error": run["error"]}}
         single += [{**facts, "method": name, **result} for name, result in found.items()]
     return single
-
-
-def _run_reference(
-    rows: Rows,
-    codes: NDArray,
-    variant: tuple[str, int | None],
-    repetition: int,
-    protocol: str,
-    seed: int,
-) -> dict[str, Any]:
-    method, size = variant
-    return run_method(rows, codes, method, repetition, protocol, seed, reference__size=size)
-
-
-def read_sizes(plan: Plan, codes: NDArray) -> list[int]:
-    """Return sizes of reference samples, or raise if the splits do not allow one of them.
-
-    Examples
-    --------
-    >>> read_sizes(Plan(reference_sizes=[20, 40], repetitions=3), np.repeat([0, 1], [90, 10]))
-    [20, 40]
-    """
-    wanted = [] if plan.reference_sizes is None else plan.reference_sizes
-    if np.ndim(wanted) != 1:
-        raise ValueError(
-            f"`reference_sizes` must be a list of numbers of rows; got {shorten(wanted)}."
-        )
-    splits = [
-        split_rows(codes, number, plan.protocol, plan.seed) for number in range(plan.repetitions)
-    ]
-    lowest = 1 + max(int((split.labels == OUTLIER).sum()) for split in splits)
-    highest = min(len(split.fitted) for split in splits) - 1
-    for size in wanted:
-        if not is_number(size, Integral) or not lowest <= size <= highest:
-            raise ValueError(
-                f"`reference_sizes` must be whole numbers from {lowest}, more than the labelled "
-                f"outliers of a split, which all stay, to {highest}, fewer than the rows it "
-                f"learns from; got {shorten(size)}."
-            )
-    return [int(size) for size in wanted]

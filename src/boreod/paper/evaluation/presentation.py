@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from boreod.paper.evaluation.comparison import (
-    ALL_ROWS,
     EVERYTHING,
     Comparison,
     is_oracle,
@@ -24,8 +23,7 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
 
     ``about`` is a sentence about the table and its labels.
     """
-    everything = comparison.runs + comparison.budget_runs + comparison.reference_runs
-    count = len({run["repetition"] for run in everything})
+    count = len({run["repetition"] for run in comparison.runs + comparison.budget_runs})
     text = (
         f"{about} Percent on judged rows, mean ± standard deviation over "
         f"{count_of(count, 'split')}; the splits share rows, so differences are judged with a "
@@ -39,8 +37,6 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
         blocks.append(_budgets(comparison, budgets))
         if folder is not None and len(budgets.methods) > 2:
             blocks.append(_draw(budgets, comparison.title, folder))
-    if comparison.reference_runs:
-        blocks.append(_references(comparison))
     blocks += [Paragraph(sentence) for sentence in [*comparison.advice(), *_notes(comparison)]]
     return Section("Comparison", blocks)
 
@@ -75,22 +71,6 @@ def _budgets(comparison: Comparison, summary: Summary) -> Table:
     header = ["budget", *MEASURES.values(), "columns", "us a row"]
     batches = in_batches(comparison.plan.batch_size)
     caption = f"{comparison.title} within budgets{batches}; time as priced, of one core"
-    return Table(header, rows, caption=caption)
-
-
-def _references(comparison: Comparison) -> Table:
-    summary = Summary(comparison.reference_runs)
-    losses = comparison.reference_losses
-    rows = [
-        [size, *_quality(summary, size), str(losses.get(size, "-")), *_times(runs)]
-        for size in summary.methods
-        if (runs := summary.runs(TABLE, size))
-    ]
-    header = ["reference", *MEASURES.values(), "loss in AUC", "fit, s", "a row, us"]
-    caption = (
-        f"{comparison.title} with reference samples; loss against all rows as mean of paired "
-        "differences ± its corrected error; times are medians, of one core"
-    )
     return Table(header, rows, caption=caption)
 
 
@@ -133,11 +113,6 @@ def _notes(comparison: Comparison) -> list[str]:
     """Return failures, and warnings of our own methods; other libraries warn too often."""
     named = [(METHODS[run["method"]].title, run) for run in comparison.runs]
     named += [("Budgets", run) for run in comparison.budget_runs]
-    for run in comparison.reference_runs:
-        who = comparison.title
-        if run["method"] != ALL_ROWS:
-            who += f" with reference {run['method']}"
-        named.append((who, run))
     failed = {f"{who} failed: {run['error']}" for who, run in named if "error" in run}
     said = {
         f"{who} says: {text}"
