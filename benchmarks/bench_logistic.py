@@ -66,7 +66,7 @@ def main() -> None:
     engine = Threads(-1)
     from boreod.ensemble.logistic import fit_logistic
 
-    ours = [fit_logistic(d[:, 1:], targets, PENALTY).coefficients for d in designs]
+    ours = [fit_logistic(d[:, 1:], targets, PENALTY, np.ones(len(d)))[0] for d in designs]
     reached = np.array([objective(d, targets, beta) for d, beta in zip(designs, ours, strict=True)])
     for solver in ("lbfgs", "newton-cg", "newton-cholesky"):
         for tolerance in 10.0 ** -np.arange(3, 14):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier
 
-from boreod import BORE, Heads, OutlierRepresentation, Reference, validation
+from boreod import BORE, OutlierRepresentation, Reference, validation
 from boreod.predictor import assess, prepare
 
 RANDOM = np.random.default_rng(3)
@@ -65,7 +65,7 @@ def test_columns(scores, neighbors, view):
 MODELS = {
     "default": {},
     "rank": {"scaling": "rank"},
-    "log-odds": {"heads": Heads(aggregation="log-odds")},
+    "platt": {"calibration": "platt"},
     "raw": {"budget": 3},
     "some": {"budget": 60},
     "many": {"budget": 600},

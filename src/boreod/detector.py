@@ -11,17 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from boreod.ensemble.calibration import check_alerts, warn_of_many_outliers, warn_without_score
 from boreod.ensemble.heads import PENALTY
-from boreod.ensemble.parameters import GROUPS
+from boreod.ensemble.parameters import GROUPS, Settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.ensemble.training import NotStoredError
+from boreod.ensemble.training import NotStoredError, Training
 from boreod.ensemble.training_rows import (
-    ReadingPlan,
     TrainingRows,
     draw_seeds,
     read_training_rows,
     refuse_options,
     representation_for,
-    train,
 )
 from boreod.parallel import plain_interrupts
 from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
@@ -72,9 +70,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     estimator
         A scikit-learn classifier with ``predict_proba`` that replaces all heads.
     calibration
-        None corrects probabilities for the classes in a bag only; ``"oob"`` also fits slope and
-        intercept to out-of-bag log-odds, ``"platt"`` with caution where labels are few. All keep
-        the ranking.
+        None corrects probabilities for the classes in a bag only; ``"platt"`` fits slope and
+        intercept to out-of-bag log-odds, with caution where labels are few. Both keep the ranking.
     prior
         Share of outliers among the rows to come, if it is known; None for that of the labels.
     threshold
@@ -153,22 +150,24 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.representation = representation
-        self.reference = reference
-        self.scaling = scaling
-        self.n_estimators = n_estimators
-        self.bagging = bagging
-        self.heads = heads
-        self.estimator = estimator
-        self.calibration = calibration
-        self.prior = prior
-        self.threshold = threshold
-        self.budget = budget
-        self.selection = selection
-        self.outlier_label = outlier_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        super().__init__(
+            representation=representation,
+            reference=reference,
+            scaling=scaling,
+            n_estimators=n_estimators,
+            bagging=bagging,
+            heads=heads,
+            estimator=estimator,
+            calibration=calibration,
+            prior=prior,
+            threshold=threshold,
+            budget=budget,
+            selection=selection,
+            outlier_label=outlier_label,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
     def fit(
         self,
@@ -217,11 +216,11 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         asked = {"label": label, "ids": ids, "drop": drop, "keep": keep}
         asked |= {"labels": labels, "reading": reading}
         with plain_interrupts(), all_or_nothing(self), same_filters():
-            check_parameters(self)
+            settings = check_parameters(self)
             seeds = draw_seeds(self.random_state)
             as_they_are = self._takes_numeric_frames_as_they_are
-            plan = ReadingPlan.of(self._settings, seeds[3], as_they_are)
-            self._learn(read_training_rows(self, X, y, asked, plan), seeds)
+            found = read_training_rows(self, X, y, asked, settings, seeds[3], as_they_are)
+            self._learn(found, settings, seeds)
         return self
 
     def within(
@@ -292,7 +291,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         tables of this shape.
         """
         self._selector = self._known_selector.timed()
-        chosen = self._settings.selection
+        chosen = settings_of(self).selection
         if self._costs is not None and self._costs.unit == SECONDS:
             self._costs = self._selector.prices.read(chosen.costs, SECONDS, chosen.batch_size)
         self._seconds_alone = None
@@ -330,18 +329,23 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Prices of columns and trees, taken at first use; None in files written without them."""
         check_fitted(self)
         if self._costs is None and self._selector is not None:
-            chosen = self._settings.selection
+            chosen = settings_of(self).selection
             self._costs = self._selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
         return self._costs
 
-    def _learn(self, found: TrainingRows, seeds: list[int]) -> None:
+    def _learn(self, found: TrainingRows, settings: Settings, seeds: list[int]) -> None:
         """Go the way from rows to bags; everything is fitted here."""
-        settings = self._settings
         check_alerts(self.threshold, found.shares.n_rows)
         warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
-        learned = self._hash(found)
+        # Rows are hashed as they would be if they came again.
+        learned = LearnedRows.of(found.rows if found.later is None else found.later)
+        if found.warn_of_copies is not None:
+            found.warn_of_copies(learned.n_copies, len(found.rows))
         representation = representation_for(self, found, settings, seeds[0])
-        self.training_ = train(self, found, representation, settings, read_options(self), seeds)
+        options = read_options(self, settings)
+        self.training_ = Training.fit(
+            found, representation, settings, options, seeds[1:3], self._threads
+        )
         whole = self.training_.learn(self.training_.columns.names, self._threads)
         self._take(*whole)
         warn_without_score(self.oob_proba_)
@@ -356,13 +360,6 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             self._costs = self._selector.prices.read(settings.selection.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
         self._remember(found, learned)
-
-    def _hash(self, found: TrainingRows) -> LearnedRows:
-        """Return hashes of the rows as they would be if they came again; warn of copies."""
-        learned = LearnedRows.of(found.rows if found.later is None else found.later)
-        if found.warn_of_copies is not None:
-            found.warn_of_copies(learned.n_copies, len(found.rows))
-        return learned
 
     def _remember(self, found: TrainingRows, learned: LearnedRows) -> None:
         """Keep what reasons, checks and reports need of the training table."""
@@ -382,7 +379,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         given = {name: value for name, value in given.items() if value is not None}
         check_size(batch_size, keep=True)
         unit = "" if self.budget is None else read_budget(self.budget)[1]
-        chosen = copy.copy(self._settings.selection)
+        chosen = copy.copy(settings_of(self).selection)
         self.selection = chosen.set_params(**given, batch_size=self._batches(batch_size, unit))
         check_parameters(self)
 
@@ -390,12 +387,12 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Return how many rows come at once; units are the same in every batch."""
         if not isinstance(batch_size, str):
             return batch_size
-        return self._settings.selection.batch_size if unit == SECONDS else None
+        return settings_of(self).selection.batch_size if unit == SECONDS else None
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
         selector = self._known_selector
-        chosen = self._settings.selection
+        chosen = settings_of(self).selection
         choice, fitted, oob = selector.buy(self.budget, chosen, self._threads)
         self._take(fitted, oob, choice)
         self._costs = selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
@@ -406,7 +403,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         selector = self._selector
         if found is not None or selector is None or batch_size is None or self._costs is None:
             return found
-        costs = self._settings.selection.costs
+        costs = settings_of(self).selection.costs
         if self._costs.unit != SECONDS or not needs_clock(costs, SECONDS):
             return None
         if batch_size > 1:

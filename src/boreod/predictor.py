@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.ensemble.bags import check_bags, check_reference
-from boreod.ensemble.calibration import OutOfBag, expit, logit
-from boreod.ensemble.explanation import Explanation
-from boreod.ensemble.fitted import Assessment, Fitted
+from boreod.ensemble.calibration import OutOfBag, expit, logit, read_threshold
+from boreod.ensemble.fitted import Assessment, Explanation, Fitted
 from boreod.ensemble.members import Recipe
 from boreod.ensemble.novelty import Novelty
-from boreod.ensemble.parameters import DETECTOR, Settings, complete_settings
+from boreod.ensemble.parameters import DETECTOR, Settings, check_settings, complete_settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.ensemble.training import Options, Training
 from boreod.metrics import read_codes
@@ -104,12 +102,9 @@ class Predictor:
     """Predictions for rows. Parameters and attributes are those of :class:`boreod.Detector`."""
 
     _preset = DETECTOR
-    n_features_in_: int
-    feature_names_in_: NDArray
     threshold_: float
     training_: Training | None
     reference_rows_: NDArray | None
-    preparation_: Any
     record_: TrainingRecord
     stored_: Any
     scaling: str
@@ -118,6 +113,7 @@ class Predictor:
     prior: float | None
     threshold: float | str | None
     budget: float | str | None
+    selection: Any
     outlier_label: Any
     n_jobs: int | None
     verbose: bool
@@ -132,9 +128,6 @@ class Predictor:
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
-        if len(outlier) == 1:
-            alone = float(outlier[0])
-            return np.array([[1.0 - alone, alone]])
         result = np.empty((len(outlier), 2))
         result[:, 0] = 1.0 - outlier
         result[:, 1] = outlier
@@ -228,10 +221,6 @@ class Predictor:
             self.feature_names_in_ = np.array(preparation.features_, dtype=object)
 
     @property
-    def _settings(self) -> Settings:
-        return complete_settings(vars(self), self._preset)
-
-    @property
     def _threads(self) -> Threads:
         return Threads(self.n_jobs, self.verbose)
 
@@ -243,9 +232,7 @@ class Predictor:
         rows = prepare(self, X)
         # Counting cores takes longer than scoring one row.
         engine = ONE_THREAD if len(rows) == 1 else self._engine
-        if self.estimator is None:
-            return self.fitted_.log_odds(rows, engine, corrected)
-        with same_filters():
+        with same_filters(self.estimator is not None):
             return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read_here(self, X: ArrayLike, method: str) -> NDArray:
@@ -338,14 +325,14 @@ def known_costs(model: Predictor) -> Costs | None:
 
 def settings_of(model: Predictor) -> Settings:
     """Return the groups of parameters of a detector, without gaps."""
-    return model._settings
+    return complete_settings(vars(model), model._preset)
 
 
 def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
     """Return the same detector without its training, for ``n_jobs`` threads elsewhere."""
     check_fitted(model)
     parameters = {name: getattr(model, name) for name in PARAMETERS}
-    parameters |= vars(model._settings)
+    parameters |= vars(settings_of(model))
     parameters |= {"n_jobs": n_jobs, "verbose": False}
     record = TrainingRecord(model.record_.profile, model.record_.learned_rows, model.record_.source)
     parts = Parts(
@@ -377,36 +364,32 @@ def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArr
     return getattr(model, method)(block, **options)
 
 
-def read_options(model: Any) -> Options:
+def read_options(model: Any, settings: Settings) -> Options:
     """Return what learning again needs."""
-    heads = settings_of(model).heads
-    kinds = tuple(heads.kinds) if isinstance(heads.kinds, list | tuple) else (heads.kinds,)
-    recipe = Recipe(kinds, model.estimator, heads.penalty, heads.n_trees, heads.aggregation)
-    return Options(recipe, model.calibration, model.threshold, model.prior)
+    heads = settings.heads
+    recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
+    return Options(
+        recipe, model.n_estimators, model.scaling, model.calibration, model.threshold, model.prior
+    )
 
 
-def check_parameters(model: Any) -> None:
-    """Raise for a parameter that is not allowed, before any work is done."""
+def check_parameters(model: Any) -> Settings:
+    """Raise for a parameter that is not allowed, before any work is done; return all groups."""
     settings = settings_of(model)
-    reference = settings.reference
-    bagging = settings.bagging
-    check_choice("input_scaling", reference.input_scaling, ("minmax", None))
     check_choice("scaling", model.scaling, SCALERS)
-    check_choice("inliers", bagging.inliers, ("labelled", "assumed"))
-    check_reference(reference.size, reference.sampling)
-    check_bags(model.n_estimators, bagging.max_samples, bagging.ratio, bagging.min_inliers)
-    read_options(model).check()
+    check_settings(settings, model)
+    if model.threshold is not None:
+        read_threshold(model.threshold)
     chosen = settings.selection
     check_purchase(model.budget, chosen.costs, chosen.method, chosen.skip_unaffordable)
     check_batches(chosen.batch_size, model.budget)
-    if not isinstance(reference.outliers, bool | np.bool_):
-        raise ValueError(f"`outliers` must be True or False; got {reference.outliers!r}.")
     given = model.representation
     if given is None or (isinstance(given, str) and given == FEW):
-        return
+        return settings
     from boreod.representation.transformer import OutlierRepresentation
 
     if not isinstance(given, OutlierRepresentation):
         raise TypeError(
             f"`representation` must be an OutlierRepresentation, {FEW!r} or None; got {given!r}."
         )
+    return settings

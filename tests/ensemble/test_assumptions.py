@@ -9,7 +9,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from boreod import BORE, Bagging, Detector, Heads, OutlierRepresentation
 from boreod.ensemble.assumptions import assume_inliers, widen
 from boreod.ensemble.bags import BagPlan, Shares
-from boreod.ensemble.training_rows import ReadingPlan
 
 RAW = OutlierRepresentation([], views=[])
 SMALL = {"representation": RAW, "n_estimators": 20, "heads": Heads(n_trees=5), "random_state": 0}
@@ -48,7 +47,7 @@ def test_hidden_outliers_are_left_out_of_the_bags():
         assert len(suspicious) == len(left_out)
         assert not np.isin(suspicious, rows_of_bag).any()
     assert np.isin(np.arange(5, 600)[by_group.mean(axis=0) > 0.5], hidden).mean() > 0.9
-    assert model.oob_.summarize().left_out == len(left_out) <= 60
+    assert model.oob_.summarize()["left_out"] == len(left_out) <= 60
     assert (model.oob_.codes == 0).sum() == 595  # they still count in the precision
     others = np.setdiff1d(np.arange(35, 600), left_out)
     probabilities = model.predict_proba(rows)[:, 1]
@@ -83,7 +82,7 @@ def test_outliers_and_unlabelled_rows_are_enough():
     assert_array_equal(model.predict_proba(rows), plain.predict_proba(rows))
     assert model.classes_.tolist() == [-1, 1]
     assert set(model.predict(rows)) <= {-1, 1}
-    assert model.oob_.summarize().unlabelled == 595
+    assert model.oob_.summarize()["unlabelled"] == 595
     with pytest.warns(UserWarning, match="-1 is read as inlier"):
         BORE(RAW, random_state=0).fit(rows, given)
 
@@ -110,7 +109,7 @@ def test_permuted_labels_teach_nothing():
         model = Detector(n_estimators=25, heads=Heads(n_trees=2), random_state=seed).fit(
             rows, labels
         )
-        found.append(model.oob_.summarize().auc)
+        found.append(model.oob_.summarize()["auc"])
     assert abs(np.mean(found) - 0.5) < 3.0 * np.std(found, ddof=1) / np.sqrt(8)
 
 
@@ -142,7 +141,8 @@ def test_probabilities_and_thresholds_count_rows_of_the_whole_table(monkeypatch)
     labels = np.repeat([1, 0, -1], [20, 80, 200])
     shares = Shares(20_100, 1.0, 0.01)
     # The rows are a sample of a larger table.
-    monkeypatch.setattr(ReadingPlan, "sample", lambda *_: (None, shares))
+    drawn = "boreod.ensemble.training_rows.draw_reference"
+    monkeypatch.setattr(drawn, lambda *_: (None, shares))
     model = Detector(**SMALL).fit(np.vstack([near, far]), labels)
     weights, odds = shares.weigh(labels), model.oob_proba_
     assert_allclose(weights @ odds, 20, rtol=0.15)

@@ -49,7 +49,7 @@ def test_log_odds_of_the_mean_probability(scale, shift):
     use = random.random(log_odds.shape) < 0.6
     use[0], use[1] = False, True
     for mask in (use, None):
-        found = combine(log_odds, "mean", mask)
+        found = combine(log_odds, mask)
         for row, odds in enumerate(log_odds):
             used = odds if mask is None else odds[mask[row]]
             assert_allclose(found[row], exact_log_odds(used), rtol=1e-13, atol=1e-16)
@@ -64,6 +64,15 @@ def exact_log_odds(log_odds):
         return float((outlier / inlier).ln())
 
 
+def mean_over_bags(member, features, use=None):
+    """Boosted trees are averaged as log-odds, others as probabilities."""
+    odds = member.head.log_odds(member.read(features))
+    use = np.ones(odds.shape, bool) if use is None else use[:, : odds.shape[1]]
+    if member.kind.startswith("boosted"):
+        return np.ma.array(odds, mask=~use).mean(axis=1).filled(np.nan)
+    return combine(odds, use)
+
+
 def test_log_odds_are_the_weighted_mean_of_lines(model):
     new = table(2)[0]
     fitted, features = model.fitted_, model.fitted_.represent(prepare(model, new), Threads(1))
@@ -71,8 +80,7 @@ def test_log_odds_are_the_weighted_mean_of_lines(model):
     assert_allclose(sum(member.weight for member in fitted.members), 1.0)
     expected = np.zeros(len(new))
     for member in fitted.members:
-        how = "log-odds" if member.kind.startswith("boosted") else "mean"
-        odds = combine(member.head.log_odds(member.read(features)), how)
+        odds = mean_over_bags(member, features)
         assert member.line.slope > 0
         expected += member.weight * (member.line.slope * odds + member.line.shift)
     expected = fitted.correction.slope * expected + fitted.correction.shift
@@ -86,9 +94,7 @@ def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds():
     training, fitted = model.training_, model.fitted_
     outside, odds = ~training.bags.holds, []
     for member in fitted.members:
-        of_bags = member.head.log_odds(member.read(training.table))
-        how = "log-odds" if member.kind.startswith("boosted") else "mean"
-        mean = combine(of_bags, how, outside[:, : of_bags.shape[1]])
+        mean = mean_over_bags(member, training.table, outside)
         odds.append(member.line.slope * mean + member.line.shift)
     odds = np.column_stack(odds)
     outliers = training.codes == 1
@@ -122,12 +128,9 @@ def test_what_heads_read(model):
     assert model.fitted_.represent(prepare(model, table(0)[0]), Threads(1)).shape == (300, 10)
 
 
-@pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
-def test_reasons_add_up(aggregation):
+def test_reasons_add_up():
     X, y = table(3)
-    model = Detector(
-        FEW, n_estimators=30, heads=Heads(n_trees=2, aggregation=aggregation), random_state=0
-    )
+    model = Detector(FEW, n_estimators=30, heads=Heads(n_trees=2), random_state=0)
     explained = model.fit(X, y).explain(np.vstack([X[:40], 50.0 * X[:5]]))
     assert explained.columns == ["x0", "x1", "x2", "x3", "knn_5", "lof_10"]
     assert_allclose(
@@ -190,7 +193,7 @@ def test_a_head_without_evidence_is_left_out():
     rows = np.vstack([np.tile([0, 1, 2, 3], (10, 1)), [[0, 0, 2, 4], [1, 1, 3, 5]]])
     bags = Bags(rows, n_outliers=2, n_rows=6, kept_outliers=1.0, kept_inliers=0.5)
     table = np.random.default_rng(0).normal(size=(6, 2)) + codes[:, np.newaxis]
-    recipe = Recipe(("trees", "boosted"), None, 1e-3, 2, "mean")
+    recipe = Recipe(("trees", "boosted"), None, 1e-3, 2)
     members, odds = learn_members(recipe, BaggedTable(table, 2, 2, bags, codes, 0), Threads(1))
     assert [member.kind for member in members] == ["trees"]
     assert members[0].weight == 1.0

@@ -115,7 +115,7 @@ def test_rows_outside_the_sample_do_not_matter():
     assert_array_equal(model.predict_proba(X[:50]), same.predict_proba(X[:50]))
 
 
-@pytest.mark.parametrize("calibration", [None, "oob"])
+@pytest.mark.parametrize("calibration", [None, "platt"])
 def test_probabilities_are_those_of_the_table(calibration):
     """The mean probability is about the share of outliers, which is four times that in a sample."""
     X, y = table(8000)

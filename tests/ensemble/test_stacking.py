@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from boreod.ensemble.stacking import MOST_INLIERS, mean_of, stack
+from boreod.ensemble.members import MOST_INLIERS, mean_of, stack
 from boreod.metrics import auc
 
 EQUAL = np.array([0.5, 0.5])

@@ -40,9 +40,9 @@ REPRESENTATIONS = {
     "trees": {"scores": ["knn_5", "lof_10", "iforest"]},
 }
 OPTIONS = {
-    "raw": {"heads": Heads(aggregation="log-odds")},
+    "raw": {"heads": Heads(penalty=1e-2)},
     "samples": {"scaling": "rank"},
-    "everything": {"budget": 60, "calibration": "oob"},
+    "everything": {"budget": 60, "calibration": "platt"},
     "trees": {"heads": Heads(kinds=KINDS, n_trees=2), "scaling": "both",
               "bagging": Bagging(ratio=10.0, inliers="assumed"),
               "reference": Reference(outliers=False)},

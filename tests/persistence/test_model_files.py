@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_size(name, large, tmp_path):
     )
     save(model, tmp_path / "a")
     needed = 8 * len(X) * (X.shape[1] + statistics + 1)
-    profile = len(json.dumps(model.record_.profile.to_dict()))
+    profile = len(json.dumps(asdict(model.record_.profile)))
     assert (tmp_path / "a").stat().st_size - profile <= 1.3 * needed
 
 

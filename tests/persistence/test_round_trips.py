@@ -60,8 +60,7 @@ CONFIGURATIONS = {
     },
     "rank": {"representation": FEW, "scaling": "rank"},
     "unscaled": {"representation": FEW, "reference": Reference(input_scaling=None)},
-    "log-odds": {"representation": FEW, "heads": Heads(aggregation="log-odds")},
-    "calibrated": {"representation": FEW, "calibration": "oob"},
+    "calibrated": {"representation": FEW, "calibration": "platt"},
     "alerts": {"representation": FEW, "threshold": "alerts:10"},
     "fpr": {"representation": FEW, "threshold": "fpr:0.05", "heads": Heads(penalty="auto")},
     "declared costs": {
@@ -180,7 +179,7 @@ WITH_TREES = {
     "other scaling": {
         "representation": FEW,
         "scaling": "minmax",
-        "heads": Heads(aggregation="log-odds"),
+        "heads": Heads(penalty=1e-2),
     },
     "labelled inliers": {
         "representation": FEW,

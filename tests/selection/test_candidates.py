@@ -281,17 +281,14 @@ def test_the_curve_and_the_choice_tell_the_trees(model):
     assert whole >= model._selector.cost_of_all_trees(bought[0].costs) + bought[0].costs.total()
 
 
-@pytest.mark.parametrize("aggregation", ["mean", "log-odds"])
-def test_trees_are_averaged_without_a_detour(model, aggregation):
+def test_trees_are_averaged_without_a_detour(model):
     head, table = trees_of(model)["trees"], model.fitted_.represent(np.zeros((1, 4)), Threads(1))
     table = np.random.default_rng(0).uniform(size=(50, table.shape[1]))[:, :4]
     use = np.random.default_rng(1).uniform(size=(50, 12)) < 0.3
     use[:3] = False
-    assert_allclose(
-        head.combined(table, aggregation), combine(head.log_odds(table), aggregation), rtol=1e-9
-    )
-    expected = combine(head.log_odds(table), aggregation, use)
-    assert_allclose(head.combined(table, aggregation, use), expected, rtol=1e-9)
+    assert_allclose(head.combined(table), combine(head.log_odds(table)), rtol=1e-9)
+    expected = combine(head.log_odds(table), use)
+    assert_allclose(head.combined(table, use), expected, rtol=1e-9)
     assert np.isnan(expected[:3]).all()
 
 

@@ -169,7 +169,7 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
             "selection": ColumnSelection(skip_unaffordable=False, method="omp"),
             "threshold": "alerts:9",
         },
-        {"calibration": "oob"},
+        {"calibration": "platt"},
     ):
         fit(labelled, **same)
     fit((X[::-1] + 1.0, y[::-1]))  # the shape counts, not the values
@@ -179,7 +179,6 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
         {"n_estimators": 21},
         {"scaling": "rank"},
         {"reference": Reference(input_scaling=None)},
-        {"heads": Heads(aggregation="log-odds")},
         {"reference": Reference(neighbors="brute")},
         {"reference": Reference(neighbors="tree")},
         {"estimator": ExtraTreesClassifier(5)},

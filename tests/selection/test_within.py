@@ -255,7 +255,7 @@ def test_large_tables_get_cheap_views_with_a_budget(data, monkeypatch):
     [
         {"estimator": ExtraTreesClassifier(5)},
         {"heads": Heads(penalty="auto")},
-        {"scaling": "rank", "calibration": "oob", "heads": Heads(aggregation="log-odds")},
+        {"scaling": "rank", "calibration": "platt"},
         {"reference": Reference(input_scaling=None), "threshold": "alerts:10"},
     ],
 )
@@ -365,9 +365,7 @@ def test_a_score_may_be_called_search(data):
 def test_parameters_set_after_fit_wait_for_the_next_fit(model, data):
     changed = clone(model).fit(*data)
     expected = changed.within(25, costs=prices(model)).predict_proba(data[0])
-    changed.set_params(
-        estimator=ExtraTreesClassifier(5), heads__aggregation="log-odds", heads__penalty=1.0
-    )
+    changed.set_params(estimator=ExtraTreesClassifier(5), heads__penalty=1.0)
     assert_array_equal(changed.within(25, costs=prices(model)).predict_proba(data[0]), expected)
 
 

@@ -1,6 +1,7 @@
 """Reasons in words, and the profile of the training rows that they come from."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_known_cases_are_few_and_have_names(training):
 
 def test_a_profile_is_plain(training):
     profile = TrainingProfile.learn(*training)
-    data = json.loads(json.dumps(profile.to_dict()))
+    data = json.loads(json.dumps(asdict(profile)))
     assert TrainingProfile.from_dict(data, 5) == profile
 
 
@@ -105,7 +106,7 @@ def test_a_profile_is_plain(training):
     ],
 )
 def test_a_spoiled_profile_is_refused(training, part, change, message):
-    data = json.loads(json.dumps(TrainingProfile.learn(*training).to_dict()))
+    data = json.loads(json.dumps(asdict(TrainingProfile.learn(*training))))
     with pytest.raises(ValueError, match=message):
         TrainingProfile.from_dict({**data, part: change(data[part])}, 5)
 

@@ -10,13 +10,11 @@ weights. Rows outside a bag judge it honestly: they are out of bag.
 """
 
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_GROUPS = 10
 
@@ -36,15 +34,6 @@ class Shares:
         """Return the number of rows of the table that each row of the sample stands for."""
         weights = {OUTLIER: 1.0, INLIER: 1.0 / self.inliers, UNLABELLED: 1.0 / self.unlabelled}
         return np.select([codes == code for code in weights], list(weights.values()))
-
-
-def check_reference(size: Any, sampling: Any) -> None:
-    """Refuse wrong parameters of a reference sample."""
-    if size is not None and (not is_number(size, Integral) or size < 2):
-        raise ValueError(
-            f"`size` of `reference` must be None or a number of rows from 2 on; got {size!r}."
-        )
-    check_choice("sampling", sampling, ("stratified", "random"))
 
 
 def draw_reference(
@@ -193,18 +182,6 @@ class BagPlan:
         return self.n_bags
 
 
-def check_bags(n_estimators: Any, share: Any, ratio: Any = None, min_inliers: Any = 1) -> None:
-    """Refuse wrong parameters of bags."""
-    if ratio is not None and not (is_number(ratio) and 1.0 <= float(ratio) < np.inf):
-        raise ValueError(f"`ratio` must be None or a number from 1 on; got {ratio!r}.")
-    if not is_number(min_inliers, Integral) or min_inliers < 1:
-        raise ValueError(f"`min_inliers` must be a positive integer; got {min_inliers!r}.")
-    if not is_number(n_estimators, Integral) or n_estimators < 1:
-        raise ValueError(f"`n_estimators` must be a positive integer; got {n_estimators!r}.")
-    if not is_number(share) or not 0.0 < float(share) <= 1.0:
-        raise ValueError(f"`max_samples` must be above 0 and at most 1; got {share!r}.")
-
-
 def draw_bags(
     outliers: NDArray,
     inliers: NDArray,
@@ -251,14 +228,13 @@ def draw_bags(
     put_back = None if left_out is None else np.zeros((n_rows, how.n_bags), dtype=bool)
     for number in range(how.n_bags):
         order = random.permutation(len(inliers))
-        if left_out is None or put_back is None:
-            others[number] = order[:many]
-            continue
-        wanted = ~left_out[number % groups][order]
-        others[number] = order[wanted][:many]
-        # All rows before the last wanted one were drawn.
-        seen = np.searchsorted(np.cumsum(wanted), many)
-        put_back[inliers[order[:seen][~wanted[:seen]]], number] = True
+        if left_out is not None and put_back is not None:
+            wanted = ~left_out[number % groups][order]
+            # All rows before the last wanted one were drawn.
+            seen = np.searchsorted(np.cumsum(wanted), many)
+            put_back[inliers[order[:seen][~wanted[:seen]]], number] = True
+            order = order[wanted]
+        others[number] = order[:many]
     rows = np.hstack([outliers[drawn], inliers[others]])
     return Bags(rows, few, n_rows, few / len(outliers), many / len(inliers), put_back)
 

@@ -1,9 +1,9 @@
 """From the log-odds of bags to probabilities and decisions.
 
 If a bag keeps a share b1 of the outliers and b0 of the inliers, log(b0 / b1) corrects its log-odds.
-Calibration instead fits slope and intercept to out-of-bag log-odds (Platt: Probabilistic outputs
-for support vector machines. 1999). Both keep the ranking. Thresholds come from out-of-bag scores,
-so no test labels are involved:
+Calibration instead fits slope and intercept to out-of-bag log-odds, see
+:func:`boreod.ensemble.members.fit_line`. Both keep the ranking. Thresholds come from out-of-bag
+scores, so no test labels are involved:
 
 =====================  =====================================================================
 spelling               an alert is raised for
@@ -18,14 +18,12 @@ spelling               an alert is raised for
 
 import warnings
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.bags import Shares
-from boreod.ensemble.logistic import fit_logistic
 from boreod.metrics import auc, average_precision
 from boreod.text import count_of
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, is_number
@@ -40,9 +38,6 @@ class Correction:
 
     def apply(self, log_odds: NDArray) -> NDArray:
         """Return corrected log-odds."""
-        # Fast path for one row: plain numbers take a fifth of the time.
-        if len(log_odds) == 1:
-            return np.array([self.slope * float(log_odds[0]) + self.shift])
         return self.slope * log_odds + self.shift
 
     def secants(self, start: float, ends: NDArray) -> NDArray | float:
@@ -50,54 +45,18 @@ class Correction:
         return self.slope
 
 
-def calibrate(
-    log_odds: NDArray,
-    codes: NDArray,
-    inlier_share: float,
-    otherwise: Correction,
-    weights: NDArray | None = None,
-) -> Correction:
-    """Fit a line to out-of-bag log-odds; warn and return ``otherwise`` if it would not rise.
-
-    ``weights`` are the numbers of rows that the rows stand for, if inliers have several shares.
-    """
-    labelled = np.isfinite(log_odds) & (codes >= 0)
-    targets = (codes[labelled] == OUTLIER).astype(np.float64)
-    if 0 < targets.sum() < len(targets):
-        columns = log_odds[labelled, np.newaxis]
-        if weights is None:
-            relative = None
-            more = float(np.log(inlier_share))
-        else:
-            relative = weights[labelled] / weights[labelled].mean()
-            more = 0.0
-        shift, slope = fit_logistic(columns, targets, 1e-9, relative).coefficients.tolist()
-        if slope > 0:
-            return Correction(shift + more, slope)
-    warnings.warn(
-        "Out-of-bag scores do not rank outliers above inliers, so they cannot calibrate; "
-        "probabilities are corrected for the balance of the bags only.",
-        UserWarning,
-        stacklevel=6,
-    )
-    return otherwise
-
-
 def expit(log_odds: ArrayLike) -> Any:
     """Return probabilities; SciPy is imported at first use."""
-    return _special().expit(log_odds)
+    from scipy import special
+
+    return special.expit(log_odds)
 
 
 def logit(probabilities: ArrayLike) -> Any:
     """Return log-odds."""
-    return _special().logit(probabilities)
-
-
-@cache
-def _special() -> Any:
     from scipy import special
 
-    return special
+    return special.logit(probabilities)
 
 
 def count_as_inliers(labels: NDArray) -> NDArray:
@@ -132,30 +91,6 @@ def warn_without_score(log_odds: NDArray) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-@dataclass(frozen=True)
-class TrainingSummary:
-    """Numbers of training rows, and how well their out-of-bag probabilities rank them.
-
-    ``judged`` labelled rows have an out-of-bag probability; AUC and average precision are None if
-    these are of one class. ``table_rows`` is the size of the table that the rows were drawn from,
-    ``assumed`` whether unlabelled rows counted as inliers, and ``left_out`` the number of
-    suspicious rows that no bag held.
-    """
-
-    rows: int
-    outliers: int
-    inliers: int
-    unlabelled: int
-    table_rows: int
-    inlier_share: float
-    unlabelled_share: float
-    judged: int
-    auc: float | None
-    average_precision: float | None
-    assumed: bool
-    left_out: int
 
 
 @dataclass(frozen=True)
@@ -196,28 +131,33 @@ class OutOfBag:
     def _judged(self) -> NDArray:
         return np.isfinite(self.probabilities) & (self.codes >= 0)
 
-    def summarize(self) -> TrainingSummary:
-        """Return numbers of rows, and how well probabilities rank them."""
+    def summarize(self) -> dict[str, Any]:
+        """Return numbers of training rows, and how well their probabilities rank them.
+
+        ``judged`` labelled rows have an out-of-bag probability; AUC and average precision are None
+        if these are of one class. ``table_rows`` is the size of the table that the rows were drawn
+        from.
+        """
         y_true, y_score = self.judged()
         both = 0 < y_true.sum() < len(y_true)
         weights = None
         # A sample of a table has fewer inliers than the table.
         if len(self.codes) < self.shares.n_rows:
             weights = self.shares.weigh(self.labels)[self._judged]
-        return TrainingSummary(
-            rows=len(self.codes),
-            outliers=int((self.labels == OUTLIER).sum()),
-            inliers=int((self.labels == INLIER).sum()),
-            unlabelled=int((self.labels == UNLABELLED).sum()),
-            table_rows=self.shares.n_rows,
-            inlier_share=self.shares.inliers,
-            unlabelled_share=self.shares.unlabelled,
-            judged=len(y_true),
-            auc=float(auc(y_true, y_score, weights)) if both else None,
-            average_precision=average_precision(y_true, y_score, weights) if both else None,
-            assumed=self.assumed,
-            left_out=self.left_out,
-        )
+        return {
+            "rows": len(self.codes),
+            "outliers": int((self.labels == OUTLIER).sum()),
+            "inliers": int((self.labels == INLIER).sum()),
+            "unlabelled": int((self.labels == UNLABELLED).sum()),
+            "table_rows": self.shares.n_rows,
+            "inlier_share": self.shares.inliers,
+            "unlabelled_share": self.shares.unlabelled,
+            "judged": len(y_true),
+            "auc": float(auc(y_true, y_score, weights)) if both else None,
+            "average_precision": average_precision(y_true, y_score, weights) if both else None,
+            "assumed": self.assumed,
+            "left_out": self.left_out,
+        }
 
     def choose_threshold(self, threshold: Any, always: NDArray | None = None) -> float:
         """Return the probability that a threshold stands for, see :func:`choose_threshold`.
@@ -271,14 +211,18 @@ def choose_threshold(
             f"The threshold {spelling!r} needs out-of-bag scores, and every labelled row is in "
             "every bag. Pass a probability, or label more rows."
         )
-    if kind == "alerts":
-        if rows is None:
-            return _for_alerts(int(number), scores, weights)
-        return _for_rate(number / rows, scores, weights)
+    total = float(weights.sum())
+    used = np.flatnonzero(codes >= 0 if kind == "precision" else needed)
+    used = used[np.argsort(-scores[used], kind="stable")]
+    ranked = scores[used]
+    weights = weights[used]
     if kind == "fpr":
-        return _for_false_positives(number, scores[codes == 0], weights[codes == 0])
-    labelled = codes >= 0
-    return _for_precision(number, scores[labelled], codes[labelled], weights[labelled])
+        return _for_false_positives(number, ranked, weights)
+    if kind == "precision":
+        return _for_precision(number, ranked, codes[used] == 1, weights)
+    if rows is None:
+        return _for_alerts(int(number), ranked, weights)
+    return _for_rate(number / rows, total, ranked, weights)
 
 
 def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
@@ -326,52 +270,45 @@ def check_alerts(spelling: Any, n_rows: int) -> None:
         )
 
 
-def _for_rate(share: float, scores: NDArray, weights: NDArray) -> float:
-    """Return a threshold with about this share of rows above it.
+def _for_rate(share: float, total: float, ranked: NDArray, weights: NDArray) -> float:
+    """Return a threshold with about this share of the total weight of rows above it.
 
     A share of less than half a row cannot be measured; then no training row is above.
     """
-    wanted = share * float(weights.sum())
+    wanted = share * total
     if wanted >= 0.5 * float(weights.min()):
-        return _for_alerts(wanted, scores, weights)
+        return _for_alerts(wanted, ranked, weights)
     warnings.warn(
         f"{share:.2g} of the rows are to be alerts, less than one of the "
-        f"{weights.sum():,.0f} training rows. The threshold is the highest of their probabilities; "
+        f"{total:,.0f} training rows. The threshold is the highest of their probabilities; "
         "how many later rows are above it is not known. Fit to more rows, or ask for more alerts.",
         UserWarning,
         stacklevel=2,
     )
-    return float(scores.max())
+    return float(ranked[0])
 
 
-def _for_alerts(wanted: float, scores: NDArray, weights: NDArray) -> float:
+def _for_alerts(wanted: float, ranked: NDArray, weights: NDArray) -> float:
     """Return a threshold with rows of about this weight above it."""
-    order = np.argsort(-scores, kind="stable")
-    alerts = np.cumsum(weights[order])
+    alerts = np.cumsum(weights)
     count = int(np.searchsorted(alerts, wanted)) + 1
     if 1 < count <= len(alerts) and alerts[count - 1] - wanted > wanted - alerts[count - 2]:
         count -= 1
-    return _below(scores[order], count)
+    return _below(ranked, count)
 
 
-def _for_false_positives(share: float, scores: NDArray, weights: NDArray) -> float:
+def _for_false_positives(share: float, ranked: NDArray, weights: NDArray) -> float:
     """Return the lowest threshold with at most this share of the inliers' weight above it."""
-    order = np.argsort(-scores, kind="stable")
-    scores = scores[order]
-    weights = weights[order]
-    allowed = int(share * len(scores))
-    if len(scores) and weights.min() < weights.max():
+    allowed = int(share * len(ranked))
+    if weights.min() < weights.max():
         above = np.cumsum(weights)
         allowed = int(np.searchsorted(above, share * above[-1] * (1.0 + 1e-12), side="right"))
-    return float(scores[allowed]) if allowed < len(scores) else 0.0
+    return float(ranked[allowed]) if allowed < len(ranked) else 0.0
 
 
-def _for_precision(wanted: float, scores: NDArray, codes: NDArray, weights: NDArray) -> float:
+def _for_precision(wanted: float, ranked: NDArray, outliers: NDArray, weights: NDArray) -> float:
     """Return the lowest threshold at which enough of the alerts are outliers."""
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    weights = weights[order]
-    precision = np.cumsum(weights * (codes[order] == 1)) / np.cumsum(weights)
+    precision = np.cumsum(weights * outliers) / np.cumsum(weights)
     last_of_tie = np.append(ranked[1:] < ranked[:-1], True)
     good = np.flatnonzero(last_of_tie & (precision >= wanted))
     if len(good) == 0:

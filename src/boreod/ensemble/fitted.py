@@ -4,17 +4,18 @@ Model files hold it, and it is sent to other processes. It reads float64 rows th
 already. Nothing here needs scikit-learn.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.assumptions import Quantiles
 from boreod.ensemble.calibration import Correction
-from boreod.ensemble.consensus import Quantiles
-from boreod.ensemble.explanation import Explanation
 from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import Member, average, sum_of
+from boreod.ensemble.members import Member, average
 from boreod.ensemble.novelty import Novelty, SeenRows
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import blocks, distinct_rows
@@ -24,6 +25,39 @@ from boreod.representation.scaling import MinMax, Scaler, feature_sources
 
 # The columns of so many rows are in memory together.
 MAX_ROWS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Contributions of columns to the log-odds of rows."""
+
+    # Names of columns, or of groups of columns.
+    columns: list[str]
+    # Each row adds up to ``log_odds - base``.
+    contributions: NDArray = field(repr=False)
+    # Log-odds of the base row.
+    base: float
+    # Log-odds as ``decision_function`` returns them.
+    log_odds: NDArray = field(repr=False)
+
+    def top(self, number: int = 5) -> list[list[tuple[str, float]]]:
+        """Return the columns that moved each row most, with their contributions."""
+        order = np.argsort(-np.abs(self.contributions), axis=1, kind="stable")[:, :number]
+        return [
+            [(self.columns[place], float(row[place])) for place in places]
+            for row, places in zip(self.contributions, order, strict=True)
+        ]
+
+    def grouped(self, families: dict[str, str]) -> "Explanation":
+        """Return sums over groups of columns; a column without a family stays alone."""
+        alone = {name for name in self.columns if name not in families}
+        labels = {f: f"{f} scores" if f in alone else f for f in families.values()}
+        groups = [labels[families[n]] if n in families else n for n in self.columns]
+        names = list(dict.fromkeys(groups))
+        sums = np.zeros((len(self.contributions), len(names)))
+        for place, group in enumerate(groups):
+            sums[:, names.index(group)] += self.contributions[:, place]
+        return Explanation(names, sums, self.base, self.log_odds)
 
 
 class Assessment(NamedTuple):
@@ -50,8 +84,6 @@ class Fitted:
         Features of the mean inlier, with which explanations compare.
     correction
         From log-odds of bags to those of the table.
-    aggregation
-        How bags are averaged: "mean" of probabilities, or "log-odds".
     classes
         Labels of both classes, inlier first.
     seen
@@ -64,7 +96,6 @@ class Fitted:
     members: list[Member]
     base: NDArray
     correction: Correction | Quantiles
-    aggregation: str
     classes: NDArray
     seen: SeenRows
 
@@ -117,10 +148,10 @@ class Fitted:
             table, isolation = self._represent(points, engine, isolate)
             return self._combine(table, corrected, engine), isolation
         distinct, place = distinct_rows(points)
-        parts = []
-        for part in blocks(len(distinct), MAX_ROWS_AT_ONCE):
-            table, isolation = self._represent(points[distinct[part]], engine, isolate)
-            parts.append((self._combine(table, corrected, engine), isolation))
+        parts = [
+            self._score(points[distinct[part]], engine, corrected, isolate)
+            for part in blocks(len(distinct), MAX_ROWS_AT_ONCE)
+        ]
         odds = np.concatenate([part[0] for part in parts])[place]
         found = [part[1] for part in parts if part[1] is not None]
         return odds, np.concatenate(found)[place] if found else None
@@ -138,7 +169,7 @@ class Fitted:
     def _combine(
         self, table: NDArray, corrected: bool = True, engine: Engine | None = None
     ) -> NDArray:
-        odds = average(self.members, table, self.aggregation, engine)
+        odds = average(self.members, table, engine)
         return self.correction.apply(odds) if corrected else odds
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
@@ -150,10 +181,8 @@ class Fitted:
         change = None
         if len(self.members) == 1 and isinstance(self.correction, Correction):
             change = (odds - base) / secants
-        by_feature = sum_of(
-            m.weight * m.contribute(table, self.base, self.aggregation, change)
-            for m in self.members
-        )
+        parts = (m.weight * m.contribute(table, self.base, change) for m in self.members)
+        by_feature = reduce(add, parts)
         contributions = np.reshape(secants, (-1, 1)) * self._by_column(by_feature)
         result = Explanation(list(self.columns.names), contributions, base, odds)
         return result.grouped(self.columns.families) if grouped else result
@@ -163,8 +192,7 @@ class Fitted:
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
         sources = feature_sources(self.scaler, n_columns)
-        for place in range(n_columns, len(sources)):
-            result[:, sources[place]] += by_feature[:, place]
+        result[:, sources[n_columns:]] += by_feature[:, n_columns:]
         return result
 
     @property

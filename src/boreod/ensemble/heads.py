@@ -1,7 +1,20 @@
 """Heads: models that are fitted to every bag, and how the log-odds of the bags become one.
 
 The logistic head is the paper's; any classifier with probabilities can take its place. A head
-returns log-odds, one column per bag.
+returns log-odds, one column per bag, and one number per row: the log-odds of the bags' mean
+probability.
+
+Explanations need the contributions of columns. The bags' log-odds s_b of a logistic head are linear
+in the columns; the log-odds of their mean probability are not. But a difference of logarithms is a
+difference divided by the logarithmic mean L, so between a base row (the mean inlier of the bags)
+and a row, with p the mean of p_b over B bags,
+
+    log-odds(p') - log-odds(p) = sum over bags of w_b (s_b' - s_b),
+    w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B
+
+which is exact. A column's contribution is its share of the right-hand side. For one bag it is
+coefficient times value minus base. The decomposition is the one of Ang: The LMDI approach to
+decomposition analysis. Energy Policy 33(7), 2005.
 """
 
 import warnings
@@ -12,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import ZERO, compiled, inner, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.ensemble.bags import Bags
-from boreod.ensemble.logistic import Solution, add_up, add_up_row, fit_standardized
+from boreod.ensemble.logistic import SMALL_GRADIENT, add_up, fit_standardized
 from boreod.parallel import Engine, one_blas_thread
 from boreod.scores.foreign import fresh_copy
 from boreod.validation import INLIER, OUTLIER
@@ -29,8 +42,30 @@ EVERY_BAG = np.empty((0, 0), bool)
 MIN_PROBABILITY = 1e-12
 
 
+class Head:
+    """What all heads have in common."""
+
+    def log_odds(self, table: NDArray) -> NDArray:
+        """Return log-odds of rows for every bag, (rows, bags)."""
+        raise NotImplementedError
+
+    def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
+        """Return one log-odds per row, as :func:`combine` does."""
+        return combine(self.log_odds(table), use)
+
+    def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
+        """Return what each feature adds to the log-odds of rows, compared with the base row.
+
+        ``change`` is the sum of these contributions, if it is known.
+        """
+        raise TypeError(
+            "Exact contributions exist for boreod's own heads only. Use a permutation "
+            "importance, or leave `estimator` out."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class LogisticHead:
+class LogisticHead(Head):
     """One logistic regression per bag.
 
     ``coefficients`` are those of scaled columns, (bags, columns); ``gradients`` are the largest
@@ -48,14 +83,14 @@ class LogisticHead:
         targets = bags.targets
         weights = bags.weights
 
-        def solve(rows: NDArray) -> Solution:
+        def solve(rows: NDArray) -> tuple[NDArray, float]:
             return fit_standardized(table[rows], targets, penalty, weights)
 
         with one_blas_thread():
             solutions = engine.map(solve, list(bags.rows), "bags")
-        beta = np.array([solution.coefficients for solution in solutions])
-        gradients = np.array([solution.gradient for solution in solutions])
-        unfinished = sum(not solution.converged for solution in solutions)
+        beta = np.array([coefficients for coefficients, _ in solutions])
+        gradients = np.array([gradient for _, gradient in solutions])
+        unfinished = np.count_nonzero(~(gradients <= SMALL_GRADIENT))
         if unfinished:
             warnings.warn(
                 f"{unfinished} of {len(solutions)} bags did not converge (largest gradient "
@@ -69,12 +104,19 @@ class LogisticHead:
         """Return log-odds of rows for every bag, (rows, bags)."""
         return add_up(np.ascontiguousarray(table), self._by_column, self.intercepts)
 
-    def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, as :func:`combine` does."""
-        if aggregation != "mean" or use is not None:
-            return combine(self.log_odds(table), aggregation, use)
-        rows = np.ascontiguousarray(table)
-        return _combined(rows, self._by_column, self.intercepts, EVERY_BAG)
+    def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
+        """Return contributions that add up to ``change`` for every row."""
+        if change is None:
+            change = self.combined(table) - self.combined(base[np.newaxis])
+        steps = table - base
+        start = base @ self.coefficients.T + self.intercepts
+        weights = weigh_bags(start, steps @ self.coefficients.T)
+        result = steps * (weights @ self.coefficients)
+        # Rounding errors are shared in proportion.
+        missing = change - result.sum(axis=1)
+        size = np.abs(result).sum(axis=1)
+        share = np.divide(missing, size, out=np.zeros_like(missing), where=size > 0)
+        return result + np.abs(result) * share[:, np.newaxis]
 
     def first(self, n_bags: int) -> "LogisticHead":
         """Return the head with the first bags only."""
@@ -91,7 +133,7 @@ class LogisticHead:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierHead:
+class ClassifierHead(Head):
     """Any classifier with ``predict_proba``, a copy for each bag."""
 
     models: list[Any]
@@ -104,7 +146,17 @@ class ClassifierHead:
         seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(bags.rows)).tolist()
         targets = bags.targets.astype(np.int64)
         weights = bags.weights
-        options = {} if (weights == 1.0).all() else _weighted(estimator, weights)
+        options = {}
+        if not (weights == 1.0).all():
+            from sklearn.utils.validation import has_fit_parameter
+
+            if not has_fit_parameter(estimator, "sample_weight"):
+                raise ValueError(
+                    "Bags with more inliers than outliers need weights of rows, and "
+                    f"{estimator!r} takes no sample_weight. Fit with `ratio=None`, for balanced "
+                    "bags, or use another classifier."
+                )
+            options["sample_weight"] = weights
 
         def fit(number: int) -> Any:
             model = fresh_copy(estimator, seeds[number])
@@ -126,31 +178,13 @@ class ClassifierHead:
         return np.log(probabilities) - np.log1p(-probabilities)
 
 
-def _weighted(estimator: Any, weights: NDArray) -> dict[str, NDArray]:
-    """Return options of ``fit`` with the rows' weights; refuse a classifier that takes none."""
-    from sklearn.utils.validation import has_fit_parameter
-
-    if not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(
-            f"Bags with more inliers than outliers need weights of rows, and {estimator!r} takes "
-            "no sample_weight. Fit with `ratio=None`, for balanced bags, or use another classifier."
-        )
-    return {"sample_weight": weights}
-
-
-def combine(log_odds: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-    """Return one log-odds per row: those of the mean probability over bags, or their mean.
+def combine(log_odds: NDArray, use: NDArray | None = None) -> NDArray:
+    """Return the log-odds of the mean probability over bags, one per row.
 
     ``use`` (rows, bags) says which bags count for a row; rows without a bag get NaN.
     """
-    if aggregation == "mean":
-        mask = EVERY_BAG if use is None else np.ascontiguousarray(use)
-        return _odds_of_means(np.ascontiguousarray(log_odds), mask)
-    if use is None:
-        return mean_of_bags(log_odds)
-    without = ~use.any(axis=1)
-    mean = mean_of_bags(log_odds, use | without.reshape(-1, 1) if without.any() else use)
-    return np.where(without, np.nan, mean)
+    mask = EVERY_BAG if use is None else np.ascontiguousarray(use)
+    return _odds_of_means(np.ascontiguousarray(log_odds), mask)
 
 
 @compiled
@@ -159,17 +193,6 @@ def _odds_of_means(log_odds: NDArray, use: NDArray) -> NDArray:
     result = unset(log_odds.shape[0])
     for row in range(log_odds.shape[0]):
         result[row] = _odds_of_mean(log_odds, use, row)
-    return result
-
-
-@compiled
-def _combined(table: NDArray, weights: NDArray, intercepts: NDArray, every: NDArray) -> NDArray:
-    """Return the same for logistic regressions, without keeping the log-odds of all rows."""
-    result = unset(table.shape[0])
-    log_odds = unset((1, intercepts.shape[0]))
-    for row in range(table.shape[0]):
-        add_up_row(table, row, weights, intercepts, log_odds[0])
-        result[row] = _odds_of_mean(log_odds, every, ZERO)
     return result
 
 
@@ -225,34 +248,47 @@ def _log_probability(odds: float) -> float:
     return min(odds, 0.0) - np.log1p(np.exp(-abs(odds)))
 
 
-def mean_of_bags(values: NDArray, use: NDArray | None = None) -> NDArray:
-    """Return the mean of every row; for one row NumPy's ``mean`` takes several times as long."""
-    if use is not None:
-        return values.mean(axis=1, where=use)
-    return np.add.reduce(values, axis=1) / values.shape[1]
+def weigh_bags(start: NDArray, way: NDArray) -> NDArray:
+    """Return the weight of each bag's change in log-odds; all in logarithms, against underflow."""
+    low = np.minimum(start, start + way)
+    high = np.maximum(start, start + way)
+    # This is the logarithm of (sigma(high) - sigma(low)) / (high - low).
+    slope = _log_sigmoid(high) + _log_sigmoid(-low) + _log_of_shrinking(np.abs(way))
+    weights = np.zeros_like(slope)
+    for side in (1.0, -1.0):
+        first = _log_mean(_log_sigmoid(side * start[np.newaxis]))
+        second = _log_mean(_log_sigmoid(side * (start + way)))
+        # This is the logarithm of the logarithmic mean (b - a) / (log b - log a).
+        middle = np.maximum(first, second) + _log_of_shrinking(np.abs(first - second))
+        weights += np.exp(slope - middle[:, np.newaxis])
+    return weights / way.shape[1]
 
 
-def log_sigmoid(log_odds: NDArray) -> NDArray:
+def _log_of_shrinking(size: NDArray) -> NDArray:
+    """Return log((1 - exp(-x)) / x), 0 at x = 0."""
+    safe = np.where(size > 0, size, 1.0)
+    return np.where(size > 0, np.log(-np.expm1(-safe) / safe), 0.0)
+
+
+def _log_sigmoid(log_odds: NDArray) -> NDArray:
     """Return the logarithm of the probability that log-odds stand for."""
     return -np.logaddexp(0.0, -log_odds)
 
 
-def log_mean(logs: NDArray) -> NDArray:
+def _log_mean(logs: NDArray) -> NDArray:
     """Return the logarithm of the mean over bags of numbers given by their logarithms."""
     highest = logs.max(axis=1)
     return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1))
 
 
-def choose_penalty(
-    table: NDArray, bags: Bags, codes: NDArray, aggregation: str, engine: Engine
-) -> LogisticHead:
+def choose_penalty(table: NDArray, bags: Bags, codes: NDArray, engine: Engine) -> LogisticHead:
     """Return the head with the lowest out-of-bag log-loss; both classes have the same weight."""
     labelled = np.flatnonzero(codes >= 0)
     use = ~bags.holds[labelled]
     heads = [LogisticHead.fit(table, bags, penalty, engine) for penalty in PENALTIES]
     losses = []
     for head in heads:
-        odds = combine(head.log_odds(table[labelled]), aggregation, use)
+        odds = combine(head.log_odds(table[labelled]), use)
         known = np.isfinite(odds)
         outliers = odds[known & (codes[labelled] == OUTLIER)]
         inliers = odds[known & (codes[labelled] == INLIER)]
@@ -261,5 +297,5 @@ def choose_penalty(
                 "`penalty='auto'` needs out-of-bag scores of both classes, and all labelled "
                 "outliers or inliers are in every bag. Pass a number, or label more rows."
             )
-        losses.append(-log_sigmoid(outliers).mean() - log_sigmoid(-inliers).mean())
+        losses.append(-_log_sigmoid(outliers).mean() - _log_sigmoid(-inliers).mean())
     return heads[int(np.argmin(losses))]

@@ -12,8 +12,6 @@ optima. It solves for coefficients if a bag has more rows than columns, and othe
 multiplier per row. The intercept is a column of ones and takes part in the penalty.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,57 +36,40 @@ MAX_OLD_STEPS = 6.0
 BLOCK = 32
 
 
-@dataclass(frozen=True)
-class Solution:
-    """The optimum of one problem.
-
-    ``coefficients`` begin with the intercept; ``gradient`` is the largest absolute component left.
-    """
-
-    coefficients: NDArray
-    gradient: float
-
-    @property
-    def converged(self) -> bool:
-        """Whether the gradient is as good as zero."""
-        return self.gradient <= SMALL_GRADIENT
-
-
 def fit_logistic(
-    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray | None = None
-) -> Solution:
-    """Solve one problem.
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray
+) -> tuple[NDArray, float]:
+    """Return the coefficients of one problem, and the largest component of the gradient left.
+
+    Coefficients begin with the intercept.
 
     Examples
     --------
     >>> column = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> solution = fit_logistic(column, np.array([0.0, 1.0, 0.0, 1.0]), penalty=1e-6)
-    >>> solution.converged, bool(solution.coefficients[1] > 0)
+    >>> beta, gradient = fit_logistic(column, np.array([0.0, 1.0, 0.0, 1.0]), 1e-6, np.ones(4))
+    >>> bool(beta[1] > 0), gradient <= SMALL_GRADIENT
     (True, True)
     """
     n = len(targets)
     design = np.ones((1 + columns.shape[1], n))
     design[1:] = columns.T
-    if weights is None:
-        weights = np.ones(n)
     signs = 2.0 * targets - 1.0
     beta, gradient = _minimize(design, signs, weights, penalty, np.zeros(len(design)))
-    return Solution(beta, float(np.abs(gradient).max()) / n)
+    return beta, float(np.abs(gradient).max()) / n
 
 
 def fit_standardized(
-    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray | None = None
-) -> Solution:
+    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray
+) -> tuple[NDArray, float]:
     """Solve one problem on standardized columns; coefficients are for the original columns.
 
     A column that is constant within the bag gets the coefficient 0.
     """
     center, inverse = standardization(columns)
-    solution = fit_logistic((columns - center) * inverse, targets, penalty, weights)
-    beta = solution.coefficients.copy()
+    beta, gradient = fit_logistic((columns - center) * inverse, targets, penalty, weights)
     beta[1:] *= inverse
     beta[0] -= beta[1:] @ center
-    return Solution(beta, solution.gradient)
+    return beta, gradient
 
 
 def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
@@ -338,21 +319,14 @@ def add_up(table: NDArray, weights: NDArray, intercepts: NDArray) -> NDArray:
     """
     result = unset((table.shape[0], intercepts.shape[0]))
     for row in range(table.shape[0]):
-        add_up_row(table, row, weights, intercepts, result[row])
-    return result
-
-
-@inner
-def add_up_row(
-    table: NDArray, row: int, weights: NDArray, intercepts: NDArray, line: NDArray
-) -> None:
-    """Fill in the sums of one row."""
-    for bag in range(intercepts.shape[0]):
-        line[bag] = 0.0
-    for column in range(table.shape[1]):
-        value = table[row, column]
-        factors = weights[column]
+        line = result[row]
         for bag in range(intercepts.shape[0]):
-            line[bag] += value * factors[bag]
-    for bag in range(intercepts.shape[0]):
-        line[bag] += intercepts[bag]
+            line[bag] = 0.0
+        for column in range(table.shape[1]):
+            value = table[row, column]
+            factors = weights[column]
+            for bag in range(intercepts.shape[0]):
+                line[bag] += value * factors[bag]
+        for bag in range(intercepts.shape[0]):
+            line[bag] += intercepts[bag]
+    return result

@@ -3,7 +3,21 @@
 Heads differ in scale: log-odds of trees are small, those of a separable logistic regression are
 large. A line with a positive slope, learned out of bag, brings each to the log-odds of classes of
 equal weight. A row's score depends on that row only, and a line does not end at the largest
-training value. Weights are learned out of bag, see :mod:`boreod.ensemble.stacking`.
+training value.
+
+Weights come from a logistic regression on what heads say out of bag. This is stacked generalization
+(Wolpert, 1992) with weights that are not negative (Breiman, Stacked regressions, 1996). All rows
+have the same weight, so what matters is to separate the few outliers from the highest of many
+inliers. Weights in proportion to the average precision of each head alone would not notice that two
+heads agree.
+
+Few outliers say little about weights. A regression should have ten of them for every head (Peduzzi
+and others, 1996); with fewer, weights are those in proportion to average precision. With more, they
+are held near these, as by a normal prior whose standard deviation is the mean weight. No head loses
+all of its weight.
+
+Weights that were learned from a row would flatter it. So out-of-bag rows are split into folds, and
+each fold is averaged with weights learned from the others. New rows use the weights of all folds.
 
 ==================  ===========================================================================
 kind                what is fitted to every bag, and the features that it reads
@@ -16,34 +30,37 @@ kind                what is fitted to every bag, and the features that it reads
 ==================  ===========================================================================
 
 A detector with one head uses it without line and weight. Without labels the members are a
-consensus of scores and trees that sharpen it, see :mod:`boreod.ensemble.consensus`.
+consensus of scores and trees that sharpen it, see :mod:`boreod.ensemble.assumptions`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.assumptions import ConsensusHead
 from boreod.ensemble.bags import Bags
-from boreod.ensemble.calibration import Correction, expit
-from boreod.ensemble.consensus import ConsensusHead
-from boreod.ensemble.explanation import contribute, weigh_bags
-from boreod.ensemble.heads import ClassifierHead, LogisticHead, choose_penalty, combine
-from boreod.ensemble.stacking import FOLDS, mean_of, stack
+from boreod.ensemble.calibration import Correction, expit, logit
+from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, choose_penalty
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
 from boreod.metrics import average_precision
-from boreod.parallel import Engine, Threads
+from boreod.neighbors import blocks
+from boreod.parallel import Engine, Threads, one_blas_thread
 from boreod.validation import OUTLIER, UNLABELLED
 
-Head = LogisticHead | ClassifierHead | TreeHead | ConsensusHead
 KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
 CONSENSUS = "consensus"
 UNCHANGED = Correction(0.0)
 MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
+FOLDS = 5
+MIN_OUTLIERS_PER_HEAD = 10
+# Weights are learned from so many inliers at most; more of them change nothing.
+MOST_INLIERS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,84 +75,32 @@ class Member:
 
     def read(self, table: NDArray) -> NDArray:
         """Return the features that the head reads."""
-        return table if self.features is None else np.ascontiguousarray(table[:, self._places])
+        return table if self.features is None else table.take(self.features, axis=1)
 
-    @cached_property
-    def _places(self) -> NDArray | slice | None:
-        """The features, as a slice if they are the first ones, which is faster."""
-        if self.features is None or (self.features != np.arange(len(self.features))).any():
-            return self.features
-        return slice(len(self.features))
-
-    def log_odds(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
+    def log_odds(self, table: NDArray, use: NDArray | None = None) -> NDArray:
         """Return one log-odds per row, from the bags that ``use`` allows."""
-        return self.line.apply(self.unlined(table, aggregation, use))
+        return self.line.apply(self.head.combined(self.read(table), use))
 
-    def unlined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return the same before the line."""
-        rows = self.read(table)
-        if isinstance(self.head, TreeHead | LogisticHead):
-            return self.head.combined(rows, aggregation, use)
-        return combine(self.head.log_odds(rows), aggregation, use)
-
-    def contribute(
-        self, table: NDArray, base: NDArray, aggregation: str, change: NDArray | None = None
-    ) -> NDArray:
+    def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
         """Return what each feature adds to the log-odds of rows, compared with the base row.
 
         ``change`` is the sum of these contributions, if it is known.
         """
-        head = self.head
-        rows = self.read(table)
-        start = self.read(base[np.newaxis])
-        odds = head.log_odds(rows)
-        odds_of_start = head.log_odds(start)
-        if isinstance(head, LogisticHead):
-            if change is None:
-                change = combine(odds, aggregation) - combine(odds_of_start, aggregation)
-            parts = contribute(rows, start[0], head, aggregation, change)
-        elif isinstance(head, TreeHead):
-            slopes = np.full(odds.shape, 1.0 / odds.shape[1])
-            if aggregation == "mean" and not head.boosted:
-                slopes = weigh_bags(odds_of_start[0], odds - odds_of_start)
-            parts = head.contribute(rows, start[0], slopes, odds - odds_of_start)
-        elif isinstance(head, ConsensusHead):
-            parts = head.contribute(rows, start[0])
-        else:
-            raise TypeError(
-                "Exact contributions exist for boreod's own heads only. Use a permutation "
-                "importance, or leave `estimator` out."
-            )
+        start = self.read(base[np.newaxis])[0]
         result = np.zeros(table.shape)
-        result[:, slice(None) if self.features is None else self.features] = parts
+        places = slice(None) if self.features is None else self.features
+        result[:, places] = self.head.contribute(self.read(table), start, change)
         return self.line.slope * result
 
 
-def average(
-    members: list[Member], table: NDArray, aggregation: str, engine: Engine | None = None
-) -> NDArray:
+def average(members: list[Member], table: NDArray, engine: Engine | None = None) -> NDArray:
     """Return the weighted mean of the members' log-odds; threads share many rows."""
     if len(members) == 1:
-        return members[0].log_odds(table, aggregation)
-    # Fast path for one row: the same sums of plain numbers take a tenth of the time.
-    if len(table) == 1:
-        found = [float(member.unlined(table, aggregation)[0]) for member in members]
-        both = zip(members, found, strict=True)
-        return np.array([sum_of(m.weight * (m.line.slope * x + m.line.shift) for m, x in both)])
+        return members[0].log_odds(table)
     if isinstance(engine, Threads) and engine.n_threads > 1 and len(table) > MAX_ROWS_PER_THREAD:
-        starts = range(0, len(table), MAX_ROWS_PER_THREAD)
-        parts = [table[start : start + MAX_ROWS_PER_THREAD] for start in starts]
-        work = partial(average, members, aggregation=aggregation)
-        return np.concatenate(engine.map(work, parts, "heads"))
-    return sum_of(member.weight * member.log_odds(table, aggregation) for member in members)
-
-
-def sum_of(arrays: Iterable[Any]) -> Any:
-    """Add up arrays or numbers in their order."""
-    total, *rest = arrays
-    for array in rest:
-        total = total + array
-    return total
+        parts = [table[part] for part in blocks(len(table), MAX_ROWS_PER_THREAD)]
+        return np.concatenate(engine.map(partial(average, members), parts, "heads"))
+    return reduce(add, (member.weight * member.log_odds(table) for member in members))
 
 
 @dataclass(frozen=True)
@@ -150,7 +115,6 @@ class Recipe:
     estimator: Any
     penalty: float | str
     n_trees: int
-    aggregation: str
 
     def trees_of(self, kind: str) -> int:
         """Return the number of trees that a head of this kind fits to one bag."""
@@ -189,7 +153,7 @@ def learn_members(
     """Fit all heads; return them and the out-of-bag log-odds of all rows.
 
     ``known`` heads were fitted to these columns and bags before, with at least as many trees.
-    ``n_folds`` is that of :func:`boreod.ensemble.stacking.stack`.
+    ``n_folds`` is that of :func:`stack`.
     """
     outside = ~data.bags.holds
     members, found = [], []
@@ -203,7 +167,7 @@ def learn_members(
         member = Member(kind, head, features)
         use = outside[:, :BOOSTED_BAGS] if kind.startswith("boosted") else outside
         members.append(member)
-        found.append(member.log_odds(data.table, recipe.aggregation, use))
+        found.append(member.log_odds(data.table, use))
     if len(members) == 1:
         return members, found[0]
     weighed = [_weigh(m, odds, data.codes) for m, odds in zip(members, found, strict=True)]
@@ -231,13 +195,13 @@ def learn_consensus(
     if data.n_raw < table.shape[1]:
         places = np.arange(data.n_raw, table.shape[1])
         members.append(Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places))
-        found.append(members[-1].log_odds(table, recipe.aggregation))
+        found.append(members[-1].log_odds(table))
     if data.n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
         raw = np.arange(data.n_raw)
         forest = TreeHead.fit(table[:, raw], data.bags, recipe.n_trees, False, data.seed, engine)
         members.append(Member("trees", forest, raw))
-        odds = members[-1].log_odds(table, recipe.aggregation, ~data.bags.holds)
-        inside = members[-1].log_odds(table, recipe.aggregation)
+        odds = members[-1].log_odds(table, ~data.bags.holds)
+        inside = members[-1].log_odds(table)
         found.append(np.where(np.isfinite(odds), odds, inside))
     standard = []
     for member, odds in zip(members, found, strict=True):
@@ -273,7 +237,7 @@ def _fit_head(
         return ClassifierHead.fit(table, data.bags, recipe.estimator, seed, engine)
     if kind == "logistic":
         if recipe.penalty == "auto":
-            return choose_penalty(table, data.bags, data.codes, recipe.aggregation, engine)
+            return choose_penalty(table, data.bags, data.codes, engine)
         return LogisticHead.fit(table, data.bags, float(recipe.penalty), engine)
     boosted = kind.startswith("boosted")
     bags = data.bags.first(BOOSTED_BAGS) if boosted else data.bags
@@ -342,3 +306,92 @@ def fit_line(
         balance = weights[outliers].sum() / weights[~outliers].sum()
         return Correction(float(np.log(balance)), MIN_SLOPE)
     return Correction(shift, slope)
+
+
+def stack(
+    odds: NDArray, codes: NDArray, evidence: NDArray, n_folds: int = FOLDS
+) -> tuple[NDArray, NDArray]:
+    """Return weights of heads, which add up to 1, and their mean for all rows.
+
+    ``odds`` are out-of-bag log-odds (rows, heads) on one scale, NaN where a head cannot judge a
+    row. ``codes`` mark outliers and inliers, and ``evidence`` is the average precision of every
+    head. Without folds (0) the mean flatters the rows a little.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> codes = (random.random(2000) < 0.1).astype(int)
+    >>> good = 3.0 * codes - 1.5 + random.normal(size=2000)
+    >>> weights, mean = stack(np.column_stack([good, random.normal(size=2000)]), codes,
+    ...                       np.array([0.8, 0.2]))
+    >>> weights.round(2).tolist()
+    [0.99, 0.01]
+    """
+    start = evidence / evidence.sum()
+    judged = np.flatnonzero(np.isfinite(odds).all(axis=1) & (codes != UNLABELLED))
+    outliers = judged[codes[judged] == OUTLIER]
+    inliers = judged[codes[judged] != OUTLIER]
+    if len(outliers) < MIN_OUTLIERS_PER_HEAD * len(start) or len(inliers) < FOLDS:
+        return start, mean_of(odds, start)
+    # The tables are small, so threads of BLAS would only wait for each other.
+    with one_blas_thread():
+        point = _learn(odds, outliers, inliers, start)
+        weights = _weights_of(point)
+        mean = mean_of(odds, weights)
+        for fold in range(n_folds):
+            some = np.s_[fold::n_folds]
+            held = np.concatenate([outliers[some], inliers[some]])
+            # The optimum of the other folds is near that of all rows.
+            nearby = _learn(odds, np.delete(outliers, some), np.delete(inliers, some), start, point)
+            mean[held] = mean_of(odds[held], _weights_of(nearby))
+    return weights, mean
+
+
+def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
+    """Average the log-odds of heads; where some are NaN, those of the others."""
+    total = np.zeros(len(odds))
+    known_weights = np.zeros(len(odds))
+    for column, weight in zip(odds.T, weights, strict=True):
+        known = np.isfinite(column)
+        total[known] += weight * column[known]
+        known_weights[known] += weight
+    return np.divide(total, known_weights, out=np.full(len(odds), np.nan), where=known_weights > 0)
+
+
+def _weights_of(point: NDArray) -> NDArray:
+    """Return weights that add up to 1; the last value of a point is the intercept."""
+    return point[:-1] / point[:-1].sum()
+
+
+def _learn(
+    odds: NDArray,
+    outliers: NDArray,
+    inliers: NDArray,
+    start: NDArray,
+    first: NDArray | None = None,
+) -> NDArray:
+    """Return weights and intercept of the regression.
+
+    Weights are held near ``start``; the search begins at ``first``, if it is known.
+    """
+    from scipy.optimize import minimize
+
+    some = inliers[:: -(-len(inliers) // MOST_INLIERS)]
+    table = odds[np.concatenate([outliers, some])]
+    targets = np.arange(len(table)) < len(outliers)
+    counts = np.where(targets, 1.0, len(inliers) / len(some))
+    strength = 0.5 * len(start) ** 2
+
+    def loss(point: NDArray) -> tuple[float, NDArray]:
+        away = point[:-1] - start
+        z = table @ point[:-1] + point[-1]
+        residuals = counts * (expit(z) - targets)
+        value = counts @ (np.logaddexp(0.0, z) - targets * z) + strength * (away @ away)
+        slopes = residuals @ table + 2.0 * strength * away
+        return float(value), np.append(slopes, residuals.sum())
+
+    if first is None:
+        first = np.append(start, logit(len(outliers) / (len(outliers) + len(inliers))))
+    # Every head keeps a tenth of its first weight.
+    bounds = [*((0.1 * weight, None) for weight in start), (None, None)]
+    return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -6,13 +6,20 @@ A field that is left at ``"preset"`` keeps the value of the detector's preset, s
 rules for nested parameters: ``bagging__ratio`` works in a grid.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from numbers import Integral
+from typing import Any, Self, get_type_hints
 
+import numpy as np
+
+from boreod.ensemble.bags import BagPlan
 from boreod.ensemble.members import KINDS
 from boreod.text import shorten, suggest
+from boreod.validation import check_choice, is_number
 
 PRESET = "preset"
+# Smaller penalties vanish beside the rounding errors of the bags.
+MIN_PENALTY = 1e-12
 
 
 class ParameterGroup:
@@ -37,12 +44,11 @@ class ParameterGroup:
     def completed(self, preset: Self) -> Self:
         """Return the group with the values of a preset where nothing else was asked for."""
         given = self.get_params()
-        missing = [name for name, value in given.items() if _is_preset(value)]
-        return replace(self, **{name: getattr(preset, name) for name in missing})  # type: ignore[type-var]
-
-
-def _is_preset(value: Any) -> bool:
-    return isinstance(value, str) and value == PRESET
+        for name, value in given.items():
+            # The value may be an array, which compares element by element.
+            if isinstance(value, str) and value == PRESET:
+                given[name] = getattr(preset, name)
+        return type(self)(**given)
 
 
 @dataclass
@@ -117,15 +123,11 @@ class Heads(ParameterGroup):
     penalty
         Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.
-    aggregation
-        ``"mean"`` of the bags' probabilities, or mean of their ``"log-odds"``. Boosted trees, whose
-        leaves add up to log-odds, are always averaged as log-odds.
     """
 
     kinds: Any = PRESET
     n_trees: Any = PRESET
     penalty: Any = PRESET
-    aggregation: Any = PRESET
 
 
 @dataclass
@@ -168,27 +170,35 @@ class Settings:
         """Whether unlabelled rows may count as inliers."""
         return bool(self.bagging.inliers == "assumed")
 
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """Kinds of heads; a single one may stand without a list."""
+        kinds = self.heads.kinds
+        return tuple(kinds) if isinstance(kinds, list | tuple) else (kinds,)
+
+    def plan_bags(self, n_bags: int) -> BagPlan:
+        """Return how so many bags are drawn."""
+        bagging = self.bagging
+        return BagPlan(
+            n_bags, bagging.max_samples, bagging.ratio, bagging.min_inliers, self.assumes_inliers
+        )
+
 
 # What Detector has, and what the paper prints.
 DETECTOR = Settings(
     Reference(None, "stratified", False, "minmax", "auto"),
     Bagging(0.7, 10.0, 50, "assumed"),
-    Heads(KINDS, 10, 3e-3, "mean"),
+    Heads(KINDS, 10, 3e-3),
     ColumnSelection("budget", None, None, True),
 )
 PRINTED = Settings(
     Reference(None, "stratified", True, "minmax", "auto"),
     Bagging(0.7, None, 1, "labelled"),
-    Heads(("logistic",), 10, 1e-6, "mean"),
+    Heads(("logistic",), 10, 1e-6),
     ColumnSelection("budget", None, None, True),
 )
 
-GROUPS: dict[str, type[ParameterGroup]] = {
-    "reference": Reference,
-    "bagging": Bagging,
-    "heads": Heads,
-    "selection": ColumnSelection,
-}
+GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
 
 
 def make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
@@ -211,3 +221,46 @@ def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
         own = getattr(preset, name)
         groups[name] = own if group is None else group.completed(own)
     return Settings(**groups)
+
+
+def check_settings(settings: Settings, model: Any) -> None:
+    """Refuse values of groups, and of single parameters of a detector, that are not allowed."""
+    reference = settings.reference
+    bagging = settings.bagging
+    penalty = settings.heads.penalty
+    estimator = model.estimator
+    check_choice("input_scaling", reference.input_scaling, ("minmax", None))
+    check_choice("inliers", bagging.inliers, ("labelled", "assumed"))
+    check_choice("sampling", reference.sampling, ("stratified", "random"))
+    check_choice("calibration", model.calibration, (None, "platt"))
+    size = reference.size
+    right = size is None or (is_number(size, Integral) and size >= 2)
+    _require(right, "`size` of `reference`", "None or a number of rows from 2 on", size)
+    right = isinstance(reference.outliers, bool | np.bool_)
+    _require(right, "`outliers`", "True or False", reference.outliers)
+    right = bagging.ratio is None or (is_number(bagging.ratio) and 1.0 <= bagging.ratio < np.inf)
+    _require(right, "`ratio`", "None or a number from 1 on", bagging.ratio)
+    right = is_number(bagging.max_samples) and 0.0 < bagging.max_samples <= 1.0
+    _require(right, "`max_samples`", "above 0 and at most 1", bagging.max_samples)
+    right = isinstance(penalty, str) and penalty == "auto"
+    right = right or (is_number(penalty) and MIN_PENALTY <= penalty < np.inf)
+    _require(right, "`penalty`", f"'auto' or a finite number from {MIN_PENALTY:.0e} on", penalty)
+    right = model.prior is None or (is_number(model.prior) and 0.0 < model.prior < 1.0)
+    _require(right, "`prior`", "None or between 0 and 1", model.prior)
+    counts = {"min_inliers": bagging.min_inliers, "n_estimators": model.n_estimators}
+    for name, count in (counts | {"n_trees": settings.heads.n_trees}).items():
+        right = is_number(count, Integral) and count >= 1
+        _require(right, f"`{name}`", "a positive integer", count)
+    kinds = list(settings.kinds)
+    right = len(kinds) > 0 and all(kinds.count(kind) == 1 and kind in KINDS for kind in kinds)
+    _require(right, "`heads`", f"some of {list(KINDS)}, each once", kinds)
+    if estimator is not None and not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"`estimator` must have `predict_proba`; {estimator!r} has not. "
+            "Wrap it in CalibratedClassifierCV."
+        )
+
+
+def _require(is_right: bool, name: str, rule: str, value: Any) -> None:
+    if not is_right:
+        raise ValueError(f"{name} must be {rule}; got {value!r}.")

@@ -6,7 +6,7 @@ to name the one that a row is close to. All of it is plain numbers and words.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -148,10 +148,6 @@ class TrainingProfile:
         if not known:
             return None
         return known[self.shares.index(0.05)], known[self.shares.index(0.95)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and words, ready for JSON."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Any, n_columns: int) -> "TrainingProfile":

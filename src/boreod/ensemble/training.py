@@ -2,26 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.assumptions import Assumed, assume_inliers, find_suspicious, widen
-from boreod.ensemble.bags import BagPlan, Bags, Shares, draw_bags
-from boreod.ensemble.calibration import (
-    Correction,
-    OutOfBag,
-    calibrate,
-    expit,
-    logit,
-    read_threshold,
+from boreod.ensemble.assumptions import (
+    Assumed,
+    ConsensusHead,
+    Quantiles,
+    assume_inliers,
+    draw_top,
+    find_suspicious,
+    widen,
 )
-from boreod.ensemble.consensus import ConsensusHead, Quantiles, draw_top
+from boreod.ensemble.bags import Bags, Shares, draw_bags
+from boreod.ensemble.calibration import Correction, OutOfBag, expit, logit
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
 from boreod.ensemble.members import (
+    FOLDS,
     KINDS,
     BaggedTable,
     Recipe,
@@ -30,19 +30,17 @@ from boreod.ensemble.members import (
     learn_members,
 )
 from boreod.ensemble.novelty import SeenRows
-from boreod.ensemble.stacking import FOLDS
+from boreod.ensemble.parameters import Settings
+from boreod.ensemble.training_rows import TrainingRows
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import MinMax, Scaler, fit_scaler
-from boreod.validation import INLIER, OUTLIER, UNLABELLED, check_choice, is_number
+from boreod.representation.scaling import MinMax, Scaler, feature_sources, fit_scaler
+from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 # Only this import needs scikit-learn.
 if TYPE_CHECKING:
     from boreod.representation.transformer import OutlierRepresentation
-
-# Smaller penalties vanish beside the rounding errors of the bags.
-MIN_PENALTY = 1e-12
 
 
 class NotStoredError(ValueError, AttributeError):
@@ -61,38 +59,11 @@ class Options:
     """Parameters of the detector at the time of its fit that learning again needs."""
 
     recipe: Recipe
+    n_bags: int
+    scaling: str
     calibration: str | None
     threshold: float | str | None
-    prior: float | None = None
-
-    def check(self) -> None:
-        """Refuse wrong parameters."""
-        recipe = self.recipe
-        check_choice("aggregation", recipe.aggregation, ("mean", "log-odds"))
-        check_choice("calibration", self.calibration, (None, "oob", "platt"))
-        if self.threshold is not None:
-            read_threshold(self.threshold)
-        penalty = recipe.penalty
-        is_penalty = is_number(penalty) and MIN_PENALTY <= float(penalty) < np.inf
-        if not is_penalty and not (isinstance(penalty, str) and penalty == "auto"):
-            raise ValueError(
-                f"`penalty` must be 'auto' or a finite number from {MIN_PENALTY:.0e} on; "
-                f"got {penalty!r}."
-            )
-        if recipe.estimator is not None and not hasattr(recipe.estimator, "predict_proba"):
-            raise TypeError(
-                f"`estimator` must have `predict_proba`; {recipe.estimator!r} has not. "
-                "Wrap it in CalibratedClassifierCV."
-            )
-        given = recipe.kinds
-        if not given or any(given.count(kind) > 1 or kind not in KINDS for kind in given):
-            raise ValueError(
-                f"`heads` must be some of {list(KINDS)}, each once; got {list(given)!r}."
-            )
-        if not is_number(recipe.n_trees, Integral) or recipe.n_trees < 1:
-            raise ValueError(f"`n_trees` must be a positive integer; got {recipe.n_trees!r}.")
-        if self.prior is not None and not (is_number(self.prior) and 0.0 < self.prior < 1.0):
-            raise ValueError(f"`prior` must be None or between 0 and 1; got {self.prior!r}.")
+    prior: float | None
 
     def check_untaught(self) -> None:
         """Refuse parameters that have no meaning without labels."""
@@ -104,33 +75,6 @@ class Options:
                     f"scores, and probabilities are quantiles; got {value!r}. Leave it out, or "
                     "label some outliers."
                 )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Parameters of the detector that only its fit needs.
-
-    With ``assume`` unlabelled rows may count as inliers, and the most suspicious are left out. With
-    ``reference_outliers`` neighbors are searched among labelled outliers, too.
-    """
-
-    input_scaling: str | None
-    scaling: str
-    bagging: BagPlan
-    assume: bool
-    reference_outliers: bool
-
-
-class Labels(NamedTuple):
-    """Labels of training rows.
-
-    ``codes`` are 1 for outliers, 0 for inliers and -1 for unlabelled rows. ``classes`` are the
-    users' labels, inlier first. ``shares`` say which part of a larger table the rows are.
-    """
-
-    codes: NDArray
-    classes: NDArray
-    shares: Shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +101,9 @@ class Training:
     @classmethod
     def fit(
         cls,
-        rows: NDArray,
-        labels: Labels,
+        found: TrainingRows,
         representation: "OutlierRepresentation",
-        names: list[str],
-        plan: Plan,
+        settings: Settings,
         options: Options,
         seeds: list[int],
         engine: Engine,
@@ -170,23 +112,25 @@ class Training:
 
         ``seeds`` are those of bags and of what is learned from them.
         """
-        codes = labels.codes
+        rows = found.rows
+        codes = found.codes
+        names = found.preparation.names_
+        bagging = settings.plan_bags(options.n_bags)
         taught = bool((codes == OUTLIER).any())
         if not taught:
             options.check_untaught()
-        input_scaler = MinMax.fit(rows) if plan.input_scaling == "minmax" else None
+        input_scaler = MinMax.fit(rows) if settings.reference.input_scaling == "minmax" else None
         points = rows if input_scaler is None else input_scaler.transform(rows)
-        apart = None if plan.reference_outliers else codes == OUTLIER
-        table = representation.fit_compute(points, names, plan.bagging.n_bags, apart)
+        apart = None if settings.reference.outliers else codes == OUTLIER
+        table = representation.fit_compute(points, names, bagging.n_bags, apart)
         columns = representation.fitted_columns_
-        scaler = fit_scaler(plan.scaling if taught else "minmax", table, columns.n_raw)
+        scaler = fit_scaler(options.scaling if taught else "minmax", table, columns.n_raw)
         table = scaler.transform(table)
         if taught:
-            assumed = assume_inliers(codes, plan.bagging, plan.assume)
-            bagging = plan.bagging
-            if plan.assume:
+            assumed = assume_inliers(codes, bagging, settings.assumes_inliers)
+            if settings.assumes_inliers:
                 part = table[:, : columns.n_raw or len(columns.names)]
-                weights = labels.shares.weigh(codes)
+                weights = found.shares.weigh(codes)
                 both_seeds = seeds[0], seeds[1] + KINDS.index("trees")
                 n_trees = options.recipe.n_trees
                 assumed = find_suspicious(
@@ -201,9 +145,9 @@ class Training:
         else:
             scores = table[:, columns.n_raw :]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]
-            bags, top = draw_top(consensus, plan.bagging, seeds[0])
+            bags, top = draw_top(consensus, bagging, seeds[0])
             assumed = Assumed(codes, False, top)
-        low, high = rows.min(axis=0), rows.max(axis=0)
+        extent = rows.min(axis=0), rows.max(axis=0)
         return cls(
             input_scaler=input_scaler,
             columns=columns,
@@ -211,10 +155,10 @@ class Training:
             table=table,
             labels=codes,
             assumed=assumed,
-            classes=labels.classes,
+            classes=found.classes,
             bags=bags,
-            shares=labels.shares,
-            seen=SeenRows(names, low, high, None, codes, input_scaler is not None),
+            shares=found.shares,
+            seen=SeenRows(names, *extent, None, codes, input_scaler is not None),
             options=options,
             seed=seeds[1],
         )
@@ -252,7 +196,8 @@ class Training:
         if len(places) < len(columns.names):
             columns = columns.keep([columns.names[place] for place in places])
             scaler = scaler.keep(places)
-            table = table[:, self._features(places)]
+            sources = feature_sources(self.scaler, len(self.columns.names))
+            table = table[:, np.isin(sources, places)]
         evidence = np.where(self.assumed.left_out, UNLABELLED, self.codes)
         n_columns = len(columns.names)
         data = BaggedTable(table, columns.n_raw, n_columns, self.bags, evidence, self.seed)
@@ -275,7 +220,6 @@ class Training:
             members=members,
             base=table[ordinary].mean(axis=0),
             correction=correction,
-            aggregation=recipe.aggregation,
             classes=self.classes,
             seen=replace(self.seen, isolation=isolation),
         )
@@ -283,12 +227,6 @@ class Training:
         probabilities = expit(correction.apply(odds))
         assumed = self.assumed.unlabelled
         return fitted, OutOfBag(probabilities, self.labels, self.shares, assumed, left_out)
-
-    def _features(self, places: list[int]) -> list[int]:
-        """Return the places of the features of some columns in the table."""
-        n_columns = len(self.columns.names)
-        extra = [n_columns + place for place in places if n_columns + place < self.table.shape[1]]
-        return places + extra
 
     def _correct(self, odds: NDArray, alone: bool) -> Correction:
         """Return the line from log-odds of bags, or of averaged members, to those of the table."""
@@ -308,10 +246,7 @@ class Training:
         correction = Correction(float(np.log(balance)))
         judged = np.isfinite(odds) & (codes >= 0)
         outliers = codes[judged] == OUTLIER
-        if self.options.calibration == "oob":
-            several = weights if self.assumed.unlabelled else None
-            correction = calibrate(odds, codes, share, correction, several)
-        elif self.options.calibration == "platt" and 0 < outliers.sum() < len(outliers):
+        if self.options.calibration == "platt" and 0 < outliers.sum() < len(outliers):
             weights = weights[judged]
             counts = float(weights[outliers].sum()), float(weights[~outliers].sum())
             correction = fit_line(odds[judged], outliers, weights / weights.sum(), counts)

@@ -10,37 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boreod.ensemble.bags import BagPlan, Shares, draw_reference
+from boreod.ensemble.bags import Shares, draw_reference
 from boreod.ensemble.parameters import Settings
-from boreod.ensemble.training import Labels, Options, Plan, Training
-from boreod.parallel import Progress, Threads, dask_engine
+from boreod.parallel import Progress, dask_engine
 from boreod.parallel.dask_engine import count_rows, gather_rows, is_collection
 from boreod.representation.array_rows import ArrayRows, is_table, upper_floor
 from boreod.representation.memory import available_memory, check_reading
 from boreod.text import suggest
 from boreod.validation import OUTLIER, read_labels, read_rows, read_seed, read_untidy_array
-
-
-@dataclass(frozen=True)
-class ReadingPlan:
-    """What a fit wants of its table."""
-
-    assume: bool  # whether unlabelled rows may count as inliers
-    size: int | None  # of a reference sample, None for all rows
-    sampling: str
-    seed: int  # of the sample
-    numeric_frames_as_they_are: bool
-
-    @classmethod
-    def of(cls, settings: Settings, seed: int, numeric_frames_as_they_are: bool) -> "ReadingPlan":
-        """Return what groups of parameters ask for."""
-        reference = settings.reference
-        assume = settings.assumes_inliers
-        return cls(assume, reference.size, reference.sampling, seed, numeric_frames_as_they_are)
-
-    def sample(self, codes: NDArray) -> tuple[NDArray | None, Shares]:
-        """Return the rows of the sample, None for all rows, and which part of the table it is."""
-        return draw_reference(codes, self.size, self.sampling, self.seed)
 
 
 @dataclass
@@ -61,15 +38,21 @@ class TrainingRows:
 
 
 def read_training_rows(
-    model: Any, X: Any, y: ArrayLike | None, asked: dict[str, Any], how: ReadingPlan
+    model: Any,
+    X: Any,
+    y: ArrayLike | None,
+    asked: dict[str, Any],
+    settings: Settings,
+    seed: int,
+    numeric_frames_as_they_are: bool,
 ) -> TrainingRows:
     """Return rows, labels and preparation of a table, all rows or a sample of them.
 
-    ``asked`` holds the options of ``fit`` for frames and files.
+    ``asked`` holds the options of ``fit`` for frames and files; ``seed`` is that of a sample.
     """
     given = {name: value for name, value in asked.items() if value is not None}
-    if is_table(X, how.numeric_frames_as_they_are and not given):
-        return _read_table(model, X, y, asked, how)
+    if is_table(X, numeric_frames_as_they_are and not given):
+        return _read_table(model, X, y, asked, settings, seed)
     for name in given:
         raise TypeError(
             f"`{name}` is of frames and files, whose columns have names; X is a "
@@ -77,19 +60,22 @@ def read_training_rows(
         )
     untidy = read_untidy_array(X)
     if untidy is not None:
-        return _read_table(model, untidy, y, asked, how)
-    return _read_numbers(model, X, y, how)
+        return _read_table(model, untidy, y, asked, settings, seed)
+    return _read_numbers(model, X, y, settings, seed)
 
 
-def _read_numbers(model: Any, X: Any, y: ArrayLike | None, how: ReadingPlan) -> TrainingRows:
+def _read_numbers(
+    model: Any, X: Any, y: ArrayLike | None, settings: Settings, seed: int
+) -> TrainingRows:
     """Return rows and labels of a table of numbers, which may be a Dask collection."""
     is_lazy = is_collection(X)
     rows: Any = X if is_lazy else read_rows(model, X, fitting=True)
     sizes = count_rows(X) if is_lazy else [len(rows)]
     n_rows = sum(sizes)
     labels = gather_rows(y) if is_collection(y) else y
-    codes, classes = read_labels(labels, n_rows, model.outlier_label, how.assume)
-    chosen, shares = how.sample(codes)
+    codes, classes = read_labels(labels, n_rows, model.outlier_label, settings.assumes_inliers)
+    reference = settings.reference
+    chosen, shares = draw_reference(codes, reference.size, reference.sampling, seed)
     positions = np.arange(n_rows) if chosen is None else chosen
     if is_lazy:
         check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
@@ -105,14 +91,15 @@ def _read_numbers(model: Any, X: Any, y: ArrayLike | None, how: ReadingPlan) -> 
 
 
 def _read_table(
-    model: Any, X: Any, y: Any, asked: dict[str, Any], how: ReadingPlan
+    model: Any, X: Any, y: Any, asked: dict[str, Any], settings: Settings, seed: int
 ) -> TrainingRows:
     """Return what the floor of tables reads and prepares."""
     floor = upper_floor("tables.training")
+    reference = settings.reference
     drawn: list[Shares] = []
 
     def sample(codes: NDArray) -> NDArray | None:
-        rows, shares = how.sample(codes)
+        rows, shares = draw_reference(codes, reference.size, reference.sampling, seed)
         drawn.append(shares)
         return rows
 
@@ -123,9 +110,9 @@ def _read_table(
         inlier_label=options.pop("inlier_label", None),
     )
     wishes = floor.Wishes(
-        assume=how.assume,
+        assume=settings.assumes_inliers,
         outlier_label=model.outlier_label,
-        sample=None if how.size is None else sample,
+        sample=None if reference.size is None else sample,
         check_memory=partial(check_reading, available=available_memory()),
         progress=partial(Progress, total=None, wanted=model.verbose),
         collections=dask_engine,
@@ -166,39 +153,6 @@ def representation_for(model: Any, found: TrainingRows, settings: Settings, seed
     if settings.reference.neighbors != "auto":
         made.set_params(neighbors=settings.reference.neighbors)
     return made
-
-
-def train(
-    model: Any,
-    found: TrainingRows,
-    representation: Any,
-    settings: Settings,
-    options: Options,
-    seeds: list[int],
-) -> Training:
-    """Compute the columns of all rows and draw bags."""
-    bagging = settings.bagging
-    bags = BagPlan(
-        model.n_estimators,
-        bagging.max_samples,
-        bagging.ratio,
-        bagging.min_inliers,
-        grouped=settings.assumes_inliers,
-    )
-    reference = settings.reference
-    plan = Plan(
-        reference.input_scaling, model.scaling, bags, settings.assumes_inliers, reference.outliers
-    )
-    return Training.fit(
-        found.rows,
-        Labels(found.codes, found.classes, found.shares),
-        representation,
-        found.preparation.names_,
-        plan,
-        options,
-        seeds[1:3],
-        Threads(model.n_jobs, model.verbose),
-    )
 
 
 def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.boosting import grow_boosted
-from boreod.ensemble.heads import combine, mean_of_bags
+from boreod.ensemble.heads import Head, weigh_bags
 from boreod.parallel import Engine
 from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
@@ -29,7 +29,7 @@ BOOSTED_TREES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class TreeHead:
+class TreeHead(Head):
     """Trees, the same number for every bag.
 
     Leaves of ``boosted`` trees add up to log-odds; otherwise their mean is a probability.
@@ -64,28 +64,28 @@ class TreeHead:
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
+        return self._odds_of(self.trees.add_up(table, self.n_bags))
+
+    def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
+        """Return one log-odds per row, from the mean over bags of their probabilities.
+
+        Of boosted trees the log-odds are averaged, so that a single bag with large log-odds does
+        not decide alone.
+        """
         sums = self.trees.add_up(table, self.n_bags)
+        if use is None:
+            # For one row NumPy's ``mean`` takes several times as long.
+            return self._odds_of(np.add.reduce(sums, axis=1) / self.n_bags)
+        counts = use.sum(axis=1)
+        totals = sums.sum(axis=1, where=use) if self.boosted else (sums * use).sum(axis=1)
+        mean = np.full(len(sums), np.nan)
+        return self._odds_of(np.divide(totals, counts, out=mean, where=counts > 0))
+
+    def _odds_of(self, sums: NDArray) -> NDArray:
+        """Return the log-odds that sums over the trees of a bag stand for."""
         if self.boosted:
             return sums
         probabilities = sums / self.n_trees
-        return np.log(probabilities) - np.log1p(-probabilities)
-
-    def combined(self, table: NDArray, aggregation: str, use: NDArray | None = None) -> NDArray:
-        """Return one log-odds per row, as :func:`combine` does, but from means of probabilities.
-
-        Of boosted trees the log-odds are averaged, whatever the aggregation, so that a single bag
-        with large log-odds does not decide alone.
-        """
-        if self.boosted or aggregation != "mean":
-            return combine(self.log_odds(table), "log-odds", use)
-        sums = self.trees.add_up(table, self.n_bags)
-        if use is None:
-            mean = mean_of_bags(sums)
-        else:
-            counts = use.sum(axis=1)
-            mean = np.full(len(sums), np.nan)
-            np.divide((sums * use).sum(axis=1), counts, out=mean, where=counts > 0)
-        probabilities = mean / self.n_trees
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def keep(self, n_trees: int) -> "TreeHead":
@@ -100,23 +100,24 @@ class TreeHead:
             return self
         return replace(self, trees=self.trees.first(n_bags * self.n_trees), n_bags=n_bags)
 
-    def contribute(
-        self, table: NDArray, base: NDArray, slopes: NDArray, changes: NDArray
-    ) -> NDArray:
-        """Return contributions of features to the sum of slopes times changes of log-odds.
+    def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
+        """Return contributions of features to the change of log-odds from the base row.
 
-        Slopes and changes are (rows, bags); changes are those of the bags' log-odds from the base
-        row. Where leaves are probabilities, each bag's contributions are multiplied by the change
-        of its log-odds per change of its probability.
+        Where leaves are probabilities, each bag's contributions are multiplied by the change of its
+        log-odds per change of its probability.
         """
+        slopes = np.full((len(table), self.n_bags), 1.0 / self.n_bags)
         if not self.boosted:
             start = self.trees.add_up(base[np.newaxis], self.n_bags)
-            way = (self.trees.add_up(table, self.n_bags) - start) / self.n_trees
+            sums = self.trees.add_up(table, self.n_bags)
+            odds_of_start = self._odds_of(start)
+            changes = self._odds_of(sums) - odds_of_start
+            way = (sums - start) / self.n_trees
             p = start / self.n_trees
             # This is the limit where nothing changes.
             ratio = np.broadcast_to(1.0 / (p * (1.0 - p)), way.shape).copy()
             np.divide(changes, way, out=ratio, where=np.abs(way) > 1e-12)
-            slopes = slopes * ratio / self.n_trees
+            slopes = weigh_bags(odds_of_start[0], changes) * ratio / self.n_trees
         return self.trees.contribute(table, base, slopes)
 
 

@@ -10,8 +10,8 @@ from math import isclose, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.assumptions import MOST_KNOTS
 from boreod.ensemble.calibration import count_as_inliers
-from boreod.ensemble.consensus import MOST_KNOTS
 from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.neighbors import BACKENDS, Ks
 from boreod.persistence.manifest import (
@@ -67,7 +67,6 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
         "scaling": manifest.scaling in SCALERS,
         "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
         "threshold": 0.0 <= manifest.threshold <= 1.0,
-        "aggregation": manifest.aggregation in ("mean", "log-odds"),
         "correction": manifest.correction.slope > 0.0,
         "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
         "rows": shares.n_rows >= manifest.rows >= 2,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boreod.ensemble.assumptions import Quantiles
 from boreod.ensemble.calibration import OutOfBag
-from boreod.ensemble.consensus import Quantiles
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows
@@ -154,7 +154,6 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
         members,
         arrays["base"],
         correction,
-        manifest.aggregation,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         SeenRows(
             manifest.feature_names,

@@ -317,7 +317,6 @@ class Manifest:
     quantiles: int
     representation: StoredRepresentation
     members: list[StoredMember]
-    aggregation: str
     correction: Correction
     knots: int
     classes: StoredClasses

@@ -13,8 +13,8 @@ from math import isclose
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.consensus import MIN_DEVIATION, ConsensusHead
-from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.assumptions import MIN_DEVIATION, ConsensusHead
+from boreod.ensemble.heads import ClassifierHead, LogisticHead
 from boreod.ensemble.members import CONSENSUS, KINDS, UNCHANGED, Member
 from boreod.ensemble.tree_heads import TreeHead
 from boreod.persistence.manifest import (
@@ -143,7 +143,7 @@ def describe_member(member: Member) -> StoredMember:
     elif isinstance(head, TreeHead):
         trees = describe_trees(head.trees)
         n_bags = head.n_bags
-    elif not isinstance(head, ConsensusHead):
+    elif isinstance(head, ClassifierHead):
         raise ModelFileError(
             f"`estimator` is a {type(head.models[0]).__name__}, which a model file cannot store "
             "without pickle. Fit with `estimator=None`, boreod's own `heads`, in its place."

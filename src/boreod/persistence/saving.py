@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.ensemble.consensus import Quantiles
+from boreod.ensemble.assumptions import Quantiles
 from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.parameters import ParameterGroup
 from boreod.files import __version__
@@ -117,7 +117,6 @@ def _describe(
         quantiles=scaler.quantiles.shape[1] if isinstance(scaler, Rank) else 0,
         representation=representation,
         members=members,
-        aggregation=fitted.aggregation,
         correction=correction,
         knots=knots,
         classes=StoredClasses(model.classes_.dtype.name, labels),

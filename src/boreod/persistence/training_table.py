@@ -23,7 +23,7 @@ def describe_table(model: Predictor) -> StoredTable:
         is_named=preparation.is_named,
         middle=preparation.middle.tolist() if is_plain else None,
         preparation=None if is_plain else preparation.to_dict(),
-        profile=None if profile is None else profile.to_dict(),
+        profile=None if profile is None else asdict(profile),
         source=model.record_.source,
         curve=store_curve(model.record_.curve),
     )

@@ -129,7 +129,7 @@ def _time_parts(
         if isinstance(member.head, TreeHead):
             kind = kind_of_tree(member.kind)
             calls = cut(table, clock.size)
-            tree, rest = _time_trees(member, member.head, whole.aggregation, calls)
+            tree, rest = _time_trees(member, member.head, calls)
             trees[kind] = max(tree, trees.get(kind, 0.0))
             heads[kind] = max(rest, heads.get(kind, 0.0))
     return Costs(own, needs, max(0.0, base), SECONDS, trees, heads)
@@ -151,23 +151,21 @@ def _time_rest(whole: Fitted, clock: Calls, typical: NDArray, table: NDArray) ->
     total += time_calls(whole.scaler.transform, cut(typical, size))
     for member in whole.members:
         if not isinstance(member.head, TreeHead):
-            total += time_calls(_judged(member, whole.aggregation), cut(table, size))
+            total += time_calls(_judged(member), cut(table, size))
     return total
 
 
-def _time_trees(
-    member: Member, head: TreeHead, aggregation: str, calls: list[NDArray]
-) -> tuple[float, float]:
+def _time_trees(member: Member, head: TreeHead, calls: list[NDArray]) -> tuple[float, float]:
     """Return the seconds of one more tree, and those of a head without its trees."""
-    least = time_calls(_judged(replace(member, head=head.keep(1)), aggregation), calls)
-    most = time_calls(_judged(member, aggregation), calls)
+    least = time_calls(_judged(replace(member, head=head.keep(1))), calls)
+    most = time_calls(_judged(member), calls)
     more = head.trees.n_trees - head.n_bags
     tree = max(0.0, (most - least) / more) if more > 0 else least / head.n_bags
     return tree, max(0.0, least - head.n_bags * tree)
 
 
-def _judged(member: Member, aggregation: str) -> Callable[[NDArray], NDArray]:
-    return lambda row: member.weight * member.log_odds(row, aggregation)
+def _judged(member: Member) -> Callable[[NDArray], NDArray]:
+    return lambda row: member.weight * member.log_odds(row)
 
 
 def _as_pairs(odds: NDArray) -> NDArray:

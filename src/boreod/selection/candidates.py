@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import CONSENSUS, Recipe
-from boreod.ensemble.stacking import FOLDS
+from boreod.ensemble.members import CONSENSUS, FOLDS, Recipe
 from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, TreeHead
 from boreod.metrics import average_precision, average_ranks

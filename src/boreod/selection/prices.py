@@ -177,7 +177,6 @@ class PriceLists:
         work: Facts = {
             "neighbors": self.neighbors,
             "bags": len(training.bags.rows),
-            "aggregation": whole.aggregation,
             "scaling": type(training.scaler).__name__,
             "input_scaling": whole.input_scaler is not None,
         }
@@ -206,11 +205,11 @@ class PriceLists:
             whole.scale_input(rows)
             odds = np.zeros(len(rows))
             if logistic:
-                odds = combine(np.zeros((len(rows), n_bags)), whole.aggregation)
+                odds = combine(np.zeros((len(rows), n_bags)))
             # Classifiers of other libraries may read any column, so all their work counts here.
             for member in whole.members:
                 if isinstance(member.head, ClassifierHead):
-                    odds = odds + member.log_odds(features, whole.aggregation)
+                    odds = odds + member.log_odds(features)
             return expit(whole.correction.apply(odds))
 
         def per_column(table: NDArray) -> NDArray:
@@ -221,7 +220,7 @@ class PriceLists:
 
         trees = {
             member.kind: (
-                partial(member.log_odds, features, whole.aggregation),
+                partial(member.log_odds, features),
                 member.head.trees.n_trees,
             )
             for member in whole.members

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from payments import FEW, make_frauds, write
 
 from boreod import ColumnSelection, Detector, Heads, Reference
-from boreod.ensemble.training_rows import ReadingPlan
+from boreod.ensemble.bags import draw_reference
 from boreod.tables import TableError, open_table
 from boreod.tables.training import Roles, Wishes, read_training_rows
 from boreod.tool import fit_table
@@ -126,8 +126,9 @@ def test_memory_holds_the_sample_and_not_the_table(tmp_path):
         columns = {f"V{place}": random.normal(size=rows) for place in range(20)}
         fraud = (random.random(rows) < 0.0005).astype(int)
         pq.write_table(pa.table({**columns, "fraud": fraud}), folder / f"{number}.parquet")
-    plan = ReadingPlan(False, 2000, "stratified", 0, numeric_frames_as_they_are=False)
-    wishes = Wishes(assume=False, sample=lambda codes: plan.sample(codes)[0])
+    wishes = Wishes(
+        assume=False, sample=lambda codes: draw_reference(codes, 2000, "stratified", 0)[0]
+    )
     before = pa.total_allocated_bytes()
     tracemalloc.start()
     found = read_training_rows(folder, None, Roles("fraud"), wishes, {"batch_rows": 5000})

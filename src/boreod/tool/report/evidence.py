@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import Detector
 from boreod.ensemble.calibration import count_as_inliers, expit
-from boreod.ensemble.explanation import Explanation
+from boreod.ensemble.fitted import Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.profile import TrainingProfile
 from boreod.neighbors.known_rows import UNKNOWN

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import logit, read_threshold
-from boreod.ensemble.explanation import Explanation
-from boreod.ensemble.fitted import Assessment
+from boreod.ensemble.fitted import Assessment, Explanation
 from boreod.ensemble.novelty import Novelty
 from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
