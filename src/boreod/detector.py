@@ -16,11 +16,11 @@ from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.ensemble.training import NotStoredError, Training
 from boreod.ensemble.training_rows import (
     TrainingRows,
-    draw_seeds,
     read_training_rows,
     refuse_options,
     representation_for,
 )
+from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
 from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
 from boreod.representation.array_rows import upper_floor
@@ -28,7 +28,7 @@ from boreod.selection.budgets import NO_CURVE, BudgetCurve, read_budget, read_bu
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.prices import SAME, SHARED, check_batches, check_size, needs_clock
 from boreod.selection.selector import Selector
-from boreod.validation import all_or_nothing, check_fitted, same_filters
+from boreod.validation import all_or_nothing, check_fitted, read_seed, same_filters
 
 Names = str | Iterable[str]
 
@@ -217,7 +217,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         asked |= {"labels": labels, "reading": reading}
         with plain_interrupts(), all_or_nothing(self), same_filters():
             settings = check_parameters(self)
-            seeds = draw_seeds(self.random_state)
+            # These are for views, bags, what is learned from bags, and a reference sample.
+            random = read_seed(self.random_state)
+            seeds = random.randint(np.iinfo(np.int32).max, size=4).tolist()
             as_they_are = self._takes_numeric_frames_as_they_are
             found = read_training_rows(self, X, y, asked, settings, seeds[3], as_they_are)
             self._learn(found, settings, seeds)
@@ -291,11 +293,11 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         tables of this shape.
         """
         self._selector = self._known_selector.timed()
-        chosen = settings_of(self).selection
         if self._costs is not None and self._costs.unit == SECONDS:
-            self._costs = self._selector.prices.read(chosen.costs, SECONDS, chosen.batch_size)
+            self._costs = self._read_prices(SECONDS)
         self._seconds_alone = None
-        return self._selector.prices.read(SHARED, SECONDS, chosen.batch_size)
+        batch_size = settings_of(self).selection.batch_size
+        return self._selector.prices.read(SHARED, SECONDS, batch_size)
 
     def report(self, path: str | PathLike[str], table: Any = None, **options: Any) -> None:
         """Write a page about the detector: its quality, alerts, suspects and columns.
@@ -329,8 +331,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Prices of columns and trees, taken at first use; None in files written without them."""
         check_fitted(self)
         if self._costs is None and self._selector is not None:
-            chosen = settings_of(self).selection
-            self._costs = self._selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
+            self._costs = self._read_prices(self._unit)
         return self._costs
 
     def _learn(self, found: TrainingRows, settings: Settings, seeds: list[int]) -> None:
@@ -338,7 +339,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         check_alerts(self.threshold, found.shares.n_rows)
         warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
         # Rows are hashed as they would be if they came again.
-        learned = LearnedRows.of(found.rows if found.later is None else found.later)
+        learned = LearnedRows(hash_rows(found.rows if found.later is None else found.later))
         if found.warn_of_copies is not None:
             found.warn_of_copies(learned.n_copies, len(found.rows))
         representation = representation_for(self, found, settings, seeds[0])
@@ -391,11 +392,14 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
 
     def _narrow(self) -> None:
         """Learn from the columns that the budget buys."""
-        selector = self._known_selector
         chosen = settings_of(self).selection
-        choice, fitted, oob = selector.buy(self.budget, chosen, self._threads)
+        choice, fitted, oob = self._known_selector.buy(self.budget, chosen, self._threads)
         self._take(fitted, oob, choice)
-        self._costs = selector.prices.read(chosen.costs, self._unit, chosen.batch_size)
+        self._costs = self._read_prices(self._unit)
+
+    def _read_prices(self, unit: str) -> Costs:
+        chosen = settings_of(self).selection
+        return self._known_selector.prices.read(chosen.costs, unit, chosen.batch_size)
 
     def _price_of_rows(self, batch_size: int | None) -> float | None:
         """Measure prices of calls if they are not known yet."""

@@ -146,7 +146,8 @@ class Fitted:
         """Return log-odds and isolation; very many rows are scored in parts, and copies once."""
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
-            return self._combine(table, corrected, engine), isolation
+            odds = average(self.members, table, engine)
+            return self.correction.apply(odds) if corrected else odds, isolation
         distinct, place = distinct_rows(points)
         parts = [
             self._score(points[distinct[part]], engine, corrected, isolate)
@@ -166,15 +167,9 @@ class Fitted:
             table, isolation = self.columns.compute(points, engine), None
         return self.scaler.transform(table), isolation
 
-    def _combine(
-        self, table: NDArray, corrected: bool = True, engine: Engine | None = None
-    ) -> NDArray:
-        odds = average(self.members, table, engine)
-        return self.correction.apply(odds) if corrected else odds
-
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:
-        before = self._combine(table, False)
-        start = self._combine(self.base[np.newaxis], False)
+        before = average(self.members, table)
+        start = average(self.members, self.base[np.newaxis])
         odds = self.correction.apply(before)
         base = float(self.correction.apply(start)[0])
         secants = self.correction.secants(float(start[0]), before)

@@ -128,14 +128,10 @@ class TrainingProfile:
         value = _short(value)
         first = int(np.searchsorted(known, value, "left"))
         last = int(np.searchsorted(known, value, "right"))
-        if first == len(known):
-            return 1.0, 0.0
-        if last == 0:
-            return 0.0, 1.0
         # Rows with the value of a quantile may begin and end anywhere between its neighbors.
-        if first < last:
-            below = shares[first - 1] if first else 0.0
-            above = 1.0 - shares[last] if last < len(known) else 0.0
+        if first < last or first in (0, len(known)):
+            below = (0.0, *shares)[first]
+            above = 1.0 - (*shares, 1.0)[last]
             return below, max(0.0, round(above, 12))
         start, end = known[first - 1], known[first]
         way = (value - start) / (end - start)
@@ -182,17 +178,12 @@ class LearnedRows:
 
     Examples
     --------
-    >>> learned = LearnedRows.of(np.array([[1.0], [2.0], [1.0]]))
+    >>> learned = LearnedRows(hash_rows(np.array([[1.0], [2.0], [1.0]])))
     >>> learned.find(np.array([[2.0], [3.0], [1.0]])).tolist()
     [1, -1, 2]
     """
 
     hashes: NDArray = field(repr=False)
-
-    @classmethod
-    def of(cls, rows: NDArray) -> "LearnedRows":
-        """Return the hashes of rows."""
-        return cls(hash_rows(rows))
 
     def find(self, rows: NDArray, start: int = 0) -> NDArray:
         """Return the place of an equal training row, -1 if there is none.

@@ -17,7 +17,7 @@ from boreod.parallel.dask_engine import count_rows, gather_rows, is_collection
 from boreod.representation.array_rows import ArrayRows, is_table, upper_floor
 from boreod.representation.memory import available_memory, check_reading
 from boreod.text import suggest
-from boreod.validation import OUTLIER, read_labels, read_rows, read_seed, read_untidy_array
+from boreod.validation import OUTLIER, read_labels, read_rows, read_untidy_array
 
 
 @dataclass
@@ -142,13 +142,12 @@ def representation_for(model: Any, found: TrainingRows, settings: Settings, seed
     """Return the representation to fit, as the parameters of a detector ask for it."""
     from boreod.representation.transformer import make_representation
 
-    is_outlier = found.codes == OUTLIER
+    n_outliers = int((found.codes == OUTLIER).sum())
     n_reference = len(found.rows)
     if not settings.reference.outliers:
-        n_reference -= int(is_outlier.sum())
+        n_reference -= n_outliers
     on_budget = model.budget is not None
-    taught = bool(is_outlier.any())
-    made = make_representation(model.representation, n_reference, on_budget, seed, taught)
+    made = make_representation(model.representation, n_reference, on_budget, seed, n_outliers > 0)
     made.set_params(n_jobs=model.n_jobs, verbose=model.verbose)
     if settings.reference.neighbors != "auto":
         made.set_params(neighbors=settings.reference.neighbors)
@@ -163,8 +162,3 @@ def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:
         if name == "sample_weight":
             why = "Rows have no weights in a neighbor graph: leave it out."
         raise TypeError(f"{type(model).__name__}.fit does not take {name}. {why}")
-
-
-def draw_seeds(random_state: Any) -> list[int]:
-    """Return the seeds of views, bags, what is learned from bags, and of a reference sample."""
-    return read_seed(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()

@@ -38,7 +38,7 @@ def describe(model: Predictor) -> dict[str, Any]:
         "source": model.record_.source,
         "label": preparation.label_,
         "ids": list(preparation.ids_),
-        "training": model.oob_.summarize(),
+        "training": asdict(model.oob_.summarize()),
         "preparation": [row._asdict() for row in preparation.summary_],
         "notes": list(preparation.notes_),
         "columns": _columns(model),
