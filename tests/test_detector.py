@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, train_test_split
@@ -152,8 +152,9 @@ def test_prior_correction_keeps_the_ranking_and_calibrates():
     assert abs(corrected.mean() - y_test.mean()) < abs(raw.mean() - y_test.mean())
 
 
-def test_any_classifier(data):
-    trees = ExtraTreesClassifier(20)
+@pytest.mark.parametrize("kind", [ExtraTreesClassifier, RandomForestClassifier])
+def test_any_classifier(kind, data):
+    trees = kind(20)
     model = fit(data, estimator=trees)
     new, truth = table(seed=1)
     probabilities = model.predict_proba(new)[:, 1]

@@ -128,9 +128,11 @@ def test_what_heads_read(model):
     assert model.fitted_.represent(prepare(model, table(0)[0]), Threads(1)).shape == (300, 10)
 
 
-def test_reasons_add_up():
+@pytest.mark.parametrize("calibration", [None, "platt"])
+def test_reasons_add_up(calibration):
     X, y = table(3)
-    model = Detector(FEW, n_estimators=30, heads=Heads(n_trees=2), random_state=0)
+    options = {"heads": Heads(n_trees=2), "calibration": calibration, "random_state": 0}
+    model = Detector(FEW, n_estimators=30, **options)
     explained = model.fit(X, y).explain(np.vstack([X[:40], 50.0 * X[:5]]))
     assert explained.columns == ["x0", "x1", "x2", "x3", "knn_5", "lof_10"]
     assert_allclose(

@@ -281,10 +281,11 @@ def test_the_curve_and_the_choice_tell_the_trees(model):
     assert whole >= model._selector.cost_of_all_trees(bought[0].costs) + bought[0].costs.total()
 
 
-def test_trees_are_averaged_without_a_detour(model):
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_trees_are_averaged_without_a_detour(model, share):
     head, table = trees_of(model)["trees"], model.fitted_.represent(np.zeros((1, 4)), Threads(1))
     table = np.random.default_rng(0).uniform(size=(50, table.shape[1]))[:, :4]
-    use = np.random.default_rng(1).uniform(size=(50, 12)) < 0.3
+    use = np.random.default_rng(1).uniform(size=(50, 12)) < share
     use[:3] = False
     assert_allclose(head.combined(table), combine(head.log_odds(table)), rtol=1e-9)
     expected = combine(head.log_odds(table), use)

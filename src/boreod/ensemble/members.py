@@ -93,6 +93,10 @@ class Member:
         return self.line.slope * result
 
 
+# A member, and its log-odds of all training rows.
+Judged = tuple[Member, NDArray]
+
+
 def average(members: list[Member], table: NDArray, engine: Engine | None = None) -> NDArray:
     """Return the weighted mean of the members' log-odds; threads share many rows."""
     if len(members) == 1:
@@ -156,7 +160,7 @@ def learn_members(
     ``n_folds`` is that of :func:`stack`.
     """
     outside = ~data.bags.holds
-    members, found = [], []
+    found: list[Judged] = []
     for kind in _distinct_kinds(recipe, data):
         features = _features_of(kind, data)
         head: Head | None = (known or {}).get(kind)
@@ -166,21 +170,18 @@ def learn_members(
             head = head.keep(recipe.trees_of(kind))
         member = Member(kind, head, features)
         use = outside[:, :BOOSTED_BAGS] if kind.startswith("boosted") else outside
-        members.append(member)
-        found.append(member.log_odds(data.table, use))
-    if len(members) == 1:
-        return members, found[0]
-    weighed = [_weigh(m, odds, data.codes) for m, odds in zip(members, found, strict=True)]
-    # Heads without evidence are left out if others have some.
-    if any(member is not None for member in weighed):
-        found = [odds for odds, member in zip(found, weighed, strict=True) if member is not None]
-        members = [member for member in weighed if member is not None]
-    if len(members) == 1:
-        return [replace(members[0], line=UNCHANGED, weight=1.0)], found[0]
-    evidence = np.array([member.weight for member in members])
-    weights, mean = stack(_on_lines(members, found), data.codes, evidence, n_folds)
-    pairs = zip(members, weights.tolist(), strict=True)
-    return [replace(member, weight=weight) for member, weight in pairs], mean
+        found.append((member, member.log_odds(data.table, use)))
+    if len(found) > 1:
+        weighed = [(_weigh(member, odds, data.codes), odds) for member, odds in found]
+        # Heads without evidence are left out if others have some.
+        found = [(member, odds) for member, odds in weighed if member is not None] or found
+    if len(found) == 1:
+        member, odds = found[0]
+        return [replace(member, line=UNCHANGED, weight=1.0)], odds
+    evidence = np.array([member.weight for member, _ in found])
+    weights, mean = stack(_on_lines(found), data.codes, evidence, n_folds)
+    pairs = zip(found, weights.tolist(), strict=True)
+    return [replace(member, weight=weight) for (member, _), weight in pairs], mean
 
 
 def learn_consensus(
@@ -191,25 +192,25 @@ def learn_consensus(
     Members are standardized; their mean is the score of a row.
     """
     table = data.table
-    members, found = [], []
+    found: list[Judged] = []
     if data.n_raw < table.shape[1]:
         places = np.arange(data.n_raw, table.shape[1])
-        members.append(Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places))
-        found.append(members[-1].log_odds(table))
+        member = Member(CONSENSUS, ConsensusHead.fit(table[:, places]), places)
+        found.append((member, member.log_odds(table)))
     if data.n_raw and any(kind.startswith(("trees", "boosted")) for kind in recipe.kinds):
         raw = np.arange(data.n_raw)
         forest = TreeHead.fit(table[:, raw], data.bags, recipe.n_trees, False, data.seed, engine)
-        members.append(Member("trees", forest, raw))
-        odds = members[-1].log_odds(table, ~data.bags.holds)
-        inside = members[-1].log_odds(table)
-        found.append(np.where(np.isfinite(odds), odds, inside))
+        member = Member("trees", forest, raw)
+        odds = member.log_odds(table, ~data.bags.holds)
+        found.append((member, np.where(np.isfinite(odds), odds, member.log_odds(table))))
+    weight = 1.0 / len(found)
     standard = []
-    for member, odds in zip(members, found, strict=True):
+    for member, odds in found:
         slope = 1.0 / max(float(odds.std()), 1e-12)
         line = Correction(-slope * float(odds.mean()), slope)
-        standard.append(replace(member, line=line, weight=1.0 / len(members)))
-    weights = np.array([member.weight for member in standard])
-    return standard, mean_of(_on_lines(standard, found), weights)
+        standard.append((replace(member, line=line, weight=weight), odds))
+    mean = mean_of(_on_lines(standard), np.full(len(found), weight))
+    return [member for member, _ in standard], mean
 
 
 def _distinct_kinds(recipe: Recipe, data: BaggedTable) -> list[str]:
@@ -257,11 +258,9 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
     return replace(member, line=fit_line(odds, outliers, weights), weight=evidence)
 
 
-def _on_lines(members: list[Member], found: list[NDArray]) -> NDArray:
+def _on_lines(found: list[Judged]) -> NDArray:
     """Return the log-odds of members after their lines, (rows, members)."""
-    return np.column_stack(
-        [member.line.apply(odds) for member, odds in zip(members, found, strict=True)]
-    )
+    return np.column_stack([member.line.apply(odds) for member, odds in found])
 
 
 def fit_line(

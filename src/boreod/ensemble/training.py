@@ -132,9 +132,8 @@ class Training:
                 part = table[:, : columns.n_raw or len(columns.names)]
                 weights = found.shares.weigh(codes)
                 both_seeds = seeds[0], seeds[1] + KINDS.index("trees")
-                n_trees = options.recipe.n_trees
                 assumed = find_suspicious(
-                    assumed, part, weights, bagging, n_trees, both_seeds, engine
+                    assumed, part, weights, bagging, options.recipe.n_trees, both_seeds, engine
                 )
             outliers = np.flatnonzero(assumed.codes == OUTLIER)
             inliers = np.flatnonzero(assumed.codes == INLIER)
