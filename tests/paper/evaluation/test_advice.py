@@ -60,15 +60,15 @@ def test_losses_are_paired():
     assert str(losses["50us"]) == "11.67 ±7.64"
 
 
-def test_losses_show_no_minus_before_zero():
-    runs = made_up({EVERYTHING: WHOLE, "90us": [0.9, 0.7001, 0.8]}).budget_runs
-    assert str(find_losses(runs, EVERYTHING, "auc")["90us"]) == "0.00 ±0.01"
-
-
-def test_one_split_has_no_error():
-    runs = made_up({EVERYTHING: [0.9], "50us": [0.8]}).budget_runs
+@pytest.mark.parametrize(
+    ("whole", "part", "shown"),
+    [(WHOLE, [0.9, 0.7001, 0.8], "0.00 ±0.01"), ([0.9], [0.8], "10.00")],
+    ids=["no minus before zero", "no error of one split"],
+)
+def test_losses_are_shown_in_percent(whole, part, shown):
+    runs = made_up({EVERYTHING: whole, "50us": part}).budget_runs
     loss = find_losses(runs, EVERYTHING, "auc")["50us"]
-    assert str(loss) == "10.00"
+    assert str(loss) == shown
     assert not loss.is_sure
 
 
