@@ -169,20 +169,27 @@ def test_durations_are_seconds():
     assert (prepared.names_, rows.tolist()) == (["d"], [[5.0], [6.0]])
 
 
-@pytest.mark.parametrize("policy", ["missing", "error", "drop"])
-def test_bad_dates_in_files(tmp_path, policy):
+@pytest.fixture
+def with_bad_date(tmp_path):
+    """A file of thirty dates, a word and a missing value, and the preparation of such dates."""
     lines = [f"{number % 9},2024-01-{number:02d}" for number in range(1, 31)]
     (tmp_path / "t.csv").write_text("\n".join(["n,d", *lines, "5,soon", "6,NA"]))
-    prepared = Preparation().fit(pa.table({"d": [line[2:] for line in lines]}))
-    options = {"bad_cells": policy, "types": prepared.types_}
-    if policy == "error":
-        with pytest.raises(TableError, match="ine 32, column 'd': 'soon' is no date"):
-            read_table(tmp_path / "t.csv", **options)
-        return
+    return tmp_path / "t.csv", Preparation().fit(pa.table({"d": [line[2:] for line in lines]}))
+
+
+@pytest.mark.parametrize(("policy", "last"), [("missing", [None, "NA"]), ("drop", ["NA"])])
+def test_bad_dates_in_files(with_bad_date, policy, last):
+    path, prepared = with_bad_date
     with pytest.warns(UserWarning, match="1 bad cell .*'soon'"):
-        table = read_table(tmp_path / "t.csv", **options)
-    assert table["d"].to_pylist()[30:] == ([None, "NA"] if policy == "missing" else ["NA"])
+        table = read_table(path, bad_cells=policy, types=prepared.types_)
+    assert table["d"].to_pylist()[30:] == last
     assert prepared.transform(table).shape == (len(table), 3)
+
+
+def test_bad_dates_in_files_are_refused(with_bad_date):
+    path, prepared = with_bad_date
+    with pytest.raises(TableError, match="ine 32, column 'd': 'soon' is no date"):
+        read_table(path, bad_cells="error", types=prepared.types_)
 
 
 NAIVE = ["2024-01-31T05:00:00", "2024-02-03T23:30:00"]
