@@ -137,8 +137,7 @@ def column_of(table: Any, name: str) -> Any:
 
 def as_mask(booleans: Any) -> NDArray:
     """Return an array of booleans for NumPy, nulls as False."""
-    mask: NDArray = pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
-    return mask
+    return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
 
 
 def no_rows(schema: Any) -> Any:
@@ -158,11 +157,11 @@ def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
             start += part.num_rows
             count += part.num_rows
             if count == rows:
-                yield _joined(held)
+                yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
                 held = []
                 count = 0
     if held:
-        yield _joined(held)
+        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
 
 
 def as_arrow(frame: Any) -> Any:
@@ -242,11 +241,9 @@ def _plain_type(field: Any, shown: str) -> Any:
         return pa.string()
     if kind_of(held) != "text" and not types.is_interval(held):
         return held
-    what = "values of another kind"
-    remedy = "Convert it"
-    if types.is_nested(held):
-        what = "nested values"
-        remedy = "Spread it over columns of its own"
+    is_nested = types.is_nested(held)
+    what = "nested values" if is_nested else "values of another kind"
+    remedy = "Spread it over columns of its own" if is_nested else "Convert it"
     raise TableError(
         f"Cells must hold one number, word or date each; column {shorten(field.name)} of {shown} "
         f"holds {what} ({str(held)[:60]}). {remedy}, or leave it out ({leave_out(field.name)})."
@@ -269,12 +266,6 @@ def _plain_column(column: Any, field: Any) -> Any:
         raise TableError(
             f"Column {shorten(field.name)} cannot be read as {kind_of(field.type)}: {error}"
         ) from None
-
-
-def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
 def _to_table(frame: Any) -> Any:

@@ -50,31 +50,25 @@ class Kind(NamedTuple):
     type: str  # one of TYPES
     rule: Rule | None = None
 
-
-class Written(NamedTuple):
-    """How the dates or numbers of a column of text are written; empty for other words.
-
-    Dates are in doubt if days may be months; they have no form then if cells contradict each other.
-    """
-
-    form: str = ""
-    in_doubt: bool = False
-    number: NumberFormat | Ambiguous | None = None
-
     @property
-    def rule(self) -> Rule | None:
-        """What the cells must look like; None if that is not certain."""
-        if self.form and not self.in_doubt:
-            return DateForm(self.form)
-        return self.number if isinstance(self.number, NumberFormat) else None
+    def what(self) -> str:
+        """What a cell should be."""
+        if self.rule is not None:
+            return self.rule.what
+        return "truth value" if self.type == "boolean" else "number"
 
 
-def find_written(column: Any, decimal: str | None = None) -> Written:
-    """Return how the dates or numbers of a column of text are written."""
-    form, in_doubt = find_form(column)
-    if form or in_doubt:
-        return Written(form, in_doubt)
-    return Written(number=find_format(column, decimal))
+def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
+    """Return how the dates or numbers of a column of text are written; None for other words."""
+    return find_form(column) or find_format(column, decimal)
+
+
+def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
+    """Return what the cells of a column of text must look like; None if that is not certain."""
+    found = find_written(column, decimal)
+    if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
+        return None
+    return found
 
 
 def find_kind(column: Any, decimal: str | None = None) -> Kind:
@@ -94,7 +88,7 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
         # With a decimal comma 1.234 is a thousand.
         if decimal != "," or not pc.any(pc.match_substring(cells, ".")).as_py():
             return Kind("number")
-    rule = find_written(column, decimal).rule
+    rule = find_rule(column, decimal)
     return Kind("number") if rule == NumberFormat() else Kind("text", rule)
 
 
@@ -162,9 +156,7 @@ def as_numbers(
         values, bad = parse(column, rule)
         note_bad(column, bad, name, first_row, rule.what, values)
         return values
-    found, wrong = column, None
-    if held == "text":
-        found, wrong = to_kind(column, Kind(kind))
+    found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, None)
     numbers = pc.cast(found, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
     infinite = np.isinf(values)
@@ -275,7 +267,8 @@ class BadCells:
         noun, written, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s{written}{rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        if self._has_many(name):
+        # So many bad cells are no faults of single rows.
+        if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
             why = f"is no {what} as the other values are."
@@ -291,11 +284,6 @@ class BadCells:
             at = where(place)
             cell = shorten(column[place].as_py())
             self._places.append(f"{at[:1].lower()}{at[1:]}{file}: {cell}")
-
-    def _has_many(self, name: str) -> bool:
-        """Return whether a column has too many bad cells for faults."""
-        wrong = self._counts[name]
-        return wrong >= MANY_BAD and 2 * wrong > self._filled[name]
 
     def _no_numbers(self, first: str, place: str, name: str, what: str) -> TableError:
         """Return the error for a column of words where numbers should be."""

@@ -67,9 +67,13 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class DateForm:
-    """What cells of a column of dates must look like: one of FORMS, or TIME."""
+    """What cells of a column of dates must look like: one of FORMS, or TIME.
+
+    The form is in doubt if days may be months; it is empty then if cells contradict each other.
+    """
 
     form: str
+    in_doubt: bool = False
 
     @property
     def what(self) -> str:
@@ -117,46 +121,45 @@ def count_zones(column: Any) -> int:
     return len(column) - column.null_count
 
 
-def find_form(column: Any) -> tuple[str, bool]:
-    """Return the form of the dates of a column of text, and whether days may be months.
+def find_form(column: Any) -> DateForm | None:
+    """Return the form of the dates of a column of text; None if it does not hold dates.
 
-    The form is empty if it does not hold dates, or in doubt if it holds both orders of days and
-    months; a few cells may be something else.
+    A few cells may be something else.
     """
     present = _informative(column.slice(0, SAMPLE))
     if not len(present):
-        return "", False
-    shares = {form: _share(_read_form(present, form)) for form in (*FORMS, TIME)}
+        return None
+    shares = {form: _share(_read_form(present, form).clock) for form in (*FORMS, TIME)}
     best = max(shares, key=lambda form: shares[form])
     first, second = ORDERS
-    if best not in (first, second) and _share(read_written(present, best)) >= NEARLY_ALL:
-        return best, False
+    if best not in ORDERS and _share(read_written(present, best).clock) >= NEARLY_ALL:
+        return DateForm(best)
     if not (shares[first] or shares[second]) or _share_of_either(present)[0] < NEARLY_ALL:
-        return "", False
+        return None
     whole = _informative(column)
     either, days, months = _share_of_either(whole)
     if max(days, months) < NEARLY_ALL:
-        return "", either >= NEARLY_ALL
+        return DateForm("", in_doubt=True) if either >= NEARLY_ALL else None
     if days != months:
-        return (first if days > months else second), False
+        return DateForm(first if days > months else second)
     # Nobody writes months first with points.
-    return first, not pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
+    has_points = pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
+    return DateForm(first, in_doubt=not has_points)
 
 
 def _share_of_either(words: Any) -> tuple[float, float, float]:
     """Return the shares of dates: with days or months first, with days, with months first."""
-    days, months = (read_written(words, form) for form in ORDERS)
-    either = np.fmax(days.clock, months.clock)
-    return _share(Moments(either, either)), _share(days), _share(months)
+    days, months = (read_written(words, form).clock for form in ORDERS)
+    return _share(np.fmax(days, months)), _share(days), _share(months)
 
 
 def find_contradiction(column: Any) -> tuple[str, str]:
     """Return a date that must have its day first, and one that must have its month first."""
     cells = _informative(column)
     days, months = (np.isnan(read_written(cells, form).clock) for form in ORDERS)
-    day_first = int(np.argmax(months & ~days))
-    month_first = int(np.argmax(days & ~months))
-    return cells[day_first].as_py(), cells[month_first].as_py()
+    day_first = cells[int(np.argmax(months & ~days))]
+    month_first = cells[int(np.argmax(days & ~months))]
+    return day_first.as_py(), month_first.as_py()
 
 
 def count_others(words: Any, form: str) -> int:
@@ -170,8 +173,8 @@ def _informative(column: Any) -> Any:
     return cells.filter(pc.invert(is_placeholder(pc.utf8_trim_whitespace(cells))))
 
 
-def _share(found: Moments) -> float:
-    return float(np.mean(~np.isnan(found.clock)))
+def _share(clock: NDArray) -> float:
+    return float(np.mean(~np.isnan(clock)))
 
 
 def read_written(words: Any, form: str) -> Moments:
@@ -247,13 +250,16 @@ def _month_numbers(cells: Any) -> NDArray:
 def _offsets(cells: Any) -> NDArray:
     """Return how many seconds the clocks of zones such as +02:00 are ahead; few are distinct."""
     encoded = pc.dictionary_encode(pc.fill_null(cells, ""))
-    seconds = []
-    for text in encoded.dictionary.to_pylist():
-        digits = text[1:].replace(":", "") if text[:1] in ("+", "-") else ""
-        ahead = 3600 * int(digits[:2] or 0) + 60 * int(digits[2:] or 0)
-        ahead = 3600 * ZONES.get(text, 0) or (-ahead if text.startswith("-") else ahead)
-        seconds.append(ahead)
+    seconds = [_seconds_ahead(text) for text in encoded.dictionary.to_pylist()]
     return np.array([*seconds, 0.0])[encoded.indices.to_numpy()]
+
+
+def _seconds_ahead(zone: str) -> int:
+    if zone[:1] not in ("+", "-"):
+        return 3600 * ZONES.get(zone, 0)
+    digits = zone[1:].replace(":", "")
+    ahead = 3600 * int(digits[:2]) + 60 * int(digits[2:] or 0)
+    return -ahead if zone[0] == "-" else ahead
 
 
 def day_seconds(years: NDArray, months: NDArray, days: NDArray) -> NDArray:

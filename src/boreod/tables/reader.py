@@ -4,9 +4,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 
 from boreod.tables.arrow import (
     Column,
-    Names,
     TableError,
     as_arrow,
     as_names,
@@ -26,11 +25,10 @@ from boreod.tables.arrow import (
     rebatch,
 )
 from boreod.tables.cells import BadCells
-from boreod.tables.number_formats import NumberFormat
 from boreod.tables.preparing.labels import LabelSource
-from boreod.tables.preparing.since import Asked, add_to_batches, as_list
+from boreod.tables.preparing.since import add_to_batches, as_list
 from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
-from boreod.tables.reading.blocks import ROW, ROWS, Options, Typed, find_rules
+from boreod.tables.reading.blocks import ROW, ROWS, Options, ReadOptions, Typed, find_rules
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.locations import (
@@ -48,7 +46,6 @@ from boreod.tables.reading.separated import open_separated
 from boreod.tables.reading.sources import TextSource, zip_member
 from boreod.text import listed, shorten, suggest
 
-BATCH_ROWS = 50_000
 FilePath = str | os.PathLike[str]
 
 
@@ -65,17 +62,15 @@ class TableReader:
         The pyarrow schema that all batches have.
     """
 
-    def __init__(
-        self, path: str, opened: Typed, batch_rows: int, stack: ExitStack, found: BadCells
-    ) -> None:
+    def __init__(self, path: str, opened: Typed, options: Options, stack: ExitStack) -> None:
         self.path = path
         self.schema, batches = opened
         if ROW in self.schema.names:
             self.schema = self.schema.remove(self.schema.get_field_index(ROW))
         self.columns = tuple(Column(field.name, kind_of(field.type)) for field in self.schema)
         self._stack = stack
-        self._found = found
-        self._batches = self._noted(rebatch(batches, batch_rows))
+        self._found = options.found
+        self._batches = self._noted(rebatch(batches, options.batch_rows))
         # The first batch is read now, so that an error at the beginning comes at once.
         self._batches = chain(list(islice(self._batches, 1)), self._batches)
 
@@ -156,100 +151,6 @@ def _with_row_numbers(batch: Any) -> Any:
     return rest.replace_schema_metadata({ROWS: numbers.tobytes()})
 
 
-@dataclass(frozen=True)
-class ReadOptions:
-    """How a table is read.
-
-    Parameters
-    ----------
-    format
-        ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
-        ``sqlite`` or ``duckdb``; None to go by the name.
-    separator
-        One character between the cells of a line; None to find out.
-    header
-        Whether separated text or a sheet has a line of column names, or which line that is. None
-        for the first, or the first below titles of fewer cells; nothing but numbers is refused.
-        False names them c0, c1 and so on.
-    encoding
-        Encoding of text; None for UTF-8.
-    decimal
-        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells leave
-        it open, as in 1,234, the column stays text.
-    types
-        ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
-        their first rows, or how their numbers are written. Names that the table does not have do
-        not matter.
-    columns
-        Names of the columns to read, in this order; None for all.
-    since
-        Columns of ids, such as ``card`` or ``card:time``, each of which adds a column: the time
-        since the last row of the same id, in hours for dates. The table must be sorted by time.
-    drop
-        Names of columns to leave out; they may hold anything, and there may be several of a name.
-    bad_cells
-        What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
-        ``drop`` to leave their rows out. A warning at the end says how many there were and where.
-    computed
-        Columns to compute with, None for all: numbers beyond 1e150, whose squares may be infinite,
-        are bad cells there.
-    query
-        For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
-        is only one.
-    labels
-        Labels that a second file holds, and which words are labels; None for the column alone.
-    batch_rows
-        Rows of a batch; the last may have fewer.
-    """
-
-    format: str | None = None
-    separator: str | None = None
-    header: bool | int | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    types: Mapping[str, str | NumberFormat] | None = None
-    columns: Iterable[str] | None = None
-    since: Asked = ()
-    drop: Names = ()
-    bad_cells: str = "missing"
-    computed: Iterable[str] | None = ()
-    query: str | None = None
-    labels: LabelSource | None = None
-    batch_rows: int = BATCH_ROWS
-
-    def __post_init__(self) -> None:
-        """Refuse a size of batches that is none."""
-        if type(self.batch_rows) is not int or self.batch_rows < 1:
-            raise TableError(
-                f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
-            )
-
-    def for_blocks(self) -> Options:
-        """Return the options that readers of single formats need."""
-        labels = self.labels
-        columns = self.asked if labels is None else labels.columns(self.asked)
-        has_answers = labels is not None and labels.answers is not None
-        return Options(
-            separator=self.separator,
-            header=self.header,
-            encoding=self.encoding,
-            decimal=self.decimal,
-            types=dict(self.types or {}),
-            columns=columns,
-            drop=(self.drop,) if isinstance(self.drop, str) else tuple(self.drop),
-            query=self.query,
-            bad_cells=BadCells(self.bad_cells),
-            computed=None if self.computed is None else tuple(self.computed),
-            optional=(labels.label,) if labels is not None and has_answers else (),
-            batch_rows=self.batch_rows,
-        )
-
-    @property
-    def asked(self) -> tuple[str, ...] | None:
-        """Columns that the caller asked for; None for all."""
-        return None if self.columns is None else tuple(self.columns)
-
-
 def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> TableReader:
     r"""Open a table for reading in batches; memory does not depend on its length.
 
@@ -283,17 +184,28 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     {'amount': None, 'country': 'NA'}
     """
     asked = ReadOptions(**options)
-    how = asked.for_blocks()
+    columns = None if asked.columns is None else tuple(asked.columns)
+    labels = asked.labels
+    has_answers = labels is not None and labels.answers is not None
+    settled = {
+        "types": dict(asked.types or {}),
+        "columns": columns if labels is None else labels.columns(columns),
+        "drop": (asked.drop,) if isinstance(asked.drop, str) else tuple(asked.drop),
+        "computed": None if asked.computed is None else tuple(asked.computed),
+        "optional": (labels.label,) if has_answers else (),
+        "found": BadCells(asked.bad_cells),
+    }
+    how = Options(**{**vars(asked), **settled})
     name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
-        opened = _open_source(name, asked.format, how, stack)
+        opened = _open_source(name, how, stack)
         # Among some columns, a time since the last row is made only if the caller knows its parts.
         if asked.since and (how.columns is None or not isinstance(as_list(asked.since)[0], str)):
             opened = add_to_batches(*opened, asked.since)
-        if asked.labels is not None:
-            opened = asked.labels.add_to(*opened, asked.asked, _read_answers(asked.labels))
-        return TableReader(show_place(name), opened, asked.batch_rows, stack, how.bad_cells)
+        if labels is not None:
+            opened = labels.add_to(*opened, columns, _read_answers(labels))
+        return TableReader(show_place(name), opened, how, stack)
     except BaseException:
         stack.close()
         raise
@@ -305,17 +217,17 @@ def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         return reader.read_all()
 
 
-def _open_source(path: str, asked: str | None, options: Options, stack: ExitStack) -> Typed:
+def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a file, a folder, standard input, or several of these as one table."""
     paths = expand(path)
     if len(paths) == 1 and os.path.isdir(paths[0]):
-        paths = find_text_files(paths[0], asked) or paths
+        paths = find_text_files(paths[0], options.format) or paths
     if len(paths) == 1:
-        return _open(paths[0], asked, options, stack)
-    return _open_several(paths, asked, options, stack)
+        return _open(paths[0], options, stack)
+    return _open_several(paths, options, stack)
 
 
-def _open_several(paths: list[str], asked: str | None, options: Options, stack: ExitStack) -> Typed:
+def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed:
     """Open files that have the same columns; the first one with rows decides their types.
 
     What is dropped need not be in all of them.
@@ -325,8 +237,8 @@ def _open_several(paths: list[str], asked: str | None, options: Options, stack: 
     names: list[str] = []
     left = iter(paths)
     for path in left:
-        options.bad_cells.file = PurePath(path).name
-        schema, batches = _open(path, asked, options, stack)
+        options.found.file = PurePath(path).name
+        schema, batches = _open(path, options, stack)
         names = names or [name for name in schema.names if name != ROW]
         _check_same(names, schema, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
@@ -342,9 +254,9 @@ def _open_several(paths: list[str], asked: str | None, options: Options, stack: 
             yield first
         yield from batches
         for path in left:
-            options.bad_cells.file = PurePath(path).name
+            options.found.file = PurePath(path).name
             with ExitStack() as own:
-                found, others = _open(path, asked, same, own)
+                found, others = _open(path, same, own)
                 _check_same(names, found, paths[0], path)
                 for batch in others:
                     yield _cast(batch, schema, path)
@@ -378,9 +290,9 @@ def _cast(batch: Any, schema: Any, path: str) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _open(path: str, asked: str | None, options: Options, stack: ExitStack) -> Typed:
+def _open(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a file, a folder of Parquet files, or standard input."""
-    found = find_format(path, asked, to_read=True)
+    found = find_format(path, options.format, to_read=True)
     if is_address(path) or os.path.isdir(path):
         if found not in (None, "parquet"):
             raise TableError(

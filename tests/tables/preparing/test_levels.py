@@ -162,7 +162,7 @@ def test_codes_are_the_same_with_and_without_a_point(tmp_path, shops):
 
 
 def test_levels_that_do_not_fit_into_a_file_are_as_good_as_new(prepared):
-    step = prepared._steps[0]
+    step = prepared.steps_[0]
     small = step.within(200)
     assert 0 < len(small.levels) < len(step.levels)
     assert small.is_possible

@@ -43,9 +43,8 @@ SERIAL = "days since 1900"  # as spreadsheets count them
 class DateStep(Step):
     """A date or time becomes hour, weekday, day of the month and age, those that vary."""
 
-    form: str = (
-        "year-month-day"  # how text is written, or the unit of numbers; typed columns need none
-    )
+    # How text is written, or the unit of numbers; typed columns need none.
+    form: str = "year-month-day"
     zone: str | None = None  # whose clock is read, of typed columns
     newest: float = 0.0  # seconds since 1970 of the newest training row
     parts: list[str] = field(default_factory=list)  # those PARTS that varied in training
@@ -87,21 +86,18 @@ class DateStep(Step):
 
     def _check_zones(self, filled: Any) -> None:
         """Warn of times with a zone where the training table had none, and the reverse."""
-        here = "a zone"
-        then = "none"
-        remedy = "Write them by the clock of the training table"
-        expected = 0
-        if self.zoned:
-            here = "no zone"
-            then = "one" if self.zone is None else f"one ({shorten(self.zone)})"
-            remedy = "Write their zone"
-            expected = len(filled)
-        if count_zones(filled) == expected:
+        if count_zones(filled) == (len(filled) if self.zoned else 0):
             return
+        differ = "a zone, and in the training table they had none"
+        remedy = "Write them by the clock of the training table"
+        if self.zoned:
+            zone = "" if self.zone is None else f" ({shorten(self.zone)})"
+            differ = f"no zone, and in the training table they had one{zone}"
+            remedy = "Write their zone"
         warnings.warn(
-            f"Column {shorten(self.name)} holds times with {here}, and in the training table they "
-            f"had {then}. Hours and days are read as they are written, and times without a zone "
-            f"count as UTC. {remedy}, or fit again to tables like this one.",
+            f"Column {shorten(self.name)} holds times with {differ}. Hours and days are read as "
+            f"they are written, and times without a zone count as UTC. {remedy}, or fit again to "
+            "tables like this one.",
             stacklevel=3,
         )
 

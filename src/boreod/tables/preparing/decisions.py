@@ -9,8 +9,15 @@ from numpy.typing import NDArray
 
 from boreod.tables.arrow import TableError, kind_of, option, pa, pc
 from boreod.tables.cells import as_text, find_written
-from boreod.tables.date_forms import TIME, Moments, count_others, count_zones, find_contradiction
-from boreod.tables.number_formats import Ambiguous, NumberFormat
+from boreod.tables.date_forms import (
+    TIME,
+    DateForm,
+    Moments,
+    count_others,
+    count_zones,
+    find_contradiction,
+)
+from boreod.tables.number_formats import Ambiguous
 from boreod.tables.preparing.dates import (
     DIGITS,
     NUMBERS,
@@ -94,7 +101,10 @@ def decide(column: Any, asked: Question) -> Decision:
         # Float64 does not know all whole numbers beyond this one.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
-            return _decide_large(column, ends, asked)
+            if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
+                step = DateStep(name, "number", form="nanoseconds")
+                return _decide_date(column, step, "nanoseconds since 1970")
+            return _decide_codes(as_text(column, name), asked, "text")
     if kind == "boolean":
         return _decide_number(numbers_of(column, name, kind), kind, asked)
     # Durations are numbers, too.
@@ -168,15 +178,6 @@ def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
     return "", ""
 
 
-def _decide_large(column: Any, ends: list[int], asked: Question) -> Decision:
-    """Decide for whole numbers that float64 does not know: times or codes."""
-    name = asked.name
-    if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
-        step = DateStep(name, "number", form="nanoseconds")
-        return _decide_date(column, step, "nanoseconds since 1970")
-    return _decide_codes(as_text(column, name), asked, "text")
-
-
 def _decide_codes(words: Any, asked: Question, kind: str) -> Decision:
     found = _decide_words(words, words.drop_null(), asked)
     if found.step is None:
@@ -194,7 +195,7 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     if not len(present):
         return _leave_out(name, "all values are missing")
     written = find_written(words, asked.decimal)
-    if written.form:
+    if isinstance(written, DateForm) and written.form:
         others = count_others(words, written.form)
         how = f"written {written.form}" + (f", {others} otherwise" if others else "")
         found = _decide_date(words, DateStep(name, "text", written.form), how)
@@ -206,23 +207,22 @@ def _decide_text(words: Any, asked: Question) -> Decision:
             "as 2024-01-31."
         )
         return replace(found, note=doubt)
-    if written.in_doubt:
+    if isinstance(written, DateForm):
         day, month = find_contradiction(words)
         raise TableError(
             f"Column {shorten(name)} holds dates with days first, such as {shorten(day)}, and with "
             f"months first, such as {shorten(month)}. Write them as 2024-01-31, or leave the "
             f"column out ({option('drop', name)})."
         )
-    if isinstance(written.number, Ambiguous):
-        raise written.number.question(name)
-    if isinstance(written.number, NumberFormat):
-        rule = written.number
-        found = _decide_number(numbers_of(words, name, "number", rule=rule), "text", asked)
-        if not isinstance(found.step, NumberStep):
-            return found
-        done = f"number written like {rule.like}; {found.done}".replace("; as it is", "")
-        return Decision(replace(found.step, format=rule), done, found.note)
-    return _decide_words(words, present, asked)
+    if isinstance(written, Ambiguous):
+        raise written.question(name)
+    if written is None:
+        return _decide_words(words, present, asked)
+    found = _decide_number(numbers_of(words, name, "number", rule=written), "text", asked)
+    if not isinstance(found.step, NumberStep):
+        return found
+    done = f"number written like {written.like}; {found.done}".replace("; as it is", "")
+    return Decision(replace(found.step, format=written), done, found.note)
 
 
 def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
@@ -232,8 +232,8 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     counted = pc.value_counts(present)
     counts = counted.field("counts").to_numpy()
     if len(counts) == 1:
-        only = shorten(present[0].as_py())
-        return _constant(CategoryStep(name, "text", marked=True), only, missing)
+        only = CategoryStep(name, "text", marked=True)
+        return _constant(only, shorten(present[0].as_py()), missing)
     # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
     few = len(counts) <= MANY and not frequent.any()
@@ -251,8 +251,8 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     step = learn_levels(words, name, asked.targets, missing > 0)
     if not step.names:
         return _leave_out(name, f"its {len(counts)} words are equally frequent")
-    parts = [what.removeprefix(f"{name} ") for what in step.names]
-    done = " and ".join(part for part in parts if part != "is missing")
+    parts = [what.removeprefix(f"{name} ") for what in step.names if what != f"{name} is missing"]
+    done = " and ".join(parts)
     if asked.targets is not None:
         done += " (without a row's own label)"
     return Decision(step, f"{done or 'whether it is missing'} of {len(counts)} levels{marked}")
@@ -285,6 +285,7 @@ def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
     missing = len(there) - int(there.sum())
     if not there.any():
         return _leave_out(name, "all values are missing")
+    step = replace(step, marked=missing > 0)
     found = Moments(found.clock[there], found.instant[there])
     newest = find_newest(found)
     middles: dict[str, float] = {}
@@ -293,8 +294,7 @@ def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
         if values.min() < values.max():
             middles[part] = float(np.quantile(values, 0.5, method="lower"))
     if not middles:
-        only = str(column.drop_null()[0].as_py())
-        return _constant(replace(step, marked=True), only, missing)
+        return _constant(step, column.drop_null()[0].as_py(), missing)
     note = None
     zoned = None
     if step.form != TIME and kind_of(column.type) != "number":
@@ -308,12 +308,7 @@ def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
                 "without. Those without count as UTC: write the zone of all of them, or of none."
             )
     learned = replace(
-        step,
-        newest=newest,
-        parts=list(middles),
-        middles=list(middles.values()),
-        marked=missing > 0,
-        zoned=zoned,
+        step, newest=newest, parts=list(middles), middles=list(middles.values()), zoned=zoned
     )
     day = str(np.datetime64(int(newest), "s").astype("datetime64[D]"))
     done = ", ".join(f"{part} before {day}" if part == PARTS[3] else part for part in middles)
@@ -374,11 +369,10 @@ def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = f
     return words[-1] in last or joined or (len(words) == 1 and words[0] in alone)
 
 
-def _constant(step: Step, value: str, missing: int) -> Decision:
+def _constant(step: Step, value: object, missing: int) -> Decision:
     if not missing:
         return _leave_out(step.name, f"all values are {value}")
-    done = f"only whether it is missing ({missing} are); all others are {value}"
-    return Decision(step, done)
+    return Decision(step, f"only whether it is missing ({missing} are); all others are {value}")
 
 
 def _leave_out(name: str, why: str) -> Decision:

@@ -77,7 +77,7 @@ class Preparation:
     def __init__(self, max_levels: int = 20, seed: int = 0) -> None:
         self.max_levels = max_levels
         self.seed = seed
-        self._steps: list[Step] = []
+        self.steps_: list[Step] = []
 
     def fit(self, table: Any, codes: NDArray | None = None, **options: Any) -> "Preparation":
         """Learn from a training table; parameters are those of :meth:`fit_transform`."""
@@ -133,11 +133,10 @@ class Preparation:
         results = [] if keep is not None else find_results(table.column_names, label)
         roles |= {name: RESULT for name in results if roles[name] == "used"}
         since = found_in(table.schema)
-        roles |= {made.name: "used" for made in since}
+        made = [one.name for one in since]
+        roles |= dict.fromkeys(made, "used")
         targets = None if codes is None else make_targets(codes, assume, self.seed)
-        wanted = {made.name for made in since}
-        if keep is not None:
-            wanted.update(table.column_names)
+        wanted = set(made if keep is None else table.column_names)
         question = Question("", self.max_levels, targets, decimal)
         steps, summary, notes = _learn(table, roles, question, wanted)
         notes += result_notes([name for name in results if roles[name] == RESULT], label)
@@ -147,20 +146,8 @@ class Preparation:
                 "differ between rows, and that rows have in common, are needed: amounts, "
                 "categories, dates."
             )
-        self._set(
-            _Learned(
-                version=VERSION,
-                max_levels=self.max_levels,
-                label=label,
-                ids=list(ids),
-                assume=assume,
-                seed=self.seed,
-                since=since,
-                steps=steps,
-                summary=summary,
-                notes=notes,
-            )
-        )
+        known = (VERSION, self.max_levels, label, list(ids), assume, self.seed)
+        self._set(_Learned(*known, since, steps, summary, notes))
         matrix = self._fill_training(table, targets)
         if codes is not None:
             owners = [(step.name, name) for step in steps for name in step.names]
@@ -173,7 +160,7 @@ class Preparation:
         A batch is a pyarrow record batch or table, its columns in any order; ``first_row`` is the
         number of its first row, for errors.
         """
-        if not self._steps:
+        if not self.steps_:
             raise TableError("This preparation is not fitted yet. Call `fit` first.")
         known = batch.schema.names
         check_columns(self.inputs_, known, "The table", self.inputs_)
@@ -184,10 +171,9 @@ class Preparation:
 
     def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
         """Return the rows of the training table once more as :meth:`fit_transform` did."""
-        targets = None
-        if codes is not None:
-            targets = make_targets(codes, self._learned.assume, self._learned.seed)
-        if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self._steps):
+        learned = self._learned
+        targets = None if codes is None else make_targets(codes, learned.assume, learned.seed)
+        if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self.steps_):
             raise TableError(
                 "The training table had labels of at least so many outliers that ids could be "
                 "learned from; these have not. Pass the labels of the training."
@@ -211,7 +197,7 @@ class Preparation:
     def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], NDArray]) -> NDArray:
         result = np.zeros((table.num_rows, len(self.names_)))
         start = 0
-        for step in self._steps:
+        for step in self.steps_:
             end = start + len(step.outputs)
             part = result[:, start:end]
             missing = fill(step, part, column_of(table, step.name))
@@ -223,39 +209,34 @@ class Preparation:
     @property
     def tells_training_rows(self) -> bool:
         """Whether training rows had other values than the same rows would have later."""
-        return any(isinstance(step, LevelStep) for step in self._steps)
+        return any(isinstance(step, LevelStep) for step in self.steps_)
 
     @property
     def inputs_(self) -> list[str]:
         """The columns that ``transform`` needs."""
         made = {since.name: since for since in self.since_}
-        names = [step.name for step in self._steps if step.name not in made]
+        names = [step.name for step in self.steps_ if step.name not in made]
         return list(dict.fromkeys([*names, *(n for s in made.values() for n in (s.id, s.time))]))
 
     @property
     def marks_(self) -> dict[int, int]:
         """Places of output columns that are filled, and of those that mark where."""
         marks = {}
-        start = 0
-        for step in self._steps:
-            outputs = step.outputs
-            for place, (kind, _) in enumerate(outputs):
-                if kind == "value" and step.marked:
-                    marks[start + place] = start + len(outputs) - 1
-            start += len(outputs)
+        end = 0
+        for step in self.steps_:
+            start = end
+            end += len(step.outputs)
+            for place, (kind, _) in enumerate(step.outputs if step.marked else (), start):
+                if kind == "value":
+                    marks[place] = end - 1
         return marks
-
-    @property
-    def steps_(self) -> list[Step]:
-        """What is done to each column that is used."""
-        return list(self._steps)
 
     @property
     def types_(self) -> dict[str, Any]:
         """How to read the columns from text; ids as they are."""
         kinds: dict[str, Any] = {since.id: "text" for since in self.since_}
         kinds |= {since.time: since.kind for since in self.since_}
-        kinds |= {step.name: step.reading for step in self._steps}
+        kinds |= {step.name: step.reading for step in self.steps_}
         return kinds | dict.fromkeys(self.ids_, "text")
 
     def describe(self) -> str:
@@ -270,7 +251,7 @@ class Preparation:
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned as numbers, words and lists, ready for JSON."""
         kinds = {step: becomes for becomes, step in STEPS.items()}
-        steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self._steps]
+        steps = [{"becomes": kinds[type(step)], **asdict(step)} for step in self.steps_]
         summary = [list(row) for row in self.summary_]
         return {**asdict(replace(self._learned, steps=[])), "steps": steps, "summary": summary}
 
@@ -293,7 +274,7 @@ class Preparation:
         names = [name for step in learned.steps for name in step.names]
         check_names(names, "the prepared table")
         self._learned = learned
-        self._steps = learned.steps
+        self.steps_ = learned.steps
         self.names_ = names
         self.summary_ = [ColumnSummary(*row) for row in learned.summary]
         self.notes_ = learned.notes

@@ -46,12 +46,6 @@ class Since:
             return self.kind == "number" and self.zone is None
         return DateStep(self.time, self.kind, self.form, self.zone, marked=True).is_possible
 
-    @property
-    def field(self) -> Any:
-        """The field of the column in a schema; its metadata say what it is made of."""
-        metadata = {METADATA: json.dumps(asdict(self)).encode()}
-        return pa.field(self.name, pa.float64(), metadata=metadata)
-
     def read(self, batch: Any, first_row: int) -> NDArray:
         """Return times in hours, or in the unit of numbers; NaN where they are missing."""
         column = column_of(batch, self.time)
@@ -87,11 +81,10 @@ def add_to_table(table: Any, asked: Asked) -> Any:
 
 def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[Any, Iterator[Any]]:
     """Return schema and batches with the columns that are asked for; memory grows with ids only."""
-    wanted = as_list(asked)
     first = next(batches, None)
     if first is None:
         return schema, batches
-    found = [s if isinstance(s, Since) else _resolve(s, first) for s in wanted]
+    found = [s if isinstance(s, Since) else _resolve(s, first) for s in as_list(asked)]
     for since in found:
         for name in sorted({since.id, since.time} - set(schema.names)):
             raise TableError(
@@ -100,7 +93,9 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
             )
         if since.name in schema.names:
             raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
-        schema = schema.append(since.field)
+        # The metadata of the field say what the column is made of.
+        metadata = {METADATA: json.dumps(asdict(since)).encode()}
+        schema = schema.append(pa.field(since.name, pa.float64(), metadata=metadata))
     return schema, _added(schema, chain([first], batches), found)
 
 
@@ -115,7 +110,7 @@ def as_list(asked: Asked) -> list[Any]:
 
 
 def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[Any]:
-    memories = [_Memory(since) for since in found]
+    memories = list(map(_Memory, found))
     row = 1
     for batch in batches:
         columns = [*batch.columns, *(memory.add(batch, row) for memory in memories)]
@@ -135,7 +130,15 @@ class _Memory:
         """Return the times since the last rows of their ids, null for the first of each."""
         times = self.since.read(batch, first_row)
         there = np.flatnonzero(~np.isnan(times))
-        self._check_order(times, there, first_row)
+        earlier = np.diff(times[there], prepend=self.latest) < 0
+        if earlier.any():
+            row = first_row + int(there[np.argmax(earlier)])
+            raise TableError(
+                f"The time since the last row of {shorten(self.since.id)} needs a table that is "
+                f"sorted by {shorten(self.since.time)}; row {row} is earlier than a row before it. "
+                "Sort the table."
+            )
+        self.latest = times[there[-1]] if len(there) else self.latest
         encoded = pc.dictionary_encode(as_text(column_of(batch, self.since.id), self.since.id))
         words = encoded.dictionary.to_pylist()
         codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
@@ -152,18 +155,6 @@ class _Memory:
         is_last = np.diff(own, append=-1) != 0
         self.last.update(zip((words[c] for c in own[is_last]), when[is_last], strict=True))
         return pa.array(result, pa.float64(), from_pandas=True)
-
-    def _check_order(self, times: NDArray, there: NDArray, first_row: int) -> None:
-        present = times[there]
-        earlier = np.diff(present, prepend=self.latest) < 0
-        if earlier.any():
-            row = first_row + int(there[np.argmax(earlier)])
-            raise TableError(
-                f"The time since the last row of {shorten(self.since.id)} needs a table that is "
-                f"sorted by {shorten(self.since.time)}; row {row} is earlier than a row before it. "
-                "Sort the table."
-            )
-        self.latest = present[-1] if len(present) else self.latest
 
 
 def _resolve(text: str, batch: Any) -> Since:
@@ -186,9 +177,8 @@ def _resolve(text: str, batch: Any) -> Since:
                 found.append(since)
     if len(found) == 1:
         return found[0]
-    dates = "none of its columns holds dates"
-    if found:
-        dates = f"{listed([since.time for since in found])} hold dates"
+    times = listed([since.time for since in found])
+    dates = f"{times} hold dates" if found else "none of its columns holds dates"
     raise TableError(
         f"`since` (--since) {shorten(text)} needs one column of dates, and {dates}. Name it: "
         f"{text}:COLUMN."

@@ -1,15 +1,14 @@
 """What to read of a table, and its columns in their types: a few bad cells do not matter."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, as_mask, as_names, check_names, pa, pc
+from boreod.tables.arrow import Names, TableError, as_mask, as_names, check_names, pa, pc
 from boreod.tables.cells import (
     TYPES,
     BadCells,
@@ -18,7 +17,7 @@ from boreod.tables.cells import (
     Where,
     declared_kind,
     find_kind,
-    find_written,
+    find_rule,
     to_kind,
     with_nulls,
 )
@@ -31,25 +30,89 @@ ROW = "\0row"  # a column of row numbers, where rows are left out
 LONG = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"  # what large numbers look like: an exponent, or many digits
 ROWS = b"boreod.rows"  # the same as metadata of a batch
 Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
+Values = tuple[dict[str, list[Any]], Where]  # columns of some rows, and where each row is
+Converted = tuple[Any, NDArray | None, Kind]  # a column, its bad cells, and what it holds
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to read a table; what a format does not need is left aside."""
+class ReadOptions:
+    """How a table is read.
 
+    Parameters
+    ----------
+    format
+        ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
+        ``sqlite`` or ``duckdb``; None to go by the name.
+    separator
+        One character between the cells of a line; None to find out.
+    header
+        Whether separated text or a sheet has a line of column names, or which line that is. None
+        for the first, or the first below titles of fewer cells; nothing but numbers is refused.
+        False names them c0, c1 and so on.
+    encoding
+        Encoding of text; None for UTF-8.
+    decimal
+        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells leave
+        it open, as in 1,234, the column stays text.
+    types
+        ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
+        their first rows, or how their numbers are written. Names that the table does not have do
+        not matter.
+    columns
+        Names of the columns to read, in this order; None for all.
+    since
+        Columns of ids, such as ``card`` or ``card:time``, each of which adds a column: the time
+        since the last row of the same id, in hours for dates. The table must be sorted by time.
+    drop
+        Names of columns to leave out; they may hold anything, and there may be several of a name.
+    bad_cells
+        What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
+        ``drop`` to leave their rows out. A warning at the end says how many there were and where.
+    computed
+        Columns to compute with, None for all: numbers beyond 1e150, whose squares may be infinite,
+        are bad cells there.
+    query
+        For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
+        is only one.
+    labels
+        Labels that a second file holds, and which words are labels; None for the column alone.
+    batch_rows
+        Rows of a batch; the last may have fewer.
+    """
+
+    format: str | None = None
     separator: str | None = None
-    header: int | None = None  # its line, False for none
+    header: bool | int | None = None
     encoding: str | None = None
     decimal: str | None = None
+    types: Mapping[str, str | Rule] | None = None
+    columns: Iterable[str] | None = None
+    since: Any = ()
+    drop: Names = ()
+    bad_cells: str = "missing"
+    computed: Iterable[str] | None = ()
+    query: str | None = None
+    labels: Any = None
+    batch_rows: int = 50_000
+
+    def __post_init__(self) -> None:
+        if type(self.batch_rows) is not int or self.batch_rows < 1:
+            raise TableError(
+                f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
+            )
+
+
+@dataclass(frozen=True)
+class Options(ReadOptions):
+    """Options for the reader of a single format, and what it finds."""
+
     types: Mapping[str, str | Rule] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
-    query: str | None = None
-    bad_cells: BadCells = field(default_factory=BadCells)
-    computed: tuple[str, ...] | None = ()  # columns of which numbers may be too large, None for all
+    computed: tuple[str, ...] | None = ()
     optional: tuple[str, ...] = ()  # columns that need not be there
     met: set[str] = field(default_factory=set)  # columns to drop that were there
-    batch_rows: int = 50_000  # rows of a batch, as far as a format reads so many at once
+    found: BadCells = field(default_factory=BadCells)
 
     def __post_init__(self) -> None:
         for name, kind in self.types.items():
@@ -101,54 +164,86 @@ def check_columns(
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
 
 
-@dataclass(frozen=True)
-class Block:
-    """Columns of text for some rows, and where each of these rows is in the file."""
+class Block(NamedTuple):
+    """Columns of some rows, and where each of these rows is in the file."""
 
     table: Any
     where: Where
 
 
-def kind_of_values(column: Any, name: str, options: Options, *, numbers: bool, words: bool) -> Kind:
-    """Return what cells hold that came as numbers, words or both; words stay text."""
-    if name in options.types:
-        return declared_kind(options.types[name])
-    # Long numbers are codes.
-    kind = find_kind(column, options.decimal if words else None)
-    if numbers or not words:
-        return kind
-    return Kind("text", NumberFormat() if kind == ("number", None) else kind.rule)
+def rows_after(before: int) -> Where:
+    """Return what names rows by their numbers, given how many came before them."""
+    return lambda row: f"Row {before + row + 1}"
+
+
+def from_values(blocks: Iterator[Values], options: Options) -> Typed:
+    """Return the table of blocks of Python values; words stay text even if they are digits."""
+    values, where = next(blocks)
+    first = Block(_to_text(values), where)
+    kinds = {}
+    for name, column in zip(values, first.table.columns, strict=True):
+        came_as = set(map(type, values[name])) - {type(None)}
+        if name in options.types:
+            kinds[name] = declared_kind(options.types[name])
+        elif came_as == {bool}:
+            kinds[name] = Kind("boolean")
+        else:
+            # Long numbers are codes.
+            kinds[name] = find_kind(column, options.decimal if str in came_as else None)
+            if str in came_as <= {str, bool}:
+                rule = NumberFormat() if kinds[name] == ("number", None) else kinds[name].rule
+                kinds[name] = Kind("text", rule)
+    return typed(first, (Block(_to_text(own), at) for own, at in blocks), kinds, options)
+
+
+def _to_text(values: dict[str, list[Any]]) -> Any:
+    columns = [
+        pa.array(
+            [v if v is None or isinstance(v, str) else repr(v).lower() for v in own], pa.string()
+        )
+        for own in values.values()
+    ]
+    return pa.RecordBatch.from_arrays(columns, list(values))
 
 
 def typed(first: Block, rest: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
-    """Return the table of some blocks, given what the columns of the first one are."""
+    """Return the table of some blocks of text, given what the columns of the first one are."""
     schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
 
-    def batch(block: Block) -> tuple[Any, NDArray]:
-        wrong = np.zeros(block.table.num_rows, bool)
-        columns = [_convert(block, name, kind, options, wrong) for name, kind in kinds.items()]
-        return pa.RecordBatch.from_arrays(columns, schema=schema), wrong
+    def convert(name: str, column: Any) -> Converted:
+        kind = kinds[name]
+        found, bad = to_kind(column, kind)
+        if kind == ("number", None) and name not in options.types:
+            # Codes would change as numbers.
+            codes = as_mask(pc.match_substring_regex(column, CODE))
+            bad = codes if bad is None else bad | codes
+        return found, bad, kind
 
-    return _without_bad_rows(schema, map(batch, chain([first], rest)), options.bad_cells)
+    return _checked(schema, chain([first], rest), convert, options)
 
 
 def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
-    """Return a table that knows its types, without bad cells."""
+    """Return a table that knows its types, without bad cells.
 
-    def clean_all() -> Iterator[tuple[Any, NDArray]]:
-        rules: dict[str, Rule] | None = None
-        start = 1
+    Bad cells hold text that does not follow the rule of its column, or infinite numbers.
+    """
+    rules: dict[str, Rule] = {}
+
+    def blocks() -> Iterator[Block]:
+        rows = 0
         for batch in batches:
-            if rules is None and batch.num_rows:
-                rules = find_rules(batch, options)
-            yield _clean(batch, rules or {}, partial(_name_row, start), options)
-            start += batch.num_rows
+            if not rows:
+                rules.update(find_rules(batch, options))
+            yield Block(batch, rows_after(rows))
+            rows += batch.num_rows
 
-    return _without_bad_rows(schema, clean_all(), options.bad_cells)
+    def convert(name: str, column: Any) -> Converted:
+        if name in rules:
+            return column, rules[name].find_bad(column), Kind("number", rules[name])
+        bad = as_mask(pc.is_inf(column)) if pa.types.is_floating(column.type) else None
+        return column, bad, Kind("number")
 
-
-def _name_row(start: int, row: int) -> str:
-    return f"Row {start + row}"
+    return _checked(schema, blocks(), convert, options)
 
 
 def find_rules(batch: Any, options: Options) -> dict[str, Rule]:
@@ -158,7 +253,7 @@ def find_rules(batch: Any, options: Options) -> dict[str, Rule]:
         if pa.types.is_string(column.type):
             rule: Any = options.types.get(name)
             if rule is None:
-                rule = find_written(column, options.decimal).rule
+                rule = find_rule(column, options.decimal)
             elif rule == "number":
                 rule = NumberFormat()
             if isinstance(rule, Rule):
@@ -174,80 +269,39 @@ def row_numbers(batch: Any, first_row: int) -> NDArray:
     return np.frombuffer(numbers, np.int64)
 
 
-def _without_bad_rows(
-    schema: Any, batches: Iterable[tuple[Any, NDArray]], found: BadCells
+def _checked(
+    schema: Any, blocks: Iterable[Block], convert: Callable[[str, Any], Converted], options: Options
 ) -> Typed:
-    """Return a table; rows with bad cells are left out if so asked, and the others numbered."""
-    if found.policy != "drop":
-        return schema, (batch for batch, _ in batches)
-
-    def kept() -> Iterator[Any]:
-        for batch, bad in batches:
-            numbers = np.arange(found.seen + 1, found.seen + 1 + batch.num_rows)
-            found.seen += batch.num_rows
-            found.rows += int(bad.sum())
-            yield batch.append_column(ROW, pa.array(numbers)).filter(pa.array(~bad))
-
-    return schema.append(pa.field(ROW, pa.int64())), kept()
-
-
-def _clean(
-    batch: Any, rules: Mapping[str, Rule], where: Where, options: Options
-) -> tuple[Any, NDArray]:
-    """Return a batch with nulls for bad cells, and the rows that hold one.
-
-    Bad cells hold text that does not follow the rule of its column, infinite numbers, or numbers
-    that are too large.
-    """
-    wrong = np.zeros(batch.num_rows, bool)
-    for place, field_ in enumerate(batch.schema):
-        column = batch.column(place)
-        rule = None
-        if field_.name in rules and pa.types.is_string(field_.type):
-            rule = rules[field_.name]
-            bad = rule.find_bad(column)
-        elif pa.types.is_floating(field_.type):
-            bad = as_mask(pc.is_inf(column))
-        else:
-            continue
-        block = Block(batch, where)
-        found, bad = _emptied(block, field_.name, column, bad, Kind("number", rule), options)
-        wrong |= bad
-        if found is not column:
-            batch = batch.set_column(place, field_, found)
-    return batch, wrong
-
-
-def _convert(block: Block, name: str, kind: Kind, options: Options, wrong: NDArray) -> Any:
-    """Return a column in its type; take note of cells that do not fit."""
-    column = block.table.column(name)
-    found, bad = to_kind(column, kind)
-    if bad is None:
-        bad = np.zeros(len(column), bool)
-    if kind == ("number", None) and name not in options.types:
-        # Codes would change as numbers.
-        bad = bad | as_mask(pc.match_substring_regex(column, CODE))
-    found, bad = _emptied(block, name, found, bad, kind, options)
-    wrong |= bad
-    return found
-
-
-def _emptied(
-    block: Block, name: str, found: Any, bad: NDArray, kind: Kind, options: Options
-) -> tuple[Any, NDArray]:
-    """Return a column with nulls for bad cells, and which cells these are.
+    """Return a table with nulls for bad cells; rows that hold one are left out if so asked.
 
     Numbers that are too large are bad in columns that are computed with.
     """
-    what = "truth value" if kind.type == "boolean" else "number"
-    if kind.rule is not None:
-        what = kind.rule.what
-    large = np.zeros(len(found), bool)
-    if options.computed is None or name in options.computed:
-        large = _find_large(found, kind.rule)
-    options.bad_cells.add(block.table.column(name), bad, name, block.where, what, large)
-    bad = bad | large
-    return with_nulls(found, bad), bad
+    found = options.found
+
+    def batches() -> Iterator[Any]:
+        for table, where in blocks:
+            wrong = np.zeros(table.num_rows, bool)
+            columns = []
+            for name in schema.names:
+                column, bad, kind = convert(name, table.column(name))
+                large = np.zeros(len(column), bool)
+                if options.computed is None or name in options.computed:
+                    large = _find_large(column, kind.rule)
+                bad = np.zeros(len(column), bool) if bad is None else bad
+                found.add(table.column(name), bad, name, where, kind.what, large)
+                columns.append(with_nulls(column, bad | large))
+                wrong |= bad | large
+            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            if found.policy == "drop":
+                numbers = np.arange(found.seen + 1, found.seen + 1 + len(wrong))
+                found.seen += len(wrong)
+                found.rows += int(wrong.sum())
+                batch = batch.append_column(ROW, pa.array(numbers)).filter(pa.array(~wrong))
+            yield batch
+
+    if found.policy == "drop":
+        return schema.append(pa.field(ROW, pa.int64())), batches()
+    return schema, batches()
 
 
 def _find_large(column: Any, rule: Rule | None) -> NDArray:

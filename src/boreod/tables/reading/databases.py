@@ -10,6 +10,7 @@ import sqlite3
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
@@ -17,12 +18,12 @@ from boreod.tables.arrow import TableError, leave_out, pa, plain_batch, plain_sc
 from boreod.tables.cells import Kind, find_kind, to_kind
 from boreod.tables.reading.blocks import (
     BLOCK_ROWS,
-    Block,
     Options,
     Typed,
+    Values,
     cleaned,
-    kind_of_values,
-    typed,
+    from_values,
+    rows_after,
 )
 from boreod.tables.reading.locations import reading
 from boreod.tables.reading.separated import HEAD_LINES, NoRows, find_header, other_lines
@@ -47,35 +48,29 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
     known = [column[0] for column in cursor.description]
     places = options.chosen(known, path)
 
-    def blocks() -> Iterator[tuple[Block, list[set[type]]]]:
-        start = 0
+    def blocks() -> Iterator[Values]:
+        before = 0
         while True:
             with _asking(path, "an SQLite database", sqlite3.Error):
                 rows = cursor.fetchmany(BLOCK_ROWS)
-            yield _text_block(rows, known, places, start)
-            start += len(rows)
+            values = {known[place]: [row[place] for row in rows] for place in places}
+            for name, cells in values.items():
+                if bytes in map(type, cells):
+                    raise TableError(
+                        f"Cells must hold one number or word each; column {shorten(name)} holds "
+                        f"bytes. Leave it out ({leave_out(name)})."
+                    )
+            yield values, rows_after(before)
+            before += len(rows)
             if not rows:
                 return
 
-    found = blocks()
-    first, types = next(found)
-    kinds = {}
-    for place, own in zip(places, types, strict=True):
-        name = known[place]
-        numbers = int in own or float in own
-        column = first.table.column(name)
-        kinds[name] = kind_of_values(column, name, options, numbers=numbers, words=str in own)
-    return typed(first, (block for block, _ in found), kinds, options)
+    return from_values(blocks(), options)
 
 
 def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a table or query of a DuckDB database."""
-    try:
-        import duckdb
-    except ImportError:
-        raise TableError(
-            f"{path} needs DuckDB, which is not installed: pip install boreod[duckdb]"
-        ) from None
+    duckdb = _library(path, "duckdb", "DuckDB", "duckdb")
     with reading(path, "a DuckDB database"):
         os.stat(path)
     with _asking(path, "a DuckDB database", duckdb.Error):
@@ -105,23 +100,15 @@ def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
 
 def open_workbook(path: str, options: Options) -> Typed:
     """Open a sheet of an Excel workbook; its first row has the column names."""
-    try:
-        import fastexcel
-    except ImportError:
-        raise TableError(
-            f"{path} needs fastexcel, which is not installed: pip install boreod[excel]"
-        ) from None
+    fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
     # It would warn of empty columns.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with reading(path, "an Excel workbook"):
         os.stat(path)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
         book = fastexcel.read_excel(path)
-        filled = [
-            name
-            for name in book.sheet_names
-            if book.load_sheet(name, header_row=None, n_rows=1).height
-        ]
+        names = book.sheet_names
+        filled = [n for n in names if book.load_sheet(n, header_row=None, n_rows=1).height]
         sheet = _find_table(path, options.query, filled, "sheet")
         first = book.load_sheet(
             sheet, header_row=None, skip_rows=0, n_rows=HEAD_LINES, dtypes="string"
@@ -133,11 +120,9 @@ def open_workbook(path: str, options: Options) -> Typed:
         names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
         known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
+        # Types come from all rows, otherwise values of later rows may be lost.
         whole = book.load_sheet(
-            sheet,
-            header_row=None,
-            skip_rows=place + 1,
-            schema_sample_rows=None,  # Otherwise values of later rows may be lost.
+            sheet, header_row=None, skip_rows=place + 1, schema_sample_rows=None
         ).to_arrow()
     for note in other_lines(head[:place], "above the column names"):
         warnings.warn(note, stacklevel=2)
@@ -145,6 +130,16 @@ def open_workbook(path: str, options: Options) -> Typed:
     batch = batch.rename_columns([known[place] for place in places])
     schema = plain_schema(batch.schema, path)
     return cleaned(schema, iter([plain_batch(batch, schema)]), options)
+
+
+def _library(path: str, module: str, name: str, extra: str) -> Any:
+    """Import what reads a file; if it is missing, say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise TableError(
+            f"{path} needs {name}, which is not installed: pip install boreod[{extra}]"
+        ) from None
 
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
@@ -163,28 +158,6 @@ def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
         kind = find_kind(column) if pa.types.is_string(column.type) else Kind("text")
         columns.append(column if kind.type == "text" else to_kind(column, kind)[0])
     return pa.RecordBatch.from_arrays(columns, sheet.schema.names)
-
-
-def _text_block(
-    rows: list[tuple[Any, ...]], known: list[str], places: list[int], start: int
-) -> tuple[Block, list[set[type]]]:
-    """Return cells as text, and the types that were there a column."""
-    columns = []
-    types = []
-    for place in places:
-        values = [row[place] for row in rows]
-        own = set(map(type, values)) - {type(None)}
-        if bytes in own:
-            raise TableError(
-                f"Cells must hold one number or word each; column {shorten(known[place])} holds "
-                f"bytes. Leave it out ({leave_out(known[place])})."
-            )
-        cells = [v if v is None or type(v) is str else repr(v) for v in values]
-        columns.append(pa.array(cells, pa.string()))
-        types.append(own)
-    names = [known[place] for place in places]
-    table = pa.RecordBatch.from_arrays(columns, names)
-    return Block(table, lambda row: f"Row {start + row + 1}"), types
 
 
 def _sql(path: str, query: str | None, tables: list[str]) -> str:

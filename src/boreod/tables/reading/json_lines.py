@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TextIO
 
-from boreod.tables.arrow import TableError, leave_out, pa
-from boreod.tables.cells import Kind
-from boreod.tables.reading.blocks import BLOCK_ROWS, Block, Options, Typed, kind_of_values, typed
+from boreod.tables.arrow import TableError, leave_out
+from boreod.tables.reading.blocks import BLOCK_ROWS, Options, Typed, Values, from_values
 from boreod.tables.reading.sources import TextSource
 from boreod.text import shorten
 
@@ -34,13 +33,11 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
     dropped = frozenset(name.strip() for names in options.drop for name in names.split(","))
     distinct = partial(_distinct, dropped=dropped | frozenset(options.drop))
     decoder = json.JSONDecoder(
-        parse_int=Number,
-        parse_float=Number,
-        parse_constant=Number,
-        object_pairs_hook=distinct,
+        object_pairs_hook=distinct, parse_int=Number, parse_float=Number, parse_constant=Number
     )
-    is_array = source.head().lstrip().startswith(b"[")
-    records = (_elements if is_array else _records)(source, decoder)
+    read = _elements if source.head().lstrip().startswith(b"[") else _records
+    lines = io.TextIOWrapper(io.BufferedReader(source, 1 << 18), "utf-8", newline="\n")
+    records = read(lines, source.shown, decoder)
     first = list(islice(records, BLOCK_ROWS))
     if not first:
         raise TableError(f"{source.shown} is empty. A table needs rows: one JSON object a line.")
@@ -48,44 +45,36 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
     if not known:
         raise TableError(f"The objects of {source.shown} have no keys. A table needs columns.")
     names = [known[place] for place in options.chosen(known, source.shown)]
-    block = _block(first, names)
-    kinds = {name: _find_kind(first, name, block.table.column(name), options) for name in names}
+    expected = dropped.union(names)
 
-    def rest() -> Iterator[Block]:
-        while some := list(islice(records, BLOCK_ROWS)):
+    def blocks(some: list[Record]) -> Iterator[Values]:
+        while some:
+            yield _values(some, names)
+            some = list(islice(records, BLOCK_ROWS))
             for place, record in some if options.columns is None else ():
-                if not record.keys() <= kinds.keys() | dropped:
-                    new = min(record.keys() - kinds.keys() - dropped)
+                if not record.keys() <= expected:
+                    new = min(record.keys() - expected)
                     raise TableError(
                         f"{place} has the key {shorten(new)}, "
                         f"which the first {BLOCK_ROWS} rows do not have. Add it there with null, "
                         "or read only the columns you need."
                     )
-            yield _block(some, names)
 
-    return typed(block, rest(), kinds, options)
-
-
-def _find_kind(records: list[Record], name: str, column: Any, options: Options) -> Kind:
-    """Return the type of a column: words are text even if they look like numbers."""
-    found = {type(record[name]) for _, record in records if record.get(name) is not None}
-    if found == {bool} and name not in options.types:
-        return Kind("boolean")
-    return kind_of_values(column, name, options, numbers=Number in found, words=str in found)
+    return from_values(blocks(first), options)
 
 
-def _records(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
-    for number, line in enumerate(_open(source), start=1):
+def _records(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
+    """Give the objects of lines, one each."""
+    for number, line in enumerate(lines, start=1):
         if line.strip():
-            with _reading(f"Line {number}", source.shown, line):
+            with _reading(f"Line {number}", shown, line):
                 record = decoder.decode(line)
-                _check(record, line, f"Line {number} of {source.shown}")
+                _check(record, line)
             yield f"Line {number}", record
 
 
-def _elements(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]:
+def _elements(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
     """Give the objects of an array, one after the other."""
-    lines = _open(source)
     text = lines.read(BLOCK_CHARACTERS).lstrip()[1:]
     number = 0
     while True:
@@ -102,17 +91,13 @@ def _elements(source: TextSource, decoder: json.JSONDecoder) -> Iterator[Record]
             if more and not isinstance(error, TableError | RecursionError):
                 text += more
                 continue
-            with _reading(f"Object {number + 1}", source.shown, text):
+            with _reading(f"Object {number + 1}", shown, text):
                 raise
         number += 1
-        with _reading(f"Object {number}", source.shown, text):
-            _check(record, text[start:end], f"Object {number} of {source.shown}")
+        with _reading(f"Object {number}", shown, text):
+            _check(record, text[start:end])
         text = text[end:]
         yield f"Object {number}", record
-
-
-def _open(source: TextSource) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BufferedReader(source, 1 << 18), "utf-8", newline="\n")
 
 
 @contextmanager
@@ -126,10 +111,7 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
             "both halves."
         ) from None
     except TableError as error:
-        problem = str(error)
-        if not problem.startswith(place):
-            problem = f"{place} of {shown} {problem}"
-        raise TableError(problem) from None
+        raise TableError(f"{place} of {shown} {error}") from None
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
         raise TableError(
@@ -137,12 +119,12 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
         ) from None
 
 
-def _check(record: Any, text: str, place: str) -> None:
+def _check(record: Any, text: str) -> None:
     """Refuse what is no object, and halves of letters."""
     if not isinstance(record, dict):
         raise TableError(
-            f'{place} must be an object such as {{"amount": 3.5}}; got '
-            f"{shorten(text.strip()[:60])}. Write one object a line, or an array of objects."
+            f'must be an object such as {{"amount": 3.5}}; got {shorten(text.strip()[:60])}. '
+            "Write one object a line, or an array of objects."
         )
     if "\\u" in text:
         "".join(map(str, [*record, *record.values()])).encode()
@@ -159,13 +141,12 @@ def _distinct(pairs: list[tuple[str, Any]], dropped: frozenset[str]) -> dict[str
     return record
 
 
-def _block(records: list[Record], names: list[str]) -> Block:
-    def cells(name: str) -> Any:
-        values = [record.get(name) for _, record in records]
-        kinds = set(map(type, values))
-        if dict in kinds or list in kinds:
-            place = next(i for i, value in enumerate(values) if isinstance(value, dict | list))
-            if len(records) == 1 and isinstance(values[0], list):
+def _values(records: list[Record], names: list[str]) -> Values:
+    values = {name: [record.get(name) for _, record in records] for name in names}
+    for name, cells in values.items():
+        if {dict, list} & set(map(type, cells)):
+            place = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
+            if len(records) == 1 and isinstance(cells[0], list):
                 raise TableError(
                     f"This is one object, whose {shorten(name)} may be the table. Write that array "
                     f"alone into a file: jq .{name} OLD.json > NEW.json"
@@ -175,9 +156,4 @@ def _block(records: list[Record], names: list[str]) -> Block:
                 "hold one number or word each: spread it over keys of its own, or leave it out "
                 f"({leave_out(name)})."
             )
-        if bool in kinds:
-            values = [str(value).lower() if isinstance(value, bool) else value for value in values]
-        return pa.array(values, pa.string())
-
-    table = pa.RecordBatch.from_arrays([cells(name) for name in names], names=names)
-    return Block(table, lambda row: records[row][0])
+    return values, lambda row: records[row][0]

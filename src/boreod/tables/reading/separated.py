@@ -11,7 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -30,6 +30,8 @@ NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "p
 HEAD_LINES = 50  # that are looked at to find the column names
 MAX_REMARKS = 20  # lines below a table
 MAX_SHOWN_LINES = 3  # places of lines in a note
+REPEATED = "repeating the column names"
+EMPTY = "without any value"
 MAX_ROW = 2 << 20  # bytes; also those of a block
 RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
 NUMBER_OR_DATE = re.compile(
@@ -80,8 +82,7 @@ def open_separated(source: TextSource, options: Options) -> Typed:
     if first is None:
         first = Block(no_rows(pa.schema([(name, pa.string()) for name in names])), str)
     kinds = {}
-    for name in names:
-        column = first.table.column(name)
+    for name, column in zip(names, first.table.columns, strict=True):
         if name in options.types:
             kinds[name] = declared_kind(options.types[name], column, options.decimal, name)
         else:
@@ -112,30 +113,22 @@ def find_separator(text: str) -> str:
     return best
 
 
-def read_separator(separator: str) -> str:
-    """Return a separator that was given as a character or as a word."""
-    found = NAMED_SEPARATORS.get(separator, separator)
-    if len(found) != 1 or found in '"\r\n' or not found.isascii():
-        raise TableError(
-            "`separator` (--separator) must be one character such as , ; | or tab; got "
-            f"{separator!r}."
-        )
-    return found
-
-
-def _find_layout(head: bytes, shown: str, separator: str | None, header: int | None) -> Layout:
+def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
     """Look at the beginning of a file."""
     text = head.decode("utf-8", errors="ignore")  # The last letter may be cut.
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
-    before = ""
     # Excel writes a first line with the separator for itself.
     named = re.match(r'"?sep=([,;|\t])"?\r?\n', text, re.IGNORECASE)
+    before = named[0] if named else ""
+    text = text.removeprefix(before)
     if named:
-        before = named[0]
-        text = text[len(before) :]
-        separator = separator or named[1]
-    separator = read_separator(separator) if separator else find_separator(text)
+        given = given or named[1]
+    separator = NAMED_SEPARATORS.get(given, given) if given else find_separator(text)
+    if len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
+        raise TableError(
+            f"`separator` (--separator) must be one character such as , ; | or tab; got {given!r}."
+        )
     records, lines, ends = _first_records(text, separator, shown)
     if not records:
         raise TableError(
@@ -354,40 +347,43 @@ def _is_word(cell: str) -> bool:
 class NoRows:
     """Find rows that repeat the column names or hold nothing, and remember where they are.
 
-    Parameters
-    ----------
-    names
-        What the line of column names holds; empty for columns without a name.
+    ``names`` are what the line of column names holds; empty for columns without a name.
     """
 
     def __init__(self, names: list[str]) -> None:
-        self._names = names
-        self._repeated = _Lines("repeating the column names")
-        self._empty = _Lines("without any value")
+        self._named = {place: name for place, name in enumerate(names) if name}
+        self._can_repeat = len(self._named) > 1 and any(map(_is_word, names))
+        self._counts = {REPEATED: 0, EMPTY: 0}
+        self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
         """Return the rows of a table of all columns that are rows; None if all are."""
-        repeated = self._find_repeated(table)
-        empty = _find_empty(table)
-        self._repeated.add(repeated, where)
-        self._empty.add(empty, where)
-        either = repeated | empty
+        found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
+        for reason, mask in found.items():
+            rows = np.flatnonzero(mask).tolist()
+            self._counts[reason] += len(rows)
+            room = MAX_SHOWN_LINES - len(self._places[reason])
+            self._places[reason] += [where(row).lower() for row in rows[:room]]
+        either = found[REPEATED] | found[EMPTY]
         return np.flatnonzero(~either) if either.any() else None
 
     @property
     def repeated(self) -> bool:
         """Whether a row repeated the column names."""
-        return self._repeated.count > 0
+        return self._counts[REPEATED] > 0
 
     def notes(self) -> list[str]:
         """Return notes about the lines that are left out."""
-        return [lines.note() for lines in (self._repeated, self._empty) if lines.count]
+        return [
+            f"{_left_out(count, reason)} ({_first_of(self._places[reason], count)})."
+            for reason, count in self._counts.items()
+            if count
+        ]
 
     def _find_repeated(self, table: Any) -> NDArray:
         """Return which rows hold the name of each column, of at least two."""
-        named = {place: name for place, name in enumerate(self._names) if name}
-        mask = np.full(table.num_rows, len(named) > 1 and any(map(_is_word, self._names)))
-        for place, name in named.items():
+        mask = np.full(table.num_rows, self._can_repeat)
+        for place, name in self._named.items():
             column = table.column(place)
             if not mask.any() or not pa.types.is_string(column.type):
                 return np.zeros(table.num_rows, bool)
@@ -395,44 +391,23 @@ class NoRows:
         return mask
 
 
-@dataclass
-class _Lines:
-    """How many lines are left out for a reason, and where the first of them are."""
-
-    reason: str
-    count: int = 0
-    places: list[str] = field(default_factory=list)
-
-    def add(self, mask: NDArray, where: Where) -> None:
-        """Add lines of a table."""
-        rows = np.flatnonzero(mask).tolist()
-        self.count += len(rows)
-        room = MAX_SHOWN_LINES - len(self.places)
-        self.places += [where(row).lower() for row in rows[:room]]
-
-    def note(self) -> str:
-        """Return a note about them."""
-        verb = "is" if self.count == 1 else "are"
-        more = ", ..." if self.count > MAX_SHOWN_LINES else ""
-        places = ", ".join(self.places)
-        return f"{count_of(self.count, 'line')} {self.reason} {verb} left out ({places}{more})."
-
-
 def _find_empty(table: Any) -> NDArray:
-    mask = np.ones(table.num_rows, bool)
-    for column in table.columns:
-        if not column.null_count or not mask.any():
-            return np.zeros(table.num_rows, bool)
-        mask &= as_mask(column.is_null())
-    return mask
+    if not all(column.null_count for column in table.columns):
+        return np.zeros(table.num_rows, bool)
+    return np.logical_and.reduce([as_mask(column.is_null()) for column in table.columns])
 
 
 def other_lines(records: Sequence[list[str]], where: str) -> list[str]:
     """Return a note about lines above or below a table, if there are any."""
     cells = [next((cell.strip() for cell in record if cell.strip()), "") for record in records]
-    cells = [shorten(cell) for cell in cells if cell]
-    if not cells:
-        return []
-    shown = ", ".join(cells[:MAX_SHOWN_LINES]) + (", ..." if len(cells) > MAX_SHOWN_LINES else "")
-    verb = "is" if len(cells) == 1 else "are"
-    return [f"{count_of(len(cells), 'line')} {where} {verb} left out: {shown}."]
+    shown = [shorten(cell) for cell in cells if cell]
+    return [f"{_left_out(len(shown), where)}: {_first_of(shown, len(shown))}."] if shown else []
+
+
+def _left_out(count: int, which: str) -> str:
+    return f"{count_of(count, 'line')} {which} {'is' if count == 1 else 'are'} left out"
+
+
+def _first_of(shown: list[str], count: int) -> str:
+    more = ", ..." if count > MAX_SHOWN_LINES else ""
+    return ", ".join(shown[:MAX_SHOWN_LINES]) + more
