@@ -24,9 +24,19 @@ from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
 from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
 from boreod.representation.array_rows import upper_floor
-from boreod.selection.budgets import NO_CURVE, BudgetCurve, read_budget, read_budgets, trace_budgets
+from boreod.selection.budgets import (
+    NO_CURVE,
+    SAME,
+    SHARED,
+    BudgetCurve,
+    check_batches,
+    check_size,
+    needs_clock,
+    read_budget,
+    read_budgets,
+    trace_budgets,
+)
 from boreod.selection.costs import SECONDS, Costs
-from boreod.selection.prices import SAME, SHARED, check_batches, check_size, needs_clock
 from boreod.selection.selector import Selector
 from boreod.validation import all_or_nothing, check_fitted, read_seed, same_filters
 

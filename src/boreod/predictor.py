@@ -24,9 +24,14 @@ from boreod.parallel.dask_engine import is_collection, map_rows
 from boreod.representation.array_rows import upper_floor
 from boreod.representation.plan import FEW
 from boreod.representation.scaling import SCALERS
-from boreod.selection.budgets import BudgetCurve, Selection
+from boreod.selection.budgets import (
+    BudgetCurve,
+    Selection,
+    check_batches,
+    check_purchase,
+    check_size,
+)
 from boreod.selection.costs import Costs, kind_of_tree
-from boreod.selection.prices import check_batches, check_purchase, check_size
 from boreod.validation import (
     OUTLIER,
     UNLABELLED,

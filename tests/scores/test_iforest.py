@@ -11,7 +11,7 @@ from boreod import BORE, OutlierRepresentation
 from boreod.scores import SCORES
 from boreod.scores.iforest import N_TREES, IsolationTrees, mean_splits
 from boreod.selection.costs import RAW, complexity_costs
-from boreod.selection.measured import facts_of_prices
+from boreod.selection.prices import facts_of_prices
 
 
 def represent(**options):

@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from boreod import BORE, ColumnSelection, Costs, Detector, Heads, OutlierRepresentation, load, save
 from boreod.predictor import price_of_rows
 from boreod.selection import prices
-from boreod.selection.calls import Calls, cut
 from boreod.selection.costs import FEW_ROWS
+from boreod.selection.measured import Clock, cut
 
 SMALL = OutlierRepresentation(["knn", "lof", "cof"], ks=[5, 10])
 MORE = {"n_estimators": 30}  # bags, so that every row is out of some
@@ -224,5 +224,6 @@ def test_files_keep_prices_of_calls(name, request, labelled, tmp_path):
 def test_calls_are_cut_to_their_size():
     assert [part.tolist() for part in cut(np.arange(5), 2)] == [[0, 1], [2, 3]]
     seen = []
-    Calls(np.zeros((2 * FEW_ROWS, 3)), FEW_ROWS).search(lambda rows: seen.append(rows.shape))
+    rows = np.zeros((2 * FEW_ROWS, 3))
+    Clock(rows, FEW_ROWS).time(lambda part: seen.append(part.shape), rows)
     assert set(seen) == {(FEW_ROWS, 3)}

@@ -278,7 +278,9 @@ def test_the_curve_and_the_choice_tell_the_trees(model):
     assert "columns  trees    AUC" in str(curve)
     assert "trees of every bag: " in str(bought[-1])
     whole = model.budget_curve(costs=PRICES).budgets[-1]
-    assert whole >= model._selector.cost_of_all_trees(bought[0].costs) + bought[0].costs.total()
+    assert (
+        whole >= bought[0].costs.cost_of_trees(model.fitted_.tree_counts) + bought[0].costs.total()
+    )
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9])

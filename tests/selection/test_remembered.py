@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest
 
 from boreod import BORE, Bagging, ColumnSelection, Heads, OutlierRepresentation, Reference, View
-from boreod.selection import measured as remembered
 from boreod.selection import prices
 from boreod.selection.costs import Costs, complexity_costs
 
@@ -206,12 +205,12 @@ def test_a_long_key_of_other_work(labelled, cache, clock):
 def test_another_machine_or_version(labelled, cache, clock, monkeypatch):
     fit(labelled)
     for name, value in (("_processor", lambda: "a faster one"), ("__version__", "0.0.7")):
-        remembered._machine.cache_clear()
-        monkeypatch.setattr(remembered, name, value)
+        prices._machine.cache_clear()
+        monkeypatch.setattr(prices, name, value)
         fit(labelled)
     assert len(clock) == 3
     monkeypatch.undo()
-    remembered._machine.cache_clear()
+    prices._machine.cache_clear()
 
 
 def rewrite(change, sign=False):
@@ -221,7 +220,7 @@ def rewrite(change, sign=False):
         held = json.loads(path.read_text())
         change(held)
         if sign:
-            held["sha256"] = remembered._digest(held["facts"], held["costs"])
+            held["sha256"] = prices._hash([held["facts"], held["costs"]])
         path.write_text(json.dumps(held))
 
     return damage
@@ -306,7 +305,7 @@ def test_a_cache_that_may_only_be_read(labelled, cache, clock, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(remembered, "whole_file", refuse)
+    monkeypatch.setattr(prices, "whole_file", refuse)
     monkeypatch.setattr(os, "utime", refuse)
     fit(labelled)
     assert len(clock) == 1
@@ -358,14 +357,14 @@ def facts(number):
 
 
 def test_the_folder_stays_small(cache, monkeypatch):
-    monkeypatch.setattr(remembered, "MOST_FILES", 5)
+    monkeypatch.setattr(prices, "MOST_FILES", 5)
     costs = Costs({"a": 1.0}, unit="s")
 
     def ask(number, seconds):
         measured = []
-        remembered.remembered_costs(facts(number), ["a"], lambda: measured.append(1) or costs)
-        if (cache / remembered._place(facts(number)).name).exists():
-            os.utime(remembered._place(facts(number)), (seconds, seconds))
+        prices.remembered_costs(facts(number), ["a"], lambda: measured.append(1) or costs)
+        if (cache / prices._place(facts(number)).name).exists():
+            os.utime(prices._place(facts(number)), (seconds, seconds))
         return bool(measured)
 
     for number in range(8):
@@ -379,6 +378,6 @@ def test_the_folder_stays_small(cache, monkeypatch):
     assert not ask(3, 2000)
     assert ask(4, 1009)
     assert sorted(path.suffix for path in cache.iterdir()) == [".json"] * 5 + [".txt"]
-    monkeypatch.setattr(remembered, "MOST_BYTES", 1)
+    monkeypatch.setattr(prices, "MOST_BYTES", 1)
     ask(99, 3000)
     assert list(cache.glob("*.json")) == []

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import floor, log10
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,14 @@ from boreod.ensemble.calibration import OutOfBag
 from boreod.metrics import auc, average_precision
 from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
-from boreod.validation import is_number
+from boreod.validation import check_choice, is_number
 
 # Units in a second, which are exact, unlike their inverses.
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+# A batch size of "same" keeps that of the model.
+SAME = "same"
+SHARED = "measured:shared"
+SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
 # A loss of AUC that a user would hardly notice.
 LOSS = 0.01
 NO_CURVE = (
@@ -145,6 +150,95 @@ def _to_float(number: Any) -> float:
         return np.nan
 
 
+def budgets_over(
+    costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
+) -> list[float | str]:
+    """Return 20 budgets from the cheapest column to everything, evenly spaced by their logarithms.
+
+    ``all_trees`` is the price of all trees, ``fewest_trees`` that of the fewest possible trees.
+
+    Examples
+    --------
+    >>> budgets_over(Costs({"a": 1.04e-6, "b": 2.96e-6}, unit="s"))[::19]
+    ['1.04us', '4us']
+    """
+    total = costs.total() + all_trees
+    # Everything is free.
+    if total == 0.0:
+        return [1.0]
+    cheapest = max(costs.alone.min() + fewest_trees, total / 1e6)
+    amounts = np.geomspace(cheapest, total, 20).clip(cheapest, total).tolist()
+    rounded = dict.fromkeys(round_up(amount, costs.unit) for amount in amounts)
+    return [write_budget(amount, costs.unit) for amount in rounded]
+
+
+def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
+    """Refuse wrong parameters of a budget, alone or together."""
+    check_choice("method", selection, ("budget", "omp", "random"))
+    is_spelled = isinstance(costs, str) and costs in SPELLINGS
+    if not is_spelled and not isinstance(costs, Mapping | Costs | None):
+        raise ValueError(
+            f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
+            f"got {costs!r}."
+        )
+    if budget is not None:
+        check_units(read_budget(budget)[1], costs)
+    if not isinstance(fill, bool | np.bool_):
+        raise ValueError(f"`skip_unaffordable` must be True or False; got {fill!r}.")
+
+
+def check_size(batch_size: Any, keep: bool = False) -> None:
+    """Refuse a wrong number of rows per call; with ``keep``, ``"same"`` is allowed too."""
+    if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
+        return
+    if not (is_number(batch_size, Integral) and batch_size >= 1):
+        kept = f", or {SAME!r} to keep what the model has" if keep else ""
+        raise ValueError(
+            "`batch_size` (--batch) must be a number of rows, 1 or more, or None for large batches"
+            f"{kept}; got {shorten(batch_size)}."
+        )
+
+
+def check_batches(batch_size: Any, budget: Any) -> None:
+    """Refuse a wrong number of rows per call, or one without a budget in time."""
+    check_size(batch_size)
+    if batch_size is None:
+        return
+    if budget is None:
+        raise ValueError(
+            f"`batch_size` (--batch) is {batch_size}, but there is no `budget` (--budget). Pass a "
+            "time per row with it, such as '500us', or leave it out."
+        )
+    if read_budget(budget)[1] != SECONDS:
+        raise ValueError(
+            f"`batch_size` (--batch) is {batch_size}, but `budget` (--budget) is a number of "
+            "units, which are the same in every batch. Pass a time per row such as '500us', or "
+            "leave the size of batches out."
+        )
+
+
+def check_units(unit: str, costs: Any) -> None:
+    """Refuse a budget whose unit is not that of the costs."""
+    in_time = costs.unit == SECONDS if isinstance(costs, Costs) else needs_clock(costs, unit)
+    others = f"`costs`: {SHARED} for times, {', '.join(SPELLINGS[1:])} or a dict for units."
+    if in_time and unit != SECONDS:
+        raise ValueError(
+            "`budget` is a number of units, but `costs` are seconds. Pass a time per row such as "
+            f"'200us', or other {others}"
+        )
+    if unit == SECONDS and not in_time:
+        raise ValueError(
+            f"`budget` is a time, but `costs` are units. Pass a number of units, or other {others}"
+        )
+
+
+def needs_clock(costs: Any, unit: str) -> bool:
+    """Whether costs are times that are measured, for a budget in this unit."""
+    if costs is None:
+        return unit == SECONDS
+    return isinstance(costs, str) and costs == SHARED
+
+
 @dataclass(frozen=True)
 class Selection:
     """The columns and trees that a budget bought.
@@ -194,6 +288,13 @@ class Selection:
             bought = ", ".join(f"{number} of {head!r}" for head, number in self.trees.items())
             rows.append(f"trees of every bag: {bought}, for {show_cost(self.cost_of_trees, unit)}")
         return "\n".join(rows)
+
+
+def price_columns(
+    columns: list[str], frequencies: Mapping[str, float], costs: Costs, budget: float
+) -> Selection:
+    """Return a choice of columns without trees."""
+    return Selection(columns, frequencies, costs.total(columns), budget, costs)
 
 
 @dataclass(frozen=True)
@@ -262,25 +363,11 @@ def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
         y_true, y_score = oob.judged()
         if not 0 < y_true.sum() < len(y_true):
             raise ValueError(NO_CURVE)
-        point = (
-            choice.budget,
-            choice.cost,
-            len(choice.columns),
-            float(auc(y_true, y_score)),
-            average_precision(y_true, y_score),
-            sum(choice.trees.values()),
-            choice.cost_of_trees,
-        )
-        points.append(point)
-    values = [np.array(numbers) for numbers in zip(*sorted(points), strict=True)]
-    has_trees = bool(choice.costs.trees)
-    return BudgetCurve(
-        budgets=values[0],
-        costs=values[1],
-        n_columns=values[2],
-        auc=values[3],
-        average_precision=values[4],
-        unit=choice.costs.unit,
-        n_trees=values[5] if has_trees else None,
-        tree_costs=values[6] if has_trees else None,
-    )
+        quality = float(auc(y_true, y_score)), average_precision(y_true, y_score)
+        trees = sum(choice.trees.values()), choice.cost_of_trees
+        points.append((choice.budget, choice.cost, len(choice.columns), *quality, *trees))
+    names = ["budgets", "costs", "n_columns", "auc", "average_precision"]
+    if choice.costs.trees:
+        names += ["n_trees", "tree_costs"]
+    series: Any = dict(zip(names, map(np.array, zip(*sorted(points), strict=True)), strict=False))
+    return BudgetCurve(**series, unit=choice.costs.unit)

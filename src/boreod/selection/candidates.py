@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, TreeHead
 from boreod.metrics import average_precision, average_ranks
 from boreod.parallel import Engine
-from boreod.selection.budgets import Selection, round_up, show_cost
+from boreod.selection.budgets import Selection, price_columns, round_up, show_cost
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
@@ -121,15 +121,6 @@ class Learner:
         # Folds are not needed, because the whole detector judges candidates and not the labels.
         few = replace(self.training, bags=bags)
         return Learner(few, (replace(fitted, members=members), oob), n_folds=0)
-
-    @property
-    def boosted(self) -> dict[Reads, TreeHead | LogisticHead]:
-        """The heads of boosted trees that were fitted here."""
-        return {
-            key: head
-            for key, head in self.heads.items()
-            if isinstance(head, TreeHead) and head.boosted
-        }
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it, unless that was done before."""
@@ -228,8 +219,7 @@ class Offer:
         learner = self.learner
         kinds = learner.recipe.kinds
         costs = self.costs
-        everything = Selection(costs.names, {}, costs.total(), self.budget, costs)
-        whole = spend(learner, everything, kinds)
+        whole = spend(learner, price_columns(costs.names, {}, costs, self.budget), kinds)
         if whole is not None and whole.recipe == learner.recipe:
             return whole.selection, learner.compare(whole, engine).learned
         raw, with_scores = self._sets()
@@ -240,10 +230,16 @@ class Offer:
             found.append(spend(learner, self.choose(self.budget, costs), (LOGISTIC,)))
         judged += [learner.draft.compare(one, engine) for one in found if one is not None]
         if not judged:
-            _refuse(learner, self.budget, costs)
+            least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
+            shown = show_cost(round_up(least, costs.unit), costs.unit)
+            raise ValueError(
+                f"`budget` is {show_cost(self.budget, costs.unit)}, but the cheapest column and "
+                f"one tree for every bag cost {shown}. Raise it, or add 'logistic' to `heads`."
+            )
         best = best_of(judged).candidate
         # Boosted trees have few bags in any case, so those of the draft can be used.
-        learner.heads |= learner.draft.boosted
+        drafted = learner.draft.heads.items()
+        learner.heads |= {key: head for key, head in drafted if key[0] == "boosted"}
         return best.selection, learner.compare(best, engine).learned
 
     def _sets(self) -> tuple[Selection | None, list[Selection]]:
@@ -319,11 +315,13 @@ class Offer:
 
     def _select(self, columns: list[str], found: Selection) -> Selection:
         wanted = {name: share for name, share in found.frequencies.items() if name in columns}
-        return Selection(columns, wanted, self.costs.total(columns), self.budget, self.costs)
+        return price_columns(columns, wanted, self.costs, self.budget)
 
 
-def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candidate]:
-    """Return candidates without labels: some scores, and trees for the rest of the budget.
+def buy_untaught(
+    learner: Learner, budget: float, costs: Costs, engine: Engine
+) -> tuple[Selection, Learned]:
+    """Return the best candidate without labels: some scores, and trees for the rest of the budget.
 
     All sets of few scores are candidates. Of many scores, those that agree most with the ranking of
     the whole detector join one after the other. Each set comes with trees on the raw columns, and
@@ -336,28 +334,33 @@ def make_untaught(learner: Learner, budget: float, costs: Costs) -> list[Candida
             "Name some, for example {'iforest': 5, 'knn': 40}."
         )
     found = []
-    for some in _subsets(_by_agreement(learner, scores)):
+    for some in _sets_of_scores(learner, scores):
         for columns, kinds in (some, (CONSENSUS,)), (raw + some, (CONSENSUS, "trees")):
-            chosen = Selection(columns, {}, costs.total(columns), budget, costs)
-            candidate = spend(learner, chosen, kinds)
-            if candidate is not None:
-                found.append(candidate)
-    if not found:
+            found.append(spend(learner, price_columns(columns, {}, costs, budget), kinds))
+    judged = [learner.compare(one, engine) for one in found if one is not None]
+    if not judged:
         cheapest = min(costs.total([name]) for name in scores)
         raise ValueError(
             f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest score costs "
             f"{show_cost(round_up(cheapest, costs.unit), costs.unit)}, and without labels rows "
             "are ranked by scores. Raise it."
         )
-    return found
+    best = best_of(judged)
+    return best.candidate.selection, best.learned
 
 
-def _by_agreement(learner: Learner, scores: list[str]) -> list[str]:
-    """Sort scores by the rank correlation with the whole detector, the highest first."""
+def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
+    """Return all sets of up to four scores; of more scores, the first ones by their agreement.
+
+    Agreement is the rank correlation with the whole detector, the highest comes first.
+    """
     places = learner.training.place_of(scores)
     table = np.column_stack([learner.whole[1].probabilities, learner.training.table[:, places]])
-    order = np.argsort(-_rank_correlations(table), kind="stable")
-    return [scores[place] for place in order]
+    ranked = [scores[place] for place in np.argsort(-_rank_correlations(table), kind="stable")]
+    sizes = range(1, len(ranked) + 1)
+    if len(ranked) > 4:
+        return [ranked[:size] for size in sizes]
+    return [list(some) for size in sizes for some in combinations(ranked, size)]
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
@@ -368,14 +371,6 @@ def _rank_correlations(table: NDArray) -> NDArray:
     products = (ranks[:, 1:] * ranks[:, :1]).sum(axis=0)
     sizes = size[1:] * size[0]
     return np.divide(products, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
-
-
-def _subsets(scores: list[str]) -> list[list[str]]:
-    """Return all sets of up to four scores; of more scores, the first ones in their order."""
-    if len(scores) > 4:
-        return [scores[: number + 1] for number in range(len(scores))]
-    sizes = range(1, len(scores) + 1)
-    return [list(some) for size in sizes for some in combinations(scores, size)]
 
 
 def spend(
@@ -426,14 +421,4 @@ def cost_of_fewest(learner: Learner, costs: Costs) -> float:
         costs.cost_of_trees({kind: single.count_trees(kind, learner.n_bags)})
         for kind in single.kinds
         if single.trees_of(kind)
-    )
-
-
-def _refuse(learner: Learner, budget: float, costs: Costs) -> NoReturn:
-    """Raise an error with the lowest price; without a logistic head every bag needs a tree."""
-    least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
-    shown = show_cost(round_up(least, costs.unit), costs.unit)
-    raise ValueError(
-        f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest column and one tree for "
-        f"every bag cost {shown}. Raise it, or add 'logistic' to `heads`."
     )

@@ -1,38 +1,38 @@
-"""Measured costs: seconds per row of every part of a prediction, on this machine.
+"""Measured costs: seconds of every part of a prediction, on this machine.
 
 Search and scores are timed apart, on a few training rows and one thread. A score is timed at its
 smallest, a middle and its largest k, and at all k together. If all together take less than the sum
 of the single ones, the difference is work that its columns share. Prices hold a reserve of a
-quarter. The same parts are timed for many rows here and for calls of few rows in
-:mod:`boreod.selection.calls`.
+quarter.
 
-Prices are remembered, so that two fits of one table buy the same columns. The folder ``prices`` of
-the cache has one JSON file per machine, version of boreod, shape of the table and work that was
-timed. All of it can be measured again: a file that is not exactly what was written is ignored,
-prices that cannot be written are not remembered, and the folder can be deleted at any time.
+Calls of few rows are timed part by part as well. The time of a call beyond the prices of its rows
+is the price of the call: checks, and all other work that is done once per call. A row of a batch of
+b pays 1 / b of it. Calls of one row and of ten are timed, because several rows are searched for
+copies, and because some kernels work on 16 rows at once. Parts that are timed one after the other
+find their arrays in the cache, unlike those of a whole prediction. Their times are therefore raised
+in proportion, so that they add up to the time of the whole detector.
 """
 
-import hashlib
-import json
-import os
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass, replace
-from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.files import __version__, cache_folder, whole_file
+from boreod.ensemble.calibration import expit
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.members import Member
+from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
+from boreod.parallel import current_engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scored_view import FittedScore, ScoredView
-from boreod.selection.costs import SECONDS, Costs, kind_of_tree
+from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
+from boreod.validation import read_rows
 
 # Work of every prediction is timed for so many seconds, because other processes may disturb it.
 PATIENCE = 0.02
@@ -43,76 +43,42 @@ RESERVE = 1.25
 CALL_ROWS = 1024
 # No column is free.
 MIN_SECONDS = 1e-9
-MOST_FILES = 200
-# All files together, and so each of them, have at most so many bytes.
-MOST_BYTES = 2**25
 
-Facts = dict[str, Any]
 ByK = dict[int, float]
 Work = Callable[[NDArray], object]
-Parts = list[Block]
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Times work per row, with the reserve, for many rows at once."""
+    """Times work with the reserve: per row of many, or per call if calls have a ``size``."""
 
     rows: NDArray
+    size: int | None = None
 
-    def search(self, work: Work) -> float:
-        """Time some work on the rows."""
-        return seconds(lambda: work(self.rows)) / len(self.rows)
+    def time(self, work: Work, rows: NDArray) -> float:
+        """Time some work on rows."""
+        if self.size is None:
+            return seconds(lambda: work(rows)) / len(rows)
+        return _time_calls(work, cut(rows, self.size))
 
-    def parts(self, block: Block, most: int) -> Parts:
-        """Return the rows of a block as scores get them, at most ``most`` at once."""
-        return [block.part(slice(0, min(len(block.points), most)))]
+    def parts(self, block: Block, most: int) -> list[Block]:
+        """Return parts of a block, as large as a call and at most ``most`` rows."""
+        n_rows = len(block.points)
+        places = cut(np.arange(n_rows), min(self.size or n_rows, most))
+        return [block.part(slice(int(some[0]), int(some[-1]) + 1)) for some in places]
 
-    def score(self, work: Callable[[Block], object], parts: Parts) -> float:
+    def score(self, work: Callable[[Block], object], parts: list[Block]) -> float:
         """Time some work on parts of a block."""
-        return seconds(lambda: work(parts[0])) / len(parts[0].points)
+        n_rows = len(parts[0].points)
+        if self.size is None:
+            return seconds(lambda: work(parts[0])) / n_rows
+        return _time_calls(work, parts) * self.size / n_rows
 
 
-def measured_costs(
-    fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work, typical: NDArray
-) -> Costs:
-    """Return costs in seconds per row, with shared parts, measured on distinct training rows.
-
-    ``per_row`` takes rows and does the work that does not depend on columns. ``per_column`` takes
-    columns of ``typical`` values and does the work of each column. The caller keeps linear algebra
-    to one thread.
-    """
-    many = sample[np.arange(CALL_ROWS) % len(sample)]
-    each = seconds(lambda: per_column(typical), PATIENCE) / typical.size
-    own = dict.fromkeys(fitted.names, max(each, MIN_SECONDS))
-    for detector in fitted.detectors:
-        own[detector.label] += seconds(partial(detector.score, many)) / CALL_ROWS
-    needs: dict[str, dict[str, float]] = {}
-    base = seconds(lambda: (distinct_rows(many), per_row(many)), PATIENCE) / CALL_ROWS
-    for view in fitted.views:
-        for name, work, needed in time_view(view, Clock(sample)):
-            own[name] += work
-            needs[name] = needed
-    return Costs(own, needs, base, SECONDS)
-
-
-def measured_trees(heads: Mapping[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
-    """Return seconds per row of a tree of each kind, the highest of its heads.
-
-    Heads come with their work for CALL_ROWS rows and the number of their trees in all bags.
-    """
-    prices: dict[str, float] = {}
-    for head, (work, n_trees) in heads.items():
-        kind = kind_of_tree(head)
-        each = seconds(work, PATIENCE) / (CALL_ROWS * n_trees)
-        prices[kind] = max(each, prices.get(kind, MIN_SECONDS))
-    return prices
-
-
-def sample_rows(points: NDArray) -> NDArray:
-    """Return distinct rows, spread over a table, as many as a search handles together."""
-    distinct = distinct_rows(points)[0]
-    chosen = distinct[:: max(1, len(distinct) // SEARCH_ROWS)][:SEARCH_ROWS]
-    return np.ascontiguousarray(points[chosen])
+def cut(rows: NDArray, size: int) -> list[NDArray]:
+    """Return the rows of up to 12 calls with one row, or of up to 5 calls with several rows."""
+    starts = range(0, len(rows) - size + 1, size)
+    return [rows[start : start + size] for start in starts][: max(5, 12 // size)]
 
 
 def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
@@ -133,13 +99,172 @@ def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
             return RESERVE * fastest[0]
 
 
-def time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict[str, float]]]:
+def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
+    """Return the median of the processor's seconds over some items, with the reserve.
+
+    It is the lowest of two rounds, because other processes may be at work.
+    """
+    # The first call may compile.
+    work(items[0])
+    rounds = []
+    for _ in range(2):
+        times = []
+        for item in items:
+            started = time.process_time()
+            work(item)
+            times.append(time.process_time() - started)
+        rounds.append(float(np.median(times)))
+    return RESERVE * min(rounds)
+
+
+def measured_costs(
+    fitted: FittedColumns, sample: NDArray, per_row: Work, per_column: Work, typical: NDArray
+) -> Costs:
+    """Return costs in seconds per row, with shared parts, measured on distinct training rows.
+
+    ``per_row`` takes rows and does the work that does not depend on columns. ``per_column`` takes
+    columns of ``typical`` values and does the work of each column.
+    """
+    many = repeated(sample)
+    each = seconds(lambda: per_column(typical), PATIENCE) / typical.size
+    base = seconds(lambda: (distinct_rows(many), per_row(many)), PATIENCE) / CALL_ROWS
+    own, needs = _time_columns(fitted, Clock(sample), max(each, MIN_SECONDS))
+    return Costs(own, needs, base, SECONDS)
+
+
+def measured_trees(whole: Fitted, table: NDArray) -> dict[str, float]:
+    """Return seconds per row of a tree of each kind, the highest of its heads.
+
+    ``table`` has CALL_ROWS training rows as heads read them.
+    """
+    prices: dict[str, float] = {}
+    for member in whole.members:
+        if isinstance(member.head, TreeHead):
+            kind = kind_of_tree(member.kind)
+            taken = seconds(partial(member.log_odds, table), PATIENCE)
+            each = taken / (CALL_ROWS * member.head.trees.n_trees)
+            prices[kind] = max(each, prices.get(kind, MIN_SECONDS))
+    return prices
+
+
+def with_calls(
+    prices: Costs, whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray
+) -> Costs:
+    """Return prices with those of calls.
+
+    ``whole`` has all columns and heads. ``rows`` are some as a user passes them, ``typical`` are
+    values of columns, ``table`` some training rows as heads read them.
+    """
+    rows = rows[np.arange(max(len(rows), FEW_ROWS)) % len(rows)]
+
+    def price_calls(size: int) -> Costs:
+        # The scaling of columns is measured with the rest, and each column pays the price of rows.
+        scaling = size * min(prices.own.values())
+        parts = _time_parts(whole, Clock(rows, size), typical, table, scaling)
+        apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
+        together = time_whole(whole, rows, size)
+        factor = max(1.0, (together - parts.base) / (apart - parts.base))
+        beyond = parts.joined(prices, lambda call, row: max(0.0, factor * call - size * row))
+        return replace(beyond, base=max(0.0, parts.base - size * prices.base))
+
+    return replace(prices, call=price_calls(1), few=price_calls(FEW_ROWS))
+
+
+def time_whole(fitted: Fitted, rows: NDArray, size: int) -> float:
+    """Return the seconds of a call of ``predict_proba`` with so many rows, with the reserve."""
+
+    def predict(some: NDArray) -> NDArray:
+        return _as_pairs(fitted.log_odds(_checked(some), current_engine(1, False)))
+
+    return Clock(rows, size).time(predict, rows)
+
+
+def _time_parts(
+    whole: Fitted, clock: Clock, typical: NDArray, table: NDArray, scaling: float
+) -> Costs:
+    """Return the seconds of all parts of a call."""
+    nothing = FittedColumns([], whole.columns.raw, [], [])
+    engine = current_engine(1, False)
+    odds = np.zeros(clock.size or 1)
+
+    def around(rows: NDArray) -> NDArray:
+        nothing.compute(whole.scale_input(_checked(rows)), engine)
+        return _as_pairs(whole.correction.apply(odds))
+
+    inside = replace(clock, rows=whole.scale_input(clock.rows))
+    own, needs = _time_columns(whole.columns, inside, scaling)
+    base = clock.time(around, clock.rows) + clock.time(whole.scaler.transform, typical)
+    trees: dict[str, float] = {}
+    heads: dict[str, float] = {}
+    for member in whole.members:
+        taken = _time_member(member, clock, table)
+        if not isinstance(member.head, TreeHead):
+            base += taken
+            continue
+        kind = kind_of_tree(member.kind)
+        n_bags = member.head.n_bags
+        least = _time_member(replace(member, head=member.head.keep(1)), clock, table)
+        more = member.head.trees.n_trees - n_bags
+        tree = max(0.0, (taken - least) / more) if more > 0 else least / n_bags
+        trees[kind] = max(tree, trees.get(kind, 0.0))
+        # A head has work besides its trees.
+        heads[kind] = max(0.0, least - n_bags * tree, heads.get(kind, 0.0))
+    return Costs(own, needs, max(0.0, base - scaling * len(own)), SECONDS, trees, heads)
+
+
+def _time_member(member: Member, clock: Clock, table: NDArray) -> float:
+    return clock.time(lambda rows: member.weight * member.log_odds(rows), table)
+
+
+def _checked(rows: NDArray) -> NDArray:
+    """Read rows as a detector of so many columns does."""
+    return read_rows(SimpleNamespace(n_features_in_=rows.shape[1]), rows, fitting=False)
+
+
+def _as_pairs(odds: NDArray) -> NDArray:
+    """Return probabilities as ``predict_proba`` does."""
+    outlier = expit(odds)
+    result = np.empty((len(outlier), 2))
+    result[:, 0] = 1.0 - outlier
+    result[:, 1] = outlier
+    return result
+
+
+def sample_rows(points: NDArray) -> NDArray:
+    """Return distinct rows, spread over a table, as many as a search handles together."""
+    distinct = distinct_rows(points)[0]
+    chosen = distinct[:: max(1, len(distinct) // SEARCH_ROWS)][:SEARCH_ROWS]
+    return np.ascontiguousarray(points[chosen])
+
+
+def repeated(rows: NDArray) -> NDArray:
+    """Return CALL_ROWS rows, some of them several times if there are fewer."""
+    return rows[np.arange(CALL_ROWS) % len(rows)]
+
+
+def _time_columns(
+    fitted: FittedColumns, clock: Clock, scaling: float
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Return own work and needs of all columns; each of them takes some time to scale."""
+    own = dict.fromkeys(fitted.names, scaling)
+    needs: dict[str, dict[str, float]] = {}
+    for detector in fitted.detectors:
+        own[detector.label] += clock.time(detector.score, repeated(clock.rows))
+    for view in fitted.views:
+        for name, work, needed in _time_view(view, clock):
+            own[name] += work
+            needs[name] = needed
+    return own, needs
+
+
+def _time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
     name = view.space.name
 
     def search(k: int, reverse_k: int) -> float:
         graph = view.graph.narrowed((k,), reverse_k)
-        return clock.search(lambda rows: graph.new_block(view.place(rows), view.known.find(rows)))
+        find = lambda rows: graph.new_block(view.place(rows), view.known.find(rows))  # noqa: E731
+        return clock.time(find, clock.rows)
 
     ks = view.graph.ks
     searches = _at_all(ks, lambda k: search(k, 0))
@@ -203,169 +328,3 @@ def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
         return {}
     times = np.minimum.accumulate([measure(k) for k in probes][::-1])[::-1]
     return dict(zip(ks, np.interp(ks, probes, times).tolist(), strict=True))
-
-
-def remembered_costs(
-    facts: Facts,
-    names: list[str],
-    measure: Callable[[], Costs],
-    *,
-    fresh: bool = False,
-    rows: Costs | None = None,
-) -> Costs:
-    """Return prices of columns that were measured before, or measure them and remember them.
-
-    Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
-    measured. Prices of calls belong to those of ``rows``, and are written to the same file.
-    """
-
-    def read() -> Costs | None:
-        known = _read(facts, names)
-        whole = known is None or rows is None or (known.call and known.of_rows() == rows)
-        return known if whole else None
-
-    known = None if fresh else read()
-    if known is not None:
-        return known
-    costs = measure()
-    # Another process may have been faster; both then use its prices.
-    if not fresh:
-        known = read()
-    if known is None:
-        _write(facts, costs)
-    return known or costs
-
-
-def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
-    """Return all that prices depend on and that is the same in two fits of one table.
-
-    ``work`` describes the work that is done besides computing columns.
-    """
-    return {
-        "boreod": __version__,
-        "prices": "of rows, and of calls if asked for; one kernel for scores of distances",
-        "machine": _machine(),
-        "table": list(shape),
-        "work": plain(work),
-        "views": [_describe(view) for view in fitted.views],
-        "detectors": {d.label: plain(d.work) for d in fitted.detectors},
-        "columns": list(fitted.names),
-    }
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON that does not depend on seeds or addresses in memory.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsTransformer
-    >>> plain(KNeighborsTransformer(n_neighbors=7))["KNeighborsTransformer"]["n_neighbors"]
-    7
-    >>> plain(("tree", np.int64(3), np.zeros(2)))
-    ['tree', 3, 'ndarray']
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool | int | float | str | None):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        named = {str(name): item for name, item in value.items() if name != "random_state"}
-        return {name: plain(named[name]) for name in sorted(named)}
-    kind = type(value).__name__
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        return {kind: plain(value.get_params(deep=False))}
-    return {kind: plain(vars(value))} if is_dataclass(value) else kind
-
-
-def _describe(view: ScoredView) -> list[Any]:
-    space = view.space
-    scores = [
-        [s.label, type(s.definition).__name__, plain(s.definition.parameters()), list(s.ks)]
-        for s in view.scores
-    ]
-    return [space.name, space.metric, len(space.columns), len(view.graph.reference), scores]
-
-
-@cache
-def _machine() -> Facts:
-    """Return what makes one machine faster than another."""
-    facts: Facts = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-    }
-    for package in ("numpy", "scipy", "numba", "scikit-learn"):
-        with suppress(PackageNotFoundError):
-            facts[package] = version(package)
-    return facts
-
-
-def _processor() -> str:
-    """Return the model of the processor, if the system knows it."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()
-
-
-def _place(facts: Facts) -> Path:
-    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
-    return cache_folder() / "prices" / f"{key[:32]}.json"
-
-
-def _digest(facts: Facts, costs: Any) -> str:
-    return hashlib.sha256(json.dumps([facts, costs]).encode()).hexdigest()
-
-
-def _read(facts: Facts, names: list[str]) -> Costs | None:
-    """Return the prices of a file; None if there is none or if it is not as it was written."""
-    # A file that is not ours may raise any of these errors.
-    with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
-        path = _place(facts)
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        held = json.loads(path.read_bytes())
-        if held["sha256"] != _digest(facts, held["costs"]):
-            return None
-        stored = dict(held["costs"])
-        for name in ("call", "few"):
-            stored[name] = stored[name] and Costs(**stored[name])
-        costs = Costs(**stored)
-        if costs.names == names and costs.unit == SECONDS:
-            # Files that are used are not old.
-            with suppress(OSError):
-                os.utime(path)
-            return costs
-    return None
-
-
-def _write(facts: Facts, costs: Costs) -> None:
-    # There may be no home, no permission or no space.
-    with suppress(OSError, RuntimeError):
-        stored = asdict(costs)
-        held = {"facts": facts, "costs": stored, "sha256": _digest(facts, stored)}
-        path = _place(facts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as unfinished:
-            unfinished.write_text(json.dumps(held), encoding="ascii")
-        _forget_old(path.parent)
-
-
-def _forget_old(folder: Path) -> None:
-    """Remove the files that were unused for longest, and those that a killed process left."""
-    found = []
-    for path in [*folder.glob("*.json"), *folder.glob(".*.part")]:
-        # Another process may remove them too.
-        with suppress(OSError):
-            state = path.stat()
-            found.append((state.st_mtime, state.st_size, path))
-    total = 0
-    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
-        total += size
-        if place >= MOST_FILES or total > MOST_BYTES:
-            with suppress(OSError):
-                path.unlink()

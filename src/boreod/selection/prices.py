@@ -11,15 +11,26 @@ spelling                   costs
 ``Costs(...)``             anything else
 =========================  ===========================================================
 
-Measured prices are remembered, see :mod:`boreod.selection.measured`. Prices of calls are measured
-when a ``batch_size`` is asked for.
+Prices of calls are measured when a ``batch_size`` is asked for.
+
+Measured prices are remembered, so that two fits of one table buy the same columns. The folder
+``prices`` of the cache has one JSON file per machine, version of boreod, shape of the table and
+work that was timed. All of it can be measured again: a file that is not exactly what was written is
+ignored, prices that cannot be written are not remembered, and the folder can be deleted at any
+time.
 """
 
-from collections.abc import Mapping
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from numbers import Integral
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from functools import cache, cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,94 +41,29 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, combine
 from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.files import __version__, cache_folder, whole_file
 from boreod.parallel import one_blas_thread, plain_interrupts
+from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Rank
-from boreod.selection.budgets import read_budget, round_up, write_budget
-from boreod.selection.calls import cut, time_whole, with_calls
-from boreod.selection.costs import (
-    SECONDS,
-    Costs,
-    complexity_costs,
-    declared_costs,
-    kind_of_tree,
-)
+from boreod.representation.scored_view import ScoredView
+from boreod.selection.budgets import needs_clock
+from boreod.selection.costs import SECONDS, Costs, complexity_costs, declared_costs, kind_of_tree
 from boreod.selection.measured import (
     CALL_ROWS,
-    Facts,
-    facts_of_prices,
     measured_costs,
     measured_trees,
-    remembered_costs,
+    repeated,
+    time_whole,
+    with_calls,
 )
-from boreod.text import shorten
-from boreod.validation import check_choice, check_values, is_number
+from boreod.validation import check_values
 
-# A batch size of "same" keeps that of the model.
-SAME = "same"
-SHARED = "measured:shared"
-SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
 MAX_LISTS = 4
+MOST_FILES = 200
+# All files together, and so each of them, have at most so many bytes.
+MOST_BYTES = 2**25
 
-
-def check_purchase(budget: Any, costs: Any, selection: Any, fill: Any) -> None:
-    """Refuse wrong parameters of a budget, alone or together."""
-    check_choice("method", selection, ("budget", "omp", "random"))
-    is_spelled = isinstance(costs, str) and costs in SPELLINGS
-    if not is_spelled and not isinstance(costs, Mapping | Costs | None):
-        raise ValueError(
-            f"`costs` must be one of {list(SPELLINGS)}, a dict of prices, Costs or None; "
-            f"got {costs!r}."
-        )
-    if budget is not None:
-        check_units(read_budget(budget)[1], costs)
-    if not isinstance(fill, bool | np.bool_):
-        raise ValueError(f"`skip_unaffordable` must be True or False; got {fill!r}.")
-
-
-def check_size(batch_size: Any, keep: bool = False) -> None:
-    """Refuse a wrong number of rows per call; with ``keep``, ``"same"`` is allowed too."""
-    if batch_size is None or (keep and isinstance(batch_size, str) and batch_size == SAME):
-        return
-    if not (is_number(batch_size, Integral) and batch_size >= 1):
-        kept = f", or {SAME!r} to keep what the model has" if keep else ""
-        raise ValueError(
-            "`batch_size` (--batch) must be a number of rows, 1 or more, or None for large batches"
-            f"{kept}; got {shorten(batch_size)}."
-        )
-
-
-def check_batches(batch_size: Any, budget: Any) -> None:
-    """Refuse a wrong number of rows per call, or one without a budget in time."""
-    check_size(batch_size)
-    if batch_size is None:
-        return
-    if budget is None:
-        raise ValueError(
-            f"`batch_size` (--batch) is {batch_size}, but there is no `budget` (--budget). Pass a "
-            "time per row with it, such as '500us', or leave it out."
-        )
-    if read_budget(budget)[1] != SECONDS:
-        raise ValueError(
-            f"`batch_size` (--batch) is {batch_size}, but `budget` (--budget) is a number of "
-            "units, which are the same in every batch. Pass a time per row such as '500us', or "
-            "leave the size of batches out."
-        )
-
-
-def check_units(unit: str, costs: Any) -> None:
-    """Refuse a budget whose unit is not that of the costs."""
-    in_time = costs.unit == SECONDS if isinstance(costs, Costs) else needs_clock(costs, unit)
-    others = f"`costs`: {SHARED} for times, {', '.join(SPELLINGS[1:])} or a dict for units."
-    if in_time and unit != SECONDS:
-        raise ValueError(
-            "`budget` is a number of units, but `costs` are seconds. Pass a time per row such as "
-            f"'200us', or other {others}"
-        )
-    if unit == SECONDS and not in_time:
-        raise ValueError(
-            f"`budget` is a time, but `costs` are units. Pass a number of units, or other {others}"
-        )
+Facts = dict[str, Any]
 
 
 @dataclass
@@ -141,21 +87,21 @@ class PriceLists:
     training: Training
     whole: Fitted
     rows: NDArray
-    neighbors: Any = "auto"
+    neighbors: Any
     measured: Costs | None = None
     fresh: bool = False
     _with_calls: Costs | None = field(default=None, repr=False)
     _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
 
-    def timed(self, *, fresh: bool) -> "PriceLists":
-        """Return the same with times of all columns on this machine.
+    def timed(self) -> "PriceLists":
+        """Return the same with times of all columns that are measured again on this machine."""
+        times = self._time(fresh=True)
+        return replace(self, measured=times, fresh=True, _with_calls=None, _known=[])
 
-        Unless they are to be fresh, they may be those of an earlier fit that did the same work.
-        """
+    def _time(self, fresh: bool) -> Costs:
+        """Return times of all columns, unless fresh perhaps of a fit that did the same work."""
         names = self.training.columns.names
-        with plain_interrupts(), one_blas_thread():
-            times = remembered_costs(self._facts, names, self._measure, fresh=fresh)
-        return replace(self, measured=times.of_rows(), fresh=fresh, _with_calls=None, _known=[])
+        return remembered_costs(self._facts, names, self._measure, fresh=fresh).of_rows()
 
     def time_alone(self, fitted: Fitted) -> float:
         """Return the seconds of a call with one row, timed with a model of these columns."""
@@ -163,11 +109,10 @@ class PriceLists:
         choice = [fitted.columns.names, [m.kind for m in fitted.members], fitted.tree_counts]
 
         def measure() -> Costs:
-            return Costs({name: time_whole(fitted, cut(self.rows, 1))}, unit=SECONDS)
+            return Costs({name: time_whole(fitted, self.rows, 1)}, unit=SECONDS)
 
         facts = self._facts | {name: choice}
-        with plain_interrupts(), one_blas_thread():
-            return remembered_costs(facts, [name], measure, fresh=self.fresh).total()
+        return remembered_costs(facts, [name], measure, fresh=self.fresh).total()
 
     @cached_property
     def _facts(self) -> Facts:
@@ -184,14 +129,9 @@ class PriceLists:
             work["estimator"] = training.options.recipe.estimator
             work["heads"] = [member.kind for member in whole.members]
             work["size"] = [training.bags.rows.shape[1], len(whole.base)]
-        if self.trees:
-            work["trees"] = {kind: head.n_trees for kind, head in self.trees.items()}
+        if whole.tree_heads:
+            work["trees"] = {kind: head.n_trees for kind, head in whole.tree_heads.items()}
         return facts_of_prices(training.columns, self._shape, work)
-
-    @property
-    def trees(self) -> dict[str, TreeHead]:
-        """The tree heads."""
-        return self.whole.tree_heads
 
     def _measure(self) -> Costs:
         """Measure the times of columns and, on training rows, of trees."""
@@ -218,24 +158,16 @@ class PriceLists:
                 return scaled
             return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))
 
-        trees = {
-            member.kind: (
-                partial(member.log_odds, features),
-                member.head.trees.n_trees,
-            )
-            for member in whole.members
-            if isinstance(member.head, TreeHead)
-        }
-        prices = measured_trees(trees)
+        trees = measured_trees(whole, features)
         sample = whole.scale_input(self.rows)
         columns = self.training.columns
         costs = measured_costs(columns, sample, per_row, per_column, self._typical)
-        return replace(costs, trees=prices)
+        return replace(costs, trees=trees)
 
     @property
     def _features(self) -> NDArray:
         """Training rows as heads read them."""
-        return self.training.table[np.arange(CALL_ROWS) % len(self.training.table)]
+        return repeated(self.training.table)
 
     @property
     def _typical(self) -> NDArray:
@@ -258,9 +190,7 @@ class PriceLists:
         again, without another warning. Times have prices of calls if there is a ``batch_size``.
         """
         if needs_clock(costs, unit):
-            if self.measured is None:
-                self.measured = self.timed(fresh=False).measured
-            assert self.measured is not None
+            self.measured = self.measured or self._time(fresh=False)
             return self.measured if batch_size is None else self._complete(self.measured)
         if costs is None:
             costs = "complexity:additive"
@@ -274,17 +204,14 @@ class PriceLists:
     def _complete(self, times: Costs) -> Costs:
         """Return times with prices of calls."""
         if self._with_calls is None:
-            measure = partial(
-                with_calls, times, self.whole, self.rows, self._typical, self._features
-            )
-            with plain_interrupts(), one_blas_thread():
-                found = remembered_costs(self._facts, times.names, measure, rows=times)
-            self._with_calls = found
+            parts = times, self.whole, self.rows, self._typical, self._features
+            measure = partial(with_calls, *parts)
+            self._with_calls = remembered_costs(self._facts, times.names, measure, rows=times)
         return self._with_calls
 
     def _read(self, costs: Any) -> Costs:
         columns = self.training.columns
-        kinds = list(dict.fromkeys(map(kind_of_tree, self.trees)))
+        kinds = list(dict.fromkeys(map(kind_of_tree, self.whole.tree_heads)))
         if not isinstance(costs, str):
             return declared_costs(costs, columns, kinds)
         prices = complexity_costs(columns, *self._shape, kinds)
@@ -295,30 +222,166 @@ class PriceLists:
         return len(self.training.table), self.rows.shape[1]
 
 
-def needs_clock(costs: Any, unit: str) -> bool:
-    """Whether costs are times that are measured, for a budget in this unit."""
-    if costs is None:
-        return unit == SECONDS
-    return isinstance(costs, str) and costs == SHARED
+def remembered_costs(
+    facts: Facts,
+    names: list[str],
+    measure: Callable[[], Costs],
+    *,
+    fresh: bool = False,
+    rows: Costs | None = None,
+) -> Costs:
+    """Return prices of columns that were measured before, or measure them and remember them.
+
+    Remembered prices have the same ``facts``, see :func:`facts_of_prices`; fresh ones are always
+    measured. Prices of calls belong to those of ``rows``, and are written to the same file.
+    """
+
+    def read() -> Costs | None:
+        known = None if fresh else _read(facts, names)
+        whole = known is None or rows is None or (known.call and known.of_rows() == rows)
+        return known if whole else None
+
+    known = read()
+    if known is not None:
+        return known
+    with plain_interrupts(), one_blas_thread():
+        costs = measure()
+    # Another process may have been faster; both then use its prices.
+    known = read()
+    if known is None:
+        _write(facts, costs)
+    return known or costs
 
 
-def budgets_over(
-    costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
-) -> list[float | str]:
-    """Return 20 budgets from the cheapest column to everything, evenly spaced by their logarithms.
+def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
+    """Return all that prices depend on and that is the same in two fits of one table.
 
-    ``all_trees`` is the price of all trees, ``fewest_trees`` that of the fewest possible trees.
+    ``work`` describes the work that is done besides computing columns.
+    """
+    return {
+        "boreod": __version__,
+        "prices": "of rows, and of calls if asked for; one kernel for scores of distances",
+        "machine": _machine(),
+        "table": list(shape),
+        "work": plain(work),
+        "views": [_describe(view) for view in fitted.views],
+        "detectors": {d.label: plain(d.work) for d in fitted.detectors},
+        "columns": list(fitted.names),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON that does not depend on seeds or addresses in memory.
 
     Examples
     --------
-    >>> budgets_over(Costs({"a": 1.04e-6, "b": 2.96e-6}, unit="s"))[::19]
-    ['1.04us', '4us']
+    >>> from sklearn.neighbors import KNeighborsTransformer
+    >>> plain(KNeighborsTransformer(n_neighbors=7))["KNeighborsTransformer"]["n_neighbors"]
+    7
+    >>> plain(("tree", np.int64(3), np.zeros(2)))
+    ['tree', 3, 'ndarray']
     """
-    total = costs.total() + all_trees
-    # Everything is free.
-    if total == 0.0:
-        return [1.0]
-    cheapest = max(costs.alone.min() + fewest_trees, total / 1e6)
-    amounts = np.geomspace(cheapest, total, 20).clip(cheapest, total).tolist()
-    rounded = dict.fromkeys(round_up(amount, costs.unit) for amount in amounts)
-    return [write_budget(amount, costs.unit) for amount in rounded]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        named = {str(name): item for name, item in value.items() if name != "random_state"}
+        return {name: plain(named[name]) for name in sorted(named)}
+    kind = type(value).__name__
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {kind: plain(value.get_params(deep=False))}
+    return {kind: plain(vars(value))} if is_dataclass(value) else kind
+
+
+def _describe(view: ScoredView) -> list[Any]:
+    space = view.space
+    scores = [
+        [s.label, type(s.definition).__name__, plain(s.definition.parameters()), list(s.ks)]
+        for s in view.scores
+    ]
+    return [space.name, space.metric, len(space.columns), len(view.graph.reference), scores]
+
+
+@cache
+def _machine() -> Facts:
+    """Return what makes one machine faster than another."""
+    facts: Facts = {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+    for package in ("numpy", "scipy", "numba", "scikit-learn"):
+        with suppress(PackageNotFoundError):
+            facts[package] = version(package)
+    return facts
+
+
+def _processor() -> str:
+    """Return the model of the processor, if the system knows it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _place(facts: Facts) -> Path:
+    return cache_folder() / "prices" / f"{_hash(facts)[:32]}.json"
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _read(facts: Facts, names: list[str]) -> Costs | None:
+    """Return the prices of a file; None if there is none or if it is not as it was written."""
+    # A file that is not ours may raise any of these errors.
+    with suppress(OSError, ValueError, TypeError, LookupError, RuntimeError):
+        path = _place(facts)
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        held = json.loads(path.read_bytes())
+        if held["sha256"] != _hash([facts, held["costs"]]):
+            return None
+        stored = dict(held["costs"])
+        for name in ("call", "few"):
+            stored[name] = stored[name] and Costs(**stored[name])
+        costs = Costs(**stored)
+        if costs.names == names and costs.unit == SECONDS:
+            # Files that are used are not old.
+            with suppress(OSError):
+                os.utime(path)
+            return costs
+    return None
+
+
+def _write(facts: Facts, costs: Costs) -> None:
+    # There may be no home, no permission or no space.
+    with suppress(OSError, RuntimeError):
+        stored = asdict(costs)
+        held = {"facts": facts, "costs": stored, "sha256": _hash([facts, stored])}
+        path = _place(facts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as unfinished:
+            unfinished.write_text(json.dumps(held), encoding="ascii")
+        _forget_old(path.parent)
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove the files that were unused for longest, and those that a killed process left."""
+    found = []
+    for path in [*folder.glob("*.json"), *folder.glob(".*.part")]:
+        # Another process may remove them too.
+        with suppress(OSError):
+            state = path.stat()
+            found.append((state.st_mtime, state.st_size, path))
+    total = 0
+    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        total += size
+        if place >= MOST_FILES or total > MOST_BYTES:
+            with suppress(OSError):
+                path.unlink()

@@ -6,7 +6,6 @@ names the column that separates its outliers and inliers best, and the column th
 the candidate. Rows out of bag judge it, because a column may fit a few labels by chance.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,20 +19,27 @@ from boreod.ensemble.parameters import ColumnSelection
 from boreod.ensemble.training import Training
 from boreod.metrics import auc, average_ranks
 from boreod.parallel import Engine
-from boreod.selection.budgets import Selection, read_budget, round_up, show_cost
+from boreod.selection.budgets import (
+    Selection,
+    budgets_over,
+    check_units,
+    price_columns,
+    read_budget,
+    round_up,
+    show_cost,
+)
 from boreod.selection.candidates import (
     FEW_BAGS,
     LOGISTIC,
     Learned,
     Learner,
     Offer,
-    best_of,
+    buy_untaught,
     cost_of_fewest,
-    make_untaught,
 )
 from boreod.selection.costs import SECONDS, Costs
 from boreod.selection.measured import sample_rows
-from boreod.selection.prices import PriceLists, budgets_over, check_units
+from boreod.selection.prices import PriceLists
 from boreod.selection.pursuit import Paths, Rules, stable_set
 from boreod.validation import OUTLIER
 
@@ -76,113 +82,100 @@ class Selector:
 
     def timed(self) -> "Selector":
         """Return the same with times that are measured again."""
-        return replace(self, prices=self.prices.timed(fresh=True))
+        return replace(self, prices=self.prices.timed())
 
     def buy(
-        self,
-        budget: Any,
-        how: ColumnSelection,
-        engine: Engine,
+        self, budget: Any, how: ColumnSelection, engine: Engine
     ) -> tuple[Selection, Fitted, OutOfBag]:
         """Choose the columns and trees that a budget buys, and learn from these alone."""
-        costs, batch_size, method = how.costs, how.batch_size, how.method
-        fill = how.skip_unaffordable
         amount, unit = read_budget(budget)
-        check_units(unit, costs)
-        prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
-        if batch_size is not None:
-            _check_call(amount, batch_size, prices, self._least(prices))
-        choose = partial(self._choose, method=method, fill=fill, engine=engine)
+        check_units(unit, how.costs)
+        prices = self.prices.read(how.costs, unit, how.batch_size).in_batches(how.batch_size)
+        if how.batch_size is not None:
+            _check_call(amount, how.batch_size, prices, self._least(prices))
         if not self.training.taught:
-            untaught = make_untaught(self.learner, amount, prices)
-            first = best_of(self.learner.compare(one, engine) for one in untaught)
-            choice = first.candidate.selection
-            learned = first.learned
-        elif not self.prices.trees:
-            choice = choose(amount, prices)
-            learned = self._learn(choice.columns, engine)
-        else:
-            best = None if method == "random" else self._best_single
+            choice, learned = buy_untaught(self.learner, amount, prices, engine)
+        elif self.has_trees:
+            choose = partial(self._choose, how=how, engine=engine)
+            best = None if how.method == "random" else self._best_single
             choice, learned = Offer(self.learner, amount, prices, choose, best).buy(engine)
-        if fill and method != "random" and not self.prices.trees:
-            alone = self._better_alone(choice, learned[1])
-            if alone is not None:
-                choice = alone
-                learned = self._learn(alone.columns, engine)
-        return replace(choice, batch_size=batch_size), *learned
+        else:
+            choice = self._choose(amount, prices, how, engine)
+            if how.skip_unaffordable and how.method != "random":
+                choice = self._better_alone(choice, self._learn(choice.columns, engine)[1])
+            learned = self._learn(choice.columns, engine)
+        return replace(choice, batch_size=how.batch_size), *learned
 
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
         learn = partial(self.training.learn, columns, engine)
         return self.learner.once(frozenset(columns), learn)
 
+    @property
+    def has_trees(self) -> bool:
+        """Whether there is a tree head."""
+        return bool(self.prices.whole.tree_heads)
+
     def _least(self, costs: Costs) -> float:
         """Return the price of the cheapest model: a column, and trees if it must have some."""
         if self.training.taught:
-            return float(costs.alone.min()) + self.cost_of_fewest_trees(costs)
+            return float(costs.alone.min()) + self._cost_of_fewest_trees(costs)
         scores = self.learner.split(costs.names)[1]
         return min((costs.total([name]) for name in scores), default=0.0)
 
-    def cost_of_all_trees(self, costs: Costs) -> float:
-        """Return the price of all trees of the whole detector; 0 without tree heads."""
-        return costs.cost_of_trees(self.prices.whole.tree_counts)
-
-    def cost_of_fewest_trees(self, costs: Costs) -> float:
+    def _cost_of_fewest_trees(self, costs: Costs) -> float:
         """Return the price of one tree for every bag; 0 if a logistic head can do without."""
-        if not self.prices.trees or LOGISTIC in self.learner.recipe.kinds:
+        if not self.has_trees or LOGISTIC in self.learner.recipe.kinds:
             return 0.0
         return cost_of_fewest(self.learner, costs)
 
-    def budget_range(self, costs: Any, unit: str, batch_size: int | None) -> Any:
+    def budget_range(self, costs: Any, unit: str, batch_size: int | None) -> list[float | str]:
         """Return budgets from the cheapest column to everything."""
         prices = self.prices.read(costs, unit, batch_size).in_batches(batch_size)
-        most = self.cost_of_all_trees(prices)
-        least = self.cost_of_fewest_trees(prices)
-        return budgets_over(prices, most, least)
+        most = prices.cost_of_trees(self.prices.whole.tree_counts)
+        return budgets_over(prices, most, self._cost_of_fewest_trees(prices))
 
     def _choose(
-        self, budget: float, costs: Costs, method: str, fill: bool, engine: Engine
+        self, budget: float, costs: Costs, how: ColumnSelection, engine: Engine
     ) -> Selection:
         _check_affordable(budget, costs)
         if costs.total() <= budget:
-            return _selection(costs.names, {}, costs, budget)
+            return price_columns(costs.names, {}, costs, budget)
         # Columns that could never be bought would only block those after them.
         affordable = [
             name for name, price in zip(costs.names, costs.alone, strict=True) if price <= budget
         ]
+        fill = how.skip_unaffordable
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
-        order, frequencies = self._rank(budget, offered, method, engine)
+        shares: dict[str, float] = {}
+        if how.method == "random":
+            order = np.random.default_rng(self.training.seed).permutation(len(offered.names))
+        else:
+            paths = self._paths(offered, how.method == "budget")
+            order, found = paths.rank(budget, engine)
+            names = [offered.names[place] for place in order]
+            shares = dict(zip(names, found.tolist(), strict=True))
         chosen = [offered.names[place] for place in stable_set(order, offered, budget, fill)]
-        if not chosen and method == "random":
+        if not chosen and how.method == "random":
             chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
         elif not chosen:
             chosen = [self._best_single(costs, budget)[0]]
-        return _selection(chosen, frequencies, costs, budget)
+        return price_columns(chosen, shares, costs, budget)
 
-    def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection | None:
-        """Return a single affordable column if it is clearly better than a choice.
+    def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection:
+        """Return a single affordable column if it is clearly better than a choice, or the choice.
 
         Both are judged by the rows out of bag; clearly means by more than a standard error.
         """
         outliers, scores = oob.judged()
         is_everything = len(choice.columns) == len(choice.costs.names)
         if is_everything or not 0 < outliers.sum() < len(outliers):
-            return None
+            return choice
         quality = float(auc(outliers, scores))
         error = np.sqrt(quality * (1.0 - quality) / outliers.sum())
         name, quality_alone = self._best_single(choice.costs, choice.budget)
-        if choice.columns == [name] or not quality_alone > quality + error:
-            return None
-        return _selection([name], choice.frequencies, choice.costs, choice.budget)
-
-    def _rank(
-        self, budget: float, costs: Costs, method: str, engine: Engine
-    ) -> tuple[NDArray, dict[str, float]]:
-        """Return columns in the order in which they are bought, and how many bags want them."""
-        if method == "random":
-            return np.random.default_rng(self.training.seed).permutation(len(costs.names)), {}
-        order, shares = self._paths(costs, method == "budget").rank(budget, engine)
-        names = costs.names
-        return order, dict(zip([names[place] for place in order], shares.tolist(), strict=True))
+        if not quality_alone > quality + error:
+            return choice
+        return price_columns([name], choice.frequencies, choice.costs, choice.budget)
 
     def _paths(self, costs: Costs, cost_aware: bool) -> Paths:
         """Return the paths of all bags, as far as they are known."""
@@ -191,7 +184,7 @@ class Selector:
                 return paths
         bags = self.training.bags
         # Few bags are enough where candidates are compared anyway.
-        if self.prices.trees:
+        if self.has_trees:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
         rules = Rules(float(self.penalty), cost_aware)
@@ -242,12 +235,6 @@ class Selector:
     def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return ranks between 0 and 1, which do not depend on long tails."""
         return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)
-
-
-def _selection(
-    columns: list[str], frequencies: Mapping[str, float], costs: Costs, budget: float
-) -> Selection:
-    return Selection(columns, frequencies, costs.total(columns), budget, costs)
 
 
 def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> None:

@@ -23,9 +23,8 @@ from boreod.paper.evaluation.splits import (
     split_rows,
 )
 from boreod.paper.evaluation.summary import TABLE, Run, Summary, find_losses
-from boreod.selection.budgets import in_batches, read_budget
+from boreod.selection.budgets import check_size, in_batches, read_budget
 from boreod.selection.costs import SECONDS
-from boreod.selection.prices import check_size
 from boreod.validation import OUTLIER, check_choice, read_labels, read_rows
 
 EVERYTHING = "all columns"

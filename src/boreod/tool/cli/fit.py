@@ -166,8 +166,8 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
 
 def _read_costs(text: str | None) -> Any:
     """Return costs as detectors take them: a keyword, or the prices in a JSON file."""
+    from boreod.selection.budgets import SPELLINGS
     from boreod.selection.costs import check_price
-    from boreod.selection.prices import SPELLINGS
     from boreod.text import shorten
 
     if text is None or text in SPELLINGS:
