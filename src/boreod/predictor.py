@@ -133,6 +133,10 @@ class Predictor:
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
+        # Fast path for one row: plain numbers take a third of the time.
+        if len(outlier) == 1:
+            alone = float(outlier[0])
+            return np.array([[1.0 - alone, alone]])
         result = np.empty((len(outlier), 2))
         result[:, 0] = 1.0 - outlier
         result[:, 1] = outlier
@@ -237,7 +241,9 @@ class Predictor:
         rows = prepare(self, X)
         # Counting cores takes longer than scoring one row.
         engine = ONE_THREAD if len(rows) == 1 else self._engine
-        with same_filters(self.estimator is not None):
+        if self.estimator is None:
+            return self.fitted_.log_odds(rows, engine, corrected)
+        with same_filters():
             return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read_here(self, X: ArrayLike, method: str) -> NDArray:
