@@ -10,21 +10,31 @@ def test_shortened_values_fit_into_a_sentence(value):
     assert len(shorten(value)) == 60
 
 
-def test_short_values_stay_as_they_are():
-    assert shorten("a" * 58) == repr("a" * 58)
-    assert shorten(None) == "None"
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a" * 58, repr("a" * 58)),
+        (None, "None"),
+        # Python refuses to print integers of many thousand digits.
+        ([10**5000], "a list"),
+    ],
+    ids=["58 letters", "None", "thousands of digits"],
+)
+def test_short_values_stay_as_they_are(value, expected):
+    assert shorten(value) == expected
 
 
-def test_values_without_a_representation():
-    """Python refuses to print integers of many thousand digits."""
-    assert shorten([10**5000]) == "a list"
-
-
-def test_lists_end():
-    assert listed([]) == ""
-    assert listed(range(3)) == "0, 1, 2"
-    assert listed(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
-    assert listed(("x" * 100 for _ in range(2)), most=1).endswith("...' and 1 more")
+@pytest.mark.parametrize(
+    ("values", "most", "expected"),
+    [
+        ([], 10, ""),
+        (range(3), 10, "0, 1, 2"),
+        (range(12), 10, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"),
+        ("ab", 1, "'a' and 1 more"),
+    ],
+)
+def test_lists_end(values, most, expected):
+    assert listed(values, most) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,9 +49,12 @@ def test_close_names(name, expected):
     assert close_names(name, ["lof_1", "lof_10", "knn"]) == expected
 
 
-def test_suggestions():
-    assert suggest("lfo", ["lof", "loop"], "scores") == "Did you mean 'lof'?"
-    assert suggest("q", iter(["lof", "loop"]), "scores") == "The scores are 'lof', 'loop'."
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("lfo", "Did you mean 'lof'?"), ("q", "The scores are 'lof', 'loop'.")],
+)
+def test_suggestions(name, sentence):
+    assert suggest(name, iter(["lof", "loop"]), "scores") == sentence
 
 
 @pytest.mark.parametrize(

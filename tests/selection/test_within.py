@@ -100,14 +100,14 @@ def test_nothing_is_searched_again_and_nothing_else_computed(model, data, monkey
     assert raw.predict_proba(data[0]).shape == (300, 2)
 
 
-def test_a_budget_that_was_asked_before_is_not_learned_again(model, data, monkeypatch):
-    once, twice = model.within(23), model.within(31)
+@pytest.mark.parametrize("budget", [23, 31])
+def test_a_budget_that_was_asked_before_is_not_learned_again(model, data, monkeypatch, budget):
+    before = model.within(budget)
     learn = "boreod.ensemble.training.Training.learn"
     monkeypatch.setattr(learn, lambda *_: pytest.fail("it was learned again"))
-    for before in (once, twice):
-        again = model.within(before.budget)
-        assert again.columns_ == before.columns_
-        assert_array_equal(again.predict_proba(data[0]), before.predict_proba(data[0]))
+    again = model.within(budget)
+    assert again.columns_ == before.columns_
+    assert_array_equal(again.predict_proba(data[0]), before.predict_proba(data[0]))
 
 
 def test_the_chosen_columns_alone_give_the_same_model(model, data):

@@ -240,15 +240,22 @@ def test_parameters_are_stored_as_they_are():
     assert BORE(**given).get_params(deep=False) == given
 
 
-def test_a_parameter_that_there_is_not():
+@pytest.mark.parametrize("kind", [BORE, Detector])
+def test_a_parameter_that_there_is_not(kind):
     with pytest.raises(TypeError, match="unexpected keyword argument 'treshold'"):
-        BORE(treshold=0.5)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'treshold'"):
-        Detector(treshold=0.5)
-    with pytest.raises(ValueError, match=r"Bagging has no parameter 'share'"):
-        Detector().set_params(bagging__share=0.5)
-    with pytest.raises(ValueError, match="for estimator Detector"):
-        Detector().set_params(treshold=0.5)
+        kind(treshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bagging__share", r"Bagging has no parameter 'share'"),
+        ("treshold", "for estimator Detector"),
+    ],
+)
+def test_a_parameter_that_cannot_be_set(name, message):
+    with pytest.raises(ValueError, match=message):
+        Detector().set_params(**{name: 0.5})
 
 
 STRANGE = {
@@ -351,6 +358,18 @@ def test_a_row_alone(frame, model):
     assert list(score_frame(model, frame.head(2)).columns[:2]) == ["id", "probability"]
 
 
+SCORED = np.array([[3.0], [2.0], [9.0], [1.0]])
+
+
+class Known:
+    """A classifier whose score is the first column."""
+
+    classes_ = np.array([0, 1])
+
+    def decision_function(self, X):
+        return np.asarray(X, float)[:, 0]
+
+
 class TestScikitLearn:
     @pytest.fixture
     def table(self, frame):
@@ -390,19 +409,21 @@ class TestScikitLearn:
         assert repr(again.get_params()) == repr(model.get_params())
         assert not hasattr(again, "preparation_")
 
-    def test_scorers_leave_unlabelled_rows_out(self):
-        class Known:
-            classes_ = np.array([0, 1])
+    @pytest.mark.parametrize(
+        ("scorer", "labels", "expected"),
+        [
+            (auc_scorer, [1, 0, -1, 0], 1.0),
+            (average_precision_scorer, [1, None, 1, 0], 1.0),
+            (auc_scorer, [1, -1, -1, -1], 2 / 3),
+        ],
+        ids=["-1", "None", "no inlier is known"],
+    )
+    def test_scorers_leave_unlabelled_rows_out(self, scorer, labels, expected):
+        assert scorer(Known(), SCORED, labels) == pytest.approx(expected)
 
-            def decision_function(self, X):
-                return np.asarray(X, float)[:, 0]
-
-        X = np.array([[3.0], [2.0], [9.0], [1.0]])
-        assert auc_scorer(Known(), X, [1, 0, -1, 0]) == 1.0
-        assert average_precision_scorer(Known(), X, [1, None, 1, 0]) == 1.0
-        assert auc_scorer(Known(), X, [1, -1, -1, -1]) == pytest.approx(2 / 3)  # no inlier known
+    def test_scorers_need_both_classes(self):
         with pytest.raises(ValueError, match="both classes"):
-            auc_scorer(Known(), X, [0, 0, -1, 0])
+            auc_scorer(Known(), SCORED, [0, 0, -1, 0])
 
     def test_scorers_take_other_classifiers(self, labelled):
         X, y = labelled
