@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 
 from boreod import BORE, OutlierRepresentation
 from boreod.persistence import ModelFileError, load_predictor
-from boreod.persistence.manifest import OF_REPRESENTATION
+from boreod.persistence.parameters import OF_REPRESENTATION
 from persistence.refusals import assert_one_sentence, assert_refused
 
 ALLOWANCE = 100_000_000

@@ -27,7 +27,7 @@ from boreod import (
 from boreod.ensemble.parameters import GROUPS
 from boreod.parallel import Threads
 from boreod.persistence import NotStoredError, load_predictor
-from boreod.persistence.saving import encode
+from boreod.persistence.parameters import encode
 from boreod.predictor import known_costs, prepare, settings_of
 from boreod.scores import KDEOS, LDF, LOF, SCORES, LoOP
 

@@ -6,8 +6,7 @@ is built from it.
 """
 
 from boreod.ensemble.training import NotStoredError
-from boreod.persistence.loading import load, load_predictor
 from boreod.persistence.manifest import ModelFileError
-from boreod.persistence.saving import save
+from boreod.persistence.model import load, load_predictor, save
 
 __all__ = ["ModelFileError", "NotStoredError", "load", "load_predictor", "save"]

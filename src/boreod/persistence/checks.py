@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from boreod.ensemble.assumptions import MOST_KNOTS
 from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.members import KINDS, UNCHANGED
-from boreod.neighbors import BACKENDS, Ks
+from boreod.neighbors import BACKENDS
+from boreod.persistence.columns import view_tensors
 from boreod.persistence.manifest import (
     TYPES,
     Arrays,
     Manifest,
     ModelFileError,
-    StoredView,
     Tensor,
-    decode,
 )
 from boreod.persistence.members import (
     KNOTS,
@@ -34,6 +33,7 @@ from boreod.persistence.members import (
     tree_tensors,
     wrong_numbers,
 )
+from boreod.persistence.parameters import decode
 from boreod.representation.plan import PlannedScore, read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
@@ -223,36 +223,12 @@ def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {name: ("F64", shape) for name, shape in shapes.items()}
     tensors |= {LABELS: ("I8", [manifest.rows]), HASHES: ("I64", [manifest.rows])}
     for number, view in enumerate(manifest.representation.views):
-        tensors |= _view_tensors(view, f"views.{number}", rows)
+        tensors |= view_tensors(view, f"views.{number}", rows)
     for number, forest in enumerate(manifest.representation.forests):
         tensors |= tree_tensors(forest.trees, f"forests.{number}", features)
     for place, stored in enumerate(manifest.members):
         tensors |= member_tensors(stored, f"members.{place}", manifest.n_features)
     return tensors
-
-
-def _view_tensors(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
-    tensors: dict[str, Tensor] = {}
-    if view.rows is not None:
-        rows = view.rows
-        tensors[f"{prefix}.rows"] = ("I32", [rows])
-    with_radii = ks_of_radii(view)
-    if with_radii:
-        tensors[f"{prefix}.radii"] = ("F64", [rows, len(with_radii)])
-    for number, stored in enumerate(view.scores):
-        score, n_ks = stored.make(), len(stored.ks)
-        summary = score.summarize(np.zeros((1, n_ks)))
-        tensors[f"{prefix}.{number}.summary"] = ("F64", list(summary.shape))
-        for name in score.descriptions if score.compares() else ():
-            tensors[f"{prefix}.{number}.{name}"] = ("F64", [rows, n_ks])
-    return tensors
-
-
-def ks_of_radii(view: StoredView) -> Ks:
-    """Return the ks whose k-distances are looked up."""
-    scores = [(stored.make(), stored.ks) for stored in view.scores]
-    lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
-    return tuple(sorted({k for ks in lookups for k in ks}))
 
 
 def check_values(arrays: Arrays, manifest: Manifest) -> None:

@@ -1,8 +1,6 @@
 """The format of model files: arrays in a safetensors file, and a manifest of all the rest.
 
-One array holds the manifest, which is JSON, and one the SHA-256 of all others. Parameters in the
-manifest are JSON too: numbers, words, lists, and the few objects of this package. An object with
-one key stands for what JSON does not know: ``{"tuple": [1, 2]}``.
+One array holds the manifest, which is JSON, and one the SHA-256 of all others.
 """
 
 import errno
@@ -10,7 +8,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,10 +21,7 @@ from safetensors.numpy import save
 
 from boreod.ensemble.bags import Shares
 from boreod.ensemble.calibration import Correction
-from boreod.ensemble.parameters import make_group
 from boreod.files import __version__, parse_json, typed_json, whole_file
-from boreod.predictor import PARAMETERS
-from boreod.representation.views import View
 from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
 from boreod.text import shorten
@@ -43,11 +38,6 @@ TYPES: dict[str, np.dtype] = {
     "I8": np.dtype("i1"),
     "U16": np.dtype("<u2"),
 }
-# Parameters of OutlierRepresentation. Its own signature needs scikit-learn.
-OF_REPRESENTATION = (
-    *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
-)
-PARAMETER = "a parameter in the manifest"
 
 Arrays = dict[str, NDArray]
 # The type and the shape of an array.
@@ -179,7 +169,7 @@ class StoredScore:
 
     def make(self) -> Score:
         """Return the score of the registry."""
-        return _score_class(self.score)(**self.parameters)
+        return score_class(self.score)(**self.parameters)
 
 
 @dataclass(frozen=True)
@@ -371,77 +361,15 @@ def read_manifest(text: bytes) -> Manifest:
     return typed_json(Manifest, content, "manifest")
 
 
-def decode(value: Any) -> Any:
-    """Return the parameter that ``boreod.persistence.saving.encode`` was given."""
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if len(value) != 1 or next(iter(value)) not in _KINDS:
-        raise ModelFileError(f"its manifest holds a parameter of an unknown kind: {shorten(value)}")
-    kind, content = next(iter(value.items()))
-    return _KINDS[kind](content)
-
-
-def decode_parameters(kind: Any, parameters: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator of this kind."""
-    return _decode_known(parameters, PARAMETERS, kind.__name__)
-
-
-def decode_representation(parameters: Any) -> dict[str, Any]:
-    """Return the parameters of a representation, without scikit-learn."""
-    return _decode_known(parameters, OF_REPRESENTATION, "OutlierRepresentation")
-
-
-def _decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    decoded = _decode_all(parameters)
-    for name in decoded:
-        if name not in known:
-            raise ModelFileError(f"{owner} has no parameter {shorten(name)}")
-    return decoded
-
-
-def _decode_all(content: Any) -> dict[str, Any]:
-    found = typed_json(dict[str, Any], content, PARAMETER)
-    return {name: decode(item) for name, item in found.items()}
-
-
 def is_registered(score: Score) -> bool:
     """Whether name and parameters are enough to make a score again."""
     return SCORES.get(getattr(score, "name", "")) is type(score)
 
 
-def _score_class(name: Any) -> type[Score]:
+def score_class(name: Any) -> type[Score]:
+    """Return a score of the registry by its name."""
     if not isinstance(name, str) or name not in SCORES:
         raise ModelFileError(
             f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
         )
     return SCORES[name]
-
-
-def _pairs(content: Any) -> dict[Any, Any]:
-    pairs = typed_json(list[tuple[Any, Any]], content, PARAMETER)
-    return {decode(key): decode(item) for key, item in pairs}
-
-
-def _score(content: Any) -> Score:
-    name, parameters = typed_json(tuple[str, dict[str, float]], content, PARAMETER)
-    return _score_class(name)(**parameters)
-
-
-def _representation(content: Any) -> Any:
-    from boreod.representation.transformer import OutlierRepresentation
-
-    return OutlierRepresentation(**decode_representation(content))
-
-
-_KINDS: dict[str, Any] = {
-    "tuple": lambda content: tuple(decode(typed_json(list[Any], content, PARAMETER))),
-    "dict": _pairs,
-    "score class": _score_class,
-    "score": _score,
-    "view": lambda content: View(**_decode_all(content)),
-    "costs": lambda content: Costs(**_decode_all(content)),
-    "group": lambda content: make_group(content[0], _decode_all(content[1])),
-    "representation": _representation,
-}

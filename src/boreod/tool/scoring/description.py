@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from boreod.persistence.manifest import FORMAT
-from boreod.persistence.saving import package_versions
-from boreod.persistence.training_table import store_curve
+from boreod.persistence.model import package_versions, store_curve
 from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
 from boreod.selection.budgets import read_budget
 from boreod.selection.costs import SECONDS

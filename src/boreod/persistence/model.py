@@ -1,0 +1,426 @@
+"""The model file: saves a fitted detector, and loads one that predicts and explains.
+
+A file holds what predictions need and nothing else: the columns in use, the heads, out-of-bag
+probabilities, prices, and what is known of the training table.
+"""
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.ensemble.assumptions import Quantiles
+from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.members import UNCHANGED
+from boreod.ensemble.novelty import SeenRows
+from boreod.ensemble.profile import LearnedRows, TrainingProfile
+from boreod.files import __version__
+from boreod.persistence.checks import (
+    HASHES,
+    ISOLATION,
+    LABELS,
+    PROBABILITIES,
+    check_manifest,
+    check_values,
+    expected_tensors,
+)
+from boreod.persistence.columns import (
+    build_columns,
+    build_min_max,
+    build_scaler,
+    describe_columns,
+    scaler_arrays,
+)
+from boreod.persistence.manifest import (
+    FORMAT,
+    Arrays,
+    Manifest,
+    ModelFileError,
+    StoredClasses,
+    StoredCurve,
+    StoredRepresentation,
+    StoredSelection,
+    StoredTable,
+    open_model_file,
+    read_manifest,
+    write_manifest,
+    write_model_file,
+)
+from boreod.persistence.members import KNOTS, build_member, describe_member, member_arrays
+from boreod.persistence.parameters import decode_known, decode_representation, encode, encode_all
+from boreod.predictor import (
+    PARAMETERS,
+    Parts,
+    Predictor,
+    TrainingRecord,
+    known_costs,
+    price_of_rows,
+    restore,
+    settings_of,
+)
+from boreod.representation.array_rows import ArrayRows, upper_floor
+from boreod.representation.scaling import Both, MinMax, Rank
+from boreod.selection.budgets import BudgetCurve, Selection
+from boreod.selection.costs import SECONDS, Costs
+from boreod.text import first_clause, shorten
+from boreod.validation import LARGEST, check_fitted
+
+if TYPE_CHECKING:
+    from boreod.detector import Detector
+
+# Of more columns than this only those in use keep their prices: a manifest must stay small.
+MOST_PRICES = 5000
+# Errors that building from a manifest that contradicts itself may end in.
+MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+           MemoryError)  # fmt: skip
+
+
+def save(
+    model: Predictor, path: str | PathLike[str], *, extra: dict[str, Any] | None = None
+) -> None:
+    """Write a fitted detector to a file, see :meth:`boreod.Detector.save`."""
+    if isinstance(model, Predictor) and not hasattr(model, "fit"):
+        raise TypeError(
+            "A predictor cannot be saved, as it is not all of a model. Copy its file, or take "
+            "boreod.load in the place of load_predictor."
+        )
+    if not isinstance(model, Predictor):
+        raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
+    check_fitted(model)
+    fitted = model.fitted_
+    representation, arrays = describe_columns(fitted.columns, len(fitted.seen.columns))
+    described = _describe(model, representation, _read_extra(model, extra))
+    # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
+    manifest = read_manifest(write_manifest(described))
+    arrays |= _other_arrays(model)
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    try:
+        check_manifest(manifest, sum(values.nbytes for values in arrays.values()))
+        check_values(arrays, manifest)
+    except ModelFileError as error:
+        raise ModelFileError(f"The model cannot be saved, because {error}.") from None
+    write_model_file(Path(path), write_manifest(manifest), arrays)
+
+
+def _describe(model: Any, representation: StoredRepresentation, extra: dict[str, Any]) -> Manifest:
+    """Return the manifest of a detector; its numbers may be those of NumPy."""
+    fitted = model.fitted_
+    members = [describe_member(member) for member in fitted.members]
+    correction = fitted.correction
+    knots = 0
+    if isinstance(correction, Quantiles):
+        knots = len(correction.scores)
+        correction = UNCHANGED
+    scaler = fitted.scaler.ranked if isinstance(fitted.scaler, Both) else fitted.scaler
+    names = list(fitted.seen.columns)
+    costs = _limit_prices(known_costs(model), model.columns_)
+    labels = [encode("y", label) for label in model.classes_.tolist()]
+    return Manifest(
+        format=FORMAT,
+        versions=package_versions(),
+        # Groups of parameters have no gaps.
+        parameters=encode_all(model.get_params(deep=False) | vars(settings_of(model))),
+        feature_names=names,
+        # Prepared columns have names of their own, too.
+        named=hasattr(model, "feature_names_in_") or names != [f"x{i}" for i in range(len(names))],
+        columns=list(fitted.columns.names),
+        input_scaling=fitted.input_scaler is not None,
+        scaling={MinMax: "minmax", Rank: "rank", Both: "both"}[type(fitted.scaler)],
+        quantiles=scaler.quantiles.shape[1] if isinstance(scaler, Rank) else 0,
+        representation=representation,
+        members=members,
+        correction=correction,
+        knots=knots,
+        classes=StoredClasses(model.classes_.dtype.name, labels),
+        threshold=model.threshold_,
+        costs=costs,
+        selection=_describe_selection(model, costs),
+        rows=len(model.oob_.labels),
+        shares=model.oob_.shares,
+        assumed=model.oob_.assumed,
+        left_out=model.oob_.left_out,
+        table=_describe_table(model),
+        extra=extra,
+        alone=None if costs is None or costs.call is not None else price_of_rows(model, 1),
+    )
+
+
+def _other_arrays(model: Predictor) -> Arrays:
+    """Return all arrays but those that compute the columns."""
+    fitted = model.fitted_
+    arrays = scaler_arrays(fitted.input_scaler, "input") | scaler_arrays(fitted.scaler, "scaler")
+    for place, member in enumerate(fitted.members):
+        arrays |= member_arrays(member, f"members.{place}", len(fitted.base))
+    if isinstance(fitted.correction, Quantiles):
+        arrays |= {KNOTS[0]: fitted.correction.scores, KNOTS[1]: fitted.correction.odds}
+    if fitted.seen.isolation is not None:
+        arrays[ISOLATION] = fitted.seen.isolation
+    return arrays | {
+        "base": fitted.base,
+        "seen.low": fitted.seen.low,
+        "seen.high": fitted.seen.high,
+        PROBABILITIES: model.oob_proba_,
+        LABELS: model.oob_.labels.astype(np.int8),
+        HASHES: model.record_.learned_rows.hashes,
+    }
+
+
+def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
+    """Return the free section: that of the user, or that of a loaded model."""
+    if extra is None:
+        return {} if model.stored_ is None else model.stored_.extra
+    try:
+        same = json.loads(json.dumps(extra, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        same = None
+    if not isinstance(extra, dict) or same != extra:
+        raise ModelFileError(
+            "`extra` must be a dict that JSON can hold (text keys; texts, finite numbers, lists, "
+            f"dicts, True, False, None); got {shorten(extra)}."
+        )
+    return same
+
+
+def _limit_prices(costs: Costs | None, columns: list[str]) -> Costs | None:
+    """Return the prices of all columns, or of very many only those of the columns in use."""
+    if costs is None or len(costs.own) <= MOST_PRICES:
+        return costs
+    return costs.only([name for name in columns if name in costs.own])
+
+
+def _describe_selection(model: Predictor, costs: Costs | None) -> StoredSelection | None:
+    choice = model.selection_
+    if choice is None:
+        return None
+    # Times may have been taken again after the choice.
+    then = _limit_prices(choice.costs, model.columns_)
+    if choice.batch_size is not None and costs is not None and costs.call is not None:
+        costs = costs.in_batches(choice.batch_size)
+    return StoredSelection(
+        columns=list(choice.columns),
+        frequencies={n: share for n, share in choice.frequencies.items() if n in choice.columns},
+        cost=choice.cost,
+        budget=choice.budget,
+        costs=None if then == costs else then,
+        batch_size=choice.batch_size,
+    )
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that write a model file now."""
+    import sklearn
+
+    return {
+        "boreod": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _describe_table(model: Predictor) -> StoredTable:
+    """Return what is to be kept of a training table."""
+    preparation = model.preparation_
+    is_plain = isinstance(preparation, ArrayRows)
+    profile = model.record_.profile
+    return StoredTable(
+        is_named=preparation.is_named,
+        middle=preparation.middle.tolist() if is_plain else None,
+        preparation=None if is_plain else preparation.to_dict(),
+        profile=None if profile is None else asdict(profile),
+        source=model.record_.source,
+        curve=store_curve(model.record_.curve),
+    )
+
+
+def store_curve(curve: BudgetCurve | None) -> StoredCurve | None:
+    """Return a budget curve as words and lists of numbers."""
+    if curve is None:
+        return None
+    parts = {name: values for name, values in vars(curve).items() if values is not None}
+    lists = {name: values.tolist() for name, values in parts.items() if name != "unit"}
+    return StoredCurve(unit=curve.unit, **lists)
+
+
+def load_predictor(
+    path: str | PathLike[str], n_jobs: int | None = None, kind: Any = Predictor
+) -> Any:
+    """Read from a model file what predicts and explains, and is no scikit-learn estimator.
+
+    It is there sooner than what :func:`boreod.load` gives back, which takes its time to import
+    scikit-learn, and says the same of every row. ``kind`` is the class of the result. The file need
+    not be trusted: nothing in it is executed.
+    """
+    path = Path(path)
+    try:
+        with open_model_file(path) as file:
+            manifest = read_manifest(file.manifest)
+            check_manifest(manifest, file.arrays_size)
+            arrays = file.read_arrays(expected_tensors(manifest))
+        check_values(arrays, manifest)
+        model = _put_together(manifest, arrays, kind)
+    except MISFITS as error:
+        raise ModelFileError(
+            f"The model file {str(path)!r} cannot be used: {first_clause(error)}."
+        ) from None
+    model.verbose = False
+    if n_jobs is not None:
+        model.n_jobs = n_jobs
+    return model
+
+
+def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
+    """Read a detector from a model file, whoever wrote it: it need not be trusted.
+
+    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
+    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` holds what
+    the file says about itself. A BORE comes back as a Detector with its parameters. ``n_jobs`` is
+    the number of threads, None for that of the fit.
+    """
+    from boreod.detector import Detector
+
+    return load_predictor(path, n_jobs, Detector)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a model file says about itself: ``model.stored_`` of a loaded model.
+
+    ``versions`` are those of the packages that wrote it, ``extra`` is the free section.
+    """
+
+    format: int
+    versions: dict[str, str]
+    extra: dict[str, Any] = field(repr=False)
+
+
+def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
+    """Return a fitted detector without the bags and columns of its training rows."""
+    parameters = dict(manifest.parameters)
+    given = parameters.get("representation")
+    if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
+        # A representation is an estimator and needed for a fit only, so it is checked, not built.
+        decode_representation(parameters.pop("representation")["representation"])
+    labels = arrays[LABELS].astype(np.int64)
+    preparation, record = _restore_table(
+        manifest.table, manifest.feature_names, LearnedRows(arrays[HASHES])
+    )
+    parts = Parts(
+        decode_known(parameters, PARAMETERS, kind.__name__),
+        _fitted(manifest, arrays, labels),
+        OutOfBag(
+            arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out
+        ),
+        manifest.threshold,
+        preparation,
+        record,
+        manifest.costs,
+        _selection(manifest),
+        Stored(manifest.format, manifest.versions, manifest.extra),
+        manifest.alone,
+    )
+    return restore(kind, parts)
+
+
+def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
+    members = [
+        build_member(stored, arrays, f"members.{place}", manifest.n_features)
+        for place, stored in enumerate(manifest.members)
+    ]
+    correction: Any = manifest.correction
+    if manifest.knots:
+        correction = Quantiles(*(arrays[name] for name in KNOTS))
+    return Fitted(
+        build_min_max(arrays, "input") if manifest.input_scaling else None,
+        build_columns(manifest, arrays),
+        build_scaler(manifest.scaling, arrays),
+        members,
+        arrays["base"],
+        correction,
+        np.array(manifest.classes.values, dtype=manifest.classes.kind),
+        SeenRows(
+            manifest.feature_names,
+            arrays["seen.low"],
+            arrays["seen.high"],
+            arrays.get(ISOLATION),
+            labels,
+            manifest.input_scaling,
+        ),
+    )
+
+
+def _selection(manifest: Manifest) -> Selection | None:
+    choice = manifest.selection
+    if choice is None:
+        return None
+    then = choice.prices(manifest.costs)
+    assert then is not None
+    trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
+    return Selection(
+        choice.columns,
+        choice.frequencies,
+        choice.cost,
+        choice.budget,
+        then,
+        {m.kind: trees[m.kind] // m.bags for m in manifest.members if m.kind in trees},
+        then.cost_of_trees(trees),
+        choice.batch_size,
+    )
+
+
+def _restore_table(
+    stored: StoredTable, names: list[str], learned: LearnedRows
+) -> tuple[Any, TrainingRecord]:
+    """Return preparation and record from what was checked for its types only.
+
+    ``names`` are the columns that the detector takes.
+    """
+    profile = None
+    if stored.profile is not None:
+        profile = TrainingProfile.from_dict(stored.profile, len(names))
+    source = stored.source
+    if source is not None and source != Path(source).name:
+        raise ModelFileError("the name of its training table is none")
+    record = TrainingRecord(profile, learned, source, _restore_curve(stored.curve))
+    return _restore_preparation(stored, names), record
+
+
+def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
+    if (stored.middle is None) == (stored.preparation is None):
+        raise ModelFileError("what it says of its table is none")
+    if stored.middle is not None:
+        if len(stored.middle) != len(names):
+            raise ModelFileError("the medians of its columns are none")
+        if not all(abs(value) <= LARGEST for value in stored.middle):
+            raise ModelFileError("a median of its columns is no number")
+        return ArrayRows(names, np.array(stored.middle), stored.is_named)
+    preparation = upper_floor("tables.rows").TableRows.from_dict(stored.preparation)
+    if preparation.names_ != names:
+        raise ModelFileError("its preparation makes other columns than its detector takes")
+    # The columns of an array are called x0, x1 and so on; some of them may have been left out.
+    are_numbered = all(n[:1] == "x" and n[1:].isdecimal() for n in preparation.inputs_)
+    if not (stored.is_named or are_numbered):
+        raise ModelFileError("it does not tell whether its columns had names")
+    preparation.is_named = stored.is_named
+    return preparation
+
+
+def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
+    """Return a budget curve, or refuse lists that are none."""
+    if stored is None:
+        return None
+    series = {name: values for name, values in asdict(stored).items() if name != "unit"}
+    given = {name: np.array(values) for name, values in series.items() if values is not None}
+    are_amounts = all((values >= 0).all() and (values < 1e300).all() for values in given.values())
+    sizes = {len(values) for values in given.values()}
+    has_both = (stored.n_trees is None) == (stored.tree_costs is None)
+    is_series = len(sizes) == 1 and sizes != {0} and are_amounts and has_both
+    if not is_series or stored.unit not in ("", SECONDS):
+        raise ModelFileError("its budget curve is none")
+    return BudgetCurve(**given, unit=stored.unit)

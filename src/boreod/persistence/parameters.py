@@ -1,0 +1,136 @@
+"""Parameters of a detector as JSON, in a manifest and back.
+
+These are numbers, words, lists, and the few objects of this package. An object with one key stands
+for what JSON does not know: ``{"tuple": [1, 2]}``.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from boreod.ensemble.parameters import ParameterGroup, make_group
+from boreod.files import typed_json
+from boreod.persistence.manifest import ModelFileError, is_registered, score_class
+from boreod.representation.views import View
+from boreod.scores import SCORES, Score
+from boreod.selection.costs import Costs
+from boreod.text import shorten
+
+# Parameters of OutlierRepresentation. Its own signature needs scikit-learn.
+OF_REPRESENTATION = (
+    *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
+)
+PARAMETER = "a parameter in the manifest"
+
+
+def encode_all(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON."""
+    return {name: encode(name, value) for name, value in parameters.items()}
+
+
+def encode(name: str, value: Any) -> Any:
+    """Return a parameter as JSON, or say that a model file cannot hold it.
+
+    Examples
+    --------
+    >>> encode("views", ("full", View("angle", metric="cosine")))["tuple"][0]
+    'full'
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    if isinstance(value, list | range | np.ndarray):
+        return [encode(name, item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(name, item) for item in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(name, k), encode(name, v)] for k, v in value.items()]}
+    return _encode_object(name, value)
+
+
+def _encode_object(name: str, value: Any) -> Any:
+    if isinstance(value, type) and issubclass(value, Score) and value in SCORES.values():
+        return {"score class": value.name}
+    if isinstance(value, Score) and is_registered(value):
+        return {"score": [value.name, value.parameters()]}
+    if isinstance(value, View | Costs):
+        parts = {part.name: encode(name, getattr(value, part.name)) for part in fields(value)}
+        return {type(value).__name__.lower(): parts}
+    if isinstance(value, ParameterGroup):
+        return {"group": [name, encode_all(value.get_params())]}
+    from boreod.representation.transformer import OutlierRepresentation
+
+    if isinstance(value, OutlierRepresentation):
+        return {"representation": encode_all(value.get_params(deep=False))}
+    if isinstance(value, np.random.RandomState):
+        remedy = "Give the model a number first: model.set_params(random_state=0)"
+    else:
+        remedy = f"Use scores of boreod in its place ({', '.join(SCORES)}) and fit again"
+    raise ModelFileError(
+        f"`{name}` holds {shorten(value)}, which a model file cannot store without pickle. "
+        f"{remedy}."
+    )
+
+
+def decode(value: Any) -> Any:
+    """Return the parameter that :func:`encode` was given."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) != 1 or next(iter(value)) not in _KINDS:
+        raise ModelFileError(f"its manifest holds a parameter of an unknown kind: {shorten(value)}")
+    kind, content = next(iter(value.items()))
+    return _KINDS[kind](content)
+
+
+def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
+    """Return parameters of an owner that knows some of them."""
+    decoded = _decode_all(parameters)
+    for name in decoded:
+        if name not in known:
+            raise ModelFileError(f"{owner} has no parameter {shorten(name)}")
+    return decoded
+
+
+def decode_representation(parameters: Any) -> dict[str, Any]:
+    """Return the parameters of a representation, without scikit-learn."""
+    return decode_known(parameters, OF_REPRESENTATION, "OutlierRepresentation")
+
+
+def _decode_all(content: Any) -> dict[str, Any]:
+    found = typed_json(dict[str, Any], content, PARAMETER)
+    return {name: decode(item) for name, item in found.items()}
+
+
+def _pairs(content: Any) -> dict[Any, Any]:
+    pairs = typed_json(list[tuple[Any, Any]], content, PARAMETER)
+    return {decode(key): decode(item) for key, item in pairs}
+
+
+def _score(content: Any) -> Score:
+    name, parameters = typed_json(tuple[str, dict[str, float]], content, PARAMETER)
+    return score_class(name)(**parameters)
+
+
+def _representation(content: Any) -> Any:
+    from boreod.representation.transformer import OutlierRepresentation
+
+    return OutlierRepresentation(**decode_representation(content))
+
+
+_KINDS: dict[str, Any] = {
+    "tuple": lambda content: tuple(decode(typed_json(list[Any], content, PARAMETER))),
+    "dict": _pairs,
+    "score class": score_class,
+    "score": _score,
+    "view": lambda content: View(**_decode_all(content)),
+    "costs": lambda content: Costs(**_decode_all(content)),
+    "group": lambda content: make_group(content[0], _decode_all(content[1])),
+    "representation": _representation,
+}
