@@ -186,9 +186,7 @@ def names_of(frame: Any) -> list[str]:
     """Return the names of the columns of a frame; none of an array or a lazy frame."""
     if hasattr(frame, "column_names"):
         return list(frame.column_names)
-    if _is_lazy(frame):
-        return []
-    return [str(name) for name in getattr(frame, "columns", ())]
+    return [] if _is_lazy(frame) else [str(name) for name in getattr(frame, "columns", ())]
 
 
 def take_columns(frame: Any, places: list[int]) -> Any:

@@ -271,11 +271,13 @@ class BadCells:
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
-            why = f"is no {what} as the other values are."
-            if large[places[0]]:
-                why = f"is too large. {TOO_LARGE}"
+            fault = (
+                f"too large. {TOO_LARGE}"
+                if large[places[0]]
+                else f"no {what} as the other values are."
+            )
             raise TableError(
-                f"{where(places[0])}, column {shorten(name)}: {first} {why} Correct it, or "
+                f"{where(places[0])}, column {shorten(name)}: {first} is {fault} Correct it, or "
                 "let such cells count as missing (bad_cells='missing', --bad-cells missing), or "
                 "leave their rows out (bad_cells='drop', --bad-cells drop)."
             )

@@ -107,8 +107,7 @@ def check_order(column: Any, bad: NDArray, form: str) -> None:
 def is_filled(column: Any) -> NDArray:
     """Return which cells of text are neither null nor words for a missing value."""
     cells = pc.utf8_trim_whitespace(column)
-    missing = pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING)))
-    return ~as_mask(missing)
+    return ~as_mask(pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING))))
 
 
 def count_zones(column: Any) -> int:
@@ -116,9 +115,8 @@ def count_zones(column: Any) -> int:
     if pa.types.is_string(column.type):
         words = pc.utf8_trim_whitespace(column)
         return pc.sum(pc.match_substring_regex(words, ZONED)).as_py() or 0
-    if getattr(column.type, "tz", None) is None:
-        return 0
-    return len(column) - column.null_count
+    has_zone = getattr(column.type, "tz", None) is not None
+    return len(column) - column.null_count if has_zone else 0
 
 
 def find_form(column: Any) -> DateForm | None:

@@ -147,9 +147,7 @@ class Ambiguous(NamedTuple):
 
     def question(self, name: str, needed: bool = False) -> TableError:
         """Return what to ask for; a column that is needed cannot be left out."""
-        leave = f"or leave the column out ({option('drop', name)})"
-        if needed:
-            leave = "or write 1234.5"
+        leave = "or write 1234.5" if needed else f"or leave the column out ({option('drop', name)})"
         if self.units:
             return TableError(
                 f"Column {shorten(name)} holds numbers of several units: "
@@ -242,8 +240,8 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
 def first_code(cells: Any, unit: str = "") -> bool:
     """Return whether a cell looks like a code, which would not survive being a number."""
     beside = "" if _is_money(unit) else re.escape(unit)
-    pattern = CODE.replace("$", f"{beside}$")
-    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
+    codes = pc.match_substring_regex(cells, CODE.replace("$", f"{beside}$"))
+    return bool(pc.any(codes).as_py())
 
 
 def _to_float(cells: Any, rule: NumberFormat) -> NDArray:

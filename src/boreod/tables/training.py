@@ -288,9 +288,7 @@ def name_source(path: str) -> str:
 
 
 def _as_tuple(names: Names | None) -> tuple[str, ...]:
-    if isinstance(names, str):
-        return (names,)
-    return tuple(names or ())
+    return (names,) if isinstance(names, str) else tuple(names or ())
 
 
 def _check_label(label: str | None, known: list[str]) -> None:

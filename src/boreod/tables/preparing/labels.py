@@ -156,9 +156,7 @@ def _plain_meaning(word: str) -> Any:
     lower = word.lower()
     if lower in YES:
         return float(OUTLIER)
-    if lower in NO:
-        return float(INLIER)
-    return _meaning(word)
+    return float(INLIER) if lower in NO else _meaning(word)
 
 
 def _meaning(word: str, outlier: Any = None) -> Any:
@@ -185,8 +183,7 @@ def _to_array(values: Any, name: str) -> Any:
     except (pa.ArrowException, TypeError, ValueError):
         pass
     try:
-        words = [None if value is None else str(value) for value in values]
-        return pa.array(words, pa.string())
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
     except TypeError:
         raise TableError(
             f"Column {shorten(name)} must be one column of labels; got {type(values).__name__}."
@@ -286,9 +283,8 @@ class LabelSource:
         if self.inlier_label is None:
             return words
         known = [_canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
-        found = [
-            w for w in pc.unique(words).to_pylist() if w is not None and _canonical(w) in known
-        ]
+        distinct = pc.unique(words.drop_null()).to_pylist()
+        found = [word for word in distinct if _canonical(word) in known]
         mask = pc.is_in(words, value_set=pa.array(found, pa.string()))
         return pc.if_else(mask, words, pa.scalar(None, pa.string()))
 
@@ -341,13 +337,9 @@ class Answers:
             parts.append(f"{count_of(self.changed, 'label')} of the table changed by it")
         if self.conflicts:
             some = [f"{k.replace(chr(0), ', ')}: {', '.join(v)}" for k, v in self.conflicts.items()]
-            shown_ones = "; ".join(some[:MAX_CONFLICTS]) + (
-                "; ..." if len(some) > MAX_CONFLICTS else ""
-            )
-            parts.append(
-                f"{count_of(len(some), 'id')} with several answers, the last of which counts "
-                f"({shown_ones})"
-            )
+            first = "; ".join(some[:MAX_CONFLICTS] + ["..."] * (len(some) > MAX_CONFLICTS))
+            several = f"{count_of(len(some), 'id')} with several answers"
+            parts.append(f"{several}, the last of which counts ({first})")
         unknown = len(self.last) - len(self.met)
         if unknown:
             parts.append(f"{count_of(unknown, 'id')} not in the table")

@@ -81,13 +81,13 @@ def find_leaks(
         found = ranks[best]
         if found < PERFECT:
             continue
-        values = np.unique(matrix[chosen, best])
         what = f"alone tells all outliers from other rows (AUC {found:.3f})"
-        if len(values) == 2 and found == 1.0:
+        if found == 1.0 and len(np.unique(matrix[chosen, best])) == 2:
             what = "is a copy of the label"
-        about = f"Column {shorten(name)}"
-        if columns[best][1] == f"{name} is missing":
-            about = f"Whether column {shorten(name)} is missing"
+        is_mark = columns[best][1] == f"{name} is missing"
+        about = (
+            f"Whether column {shorten(name)} is missing" if is_mark else f"Column {shorten(name)}"
+        )
         notes.append(
             f"{about} {what}. If it is filled in when somebody knows, rows to come "
             f"will not have it: leave it out ({option('drop', name)})."

@@ -51,8 +51,7 @@ class Since:
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
-        moments = read_moments(column, self.time, self.form, self.zone, first_row)
-        return moments.instant / 3600.0
+        return read_moments(column, self.time, self.form, self.zone, first_row).instant / 3600.0
 
 
 Asked = str | Iterable[str | Since]

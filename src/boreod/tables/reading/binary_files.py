@@ -113,8 +113,6 @@ def find_text_files(folder: str, asked: str | None) -> list[str]:
     """Return the text files of a folder in the order of their names; none if it holds Parquet."""
     with reading(folder):
         names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
-    hidden = [name for name in names if any(part[0] in "._" for part in name.parts)]
-    names = [name for name in names if name not in hidden]
     if asked in (None, "parquet") and any(map(_is_wanted, names)):
         return []
     wanted = TEXT_FORMATS if asked is None else (asked,)
@@ -190,12 +188,9 @@ def _chosen_schema(schema: Any, options: Options, shown: str) -> Any:
 
 def _opened(member: Member) -> Any:
     place = member.place
-    if not place.is_local:
-        return parquet.ParquetFile(place.path, filesystem=place.filesystem)
     # On a disk, single pages are read as they are needed. Over a network each read is expensive.
-    return parquet.ParquetFile(
-        place.path, filesystem=place.filesystem, pre_buffer=False, buffer_size=1 << 16
-    )
+    by_page = {"pre_buffer": False, "buffer_size": 1 << 16} if place.is_local else {}
+    return parquet.ParquetFile(place.path, filesystem=place.filesystem, **by_page)
 
 
 def _group_rows(data: Any) -> tuple[int, ...]:
@@ -203,7 +198,7 @@ def _group_rows(data: Any) -> tuple[int, ...]:
 
 
 def _local_names(folder: str) -> list[str]:
-    """Return the names of all files; a folder that links lead to again is read once."""
+    """Return the names of files that are not hidden; each folder is read once, also by links."""
     names = []
     seen = {os.path.realpath(folder)}
     for parent, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
@@ -215,8 +210,9 @@ def _local_names(folder: str) -> list[str]:
             if real not in seen and name[0] not in "._":
                 folders.append(name)
                 seen.add(real)
-        names += [os.path.relpath(os.path.join(parent, name), folder) for name in files]
-    return [name.replace(os.sep, "/") for name in names]
+        shown = [os.path.join(parent, name) for name in files if name[0] not in "._"]
+        names += [os.path.relpath(path, folder).replace(os.sep, "/") for path in shown]
+    return names
 
 
 def _fail(error: OSError) -> None:

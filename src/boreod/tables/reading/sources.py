@@ -19,6 +19,7 @@ from boreod.text import listed
 
 CHUNK = 1 << 20
 MAX_WAIT = 0.3  # seconds to wait for a thread that reads ahead
+UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
     b"ARROW1": "an Arrow file. Pass format='arrow' (--format arrow)",
@@ -119,7 +120,8 @@ class TextSource(io.RawIOBase):
 
     def _next(self) -> bytes:
         """Return the next chunk as UTF-8; empty at the end or within a letter."""
-        data = self._unpack()
+        with _unpacking(self.shown):
+            data = bytes(self._stream.read(CHUNK))
         self._ended = not data
         before = len(self._decoder.getstate()[0])
         try:
@@ -137,10 +139,6 @@ class TextSource(io.RawIOBase):
         self._lines += encoded.count(b"\n")
         self.quotes += encoded.count(b'"')
         return encoded
-
-    def _unpack(self) -> bytes:
-        with _unpacking(self.shown):
-            return bytes(self._stream.read(CHUNK))
 
     def _wrong_letter(self, error: UnicodeDecodeError, before: int) -> TableError:
         line = self._lines + error.object[: error.start].count(b"\n") + 1
@@ -174,14 +172,11 @@ def _unpacking(shown: str) -> Iterator[None]:
 def unpacked(raw: Any, path: str) -> Any:
     """Return the stream of what is packed in another one, or that one."""
     first = raw.peek(6)[:6]
-    if first.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=raw)
+    for magic, unpack in UNPACKERS.items():
+        if first.startswith(magic):
+            return unpack(raw)
     if first.startswith(b"\x28\xb5\x2f\xfd"):
         return pa.CompressedInputStream(pa.PythonFile(raw), "zstd")
-    if first.startswith(b"BZh"):
-        return bz2.BZ2File(raw)
-    if first.startswith(b"\xfd7zXZ"):
-        return lzma.LZMAFile(raw)
     if first.startswith(b"PK\x03\x04") and path.lower().endswith(".zip"):
         return zipfile.ZipFile(raw).open(zip_member(path))
     return raw
