@@ -34,6 +34,7 @@ from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.locations import (
     STANDARD,
     TEXT_FORMATS,
+    TextSource,
     expand,
     find_format,
     is_address,
@@ -41,9 +42,9 @@ from boreod.tables.reading.locations import (
     refuse_name,
     several,
     show_place,
+    zip_member,
 )
 from boreod.tables.reading.separated import open_separated
-from boreod.tables.reading.sources import TextSource, zip_member
 from boreod.text import listed, shorten, suggest
 
 FilePath = str | os.PathLike[str]

@@ -213,12 +213,12 @@ def test_numbers_are_read_to_the_last_bit(tmp_path_factory, cells, rows):
 SLOW = """
 import sys, time
 from boreod.tables import TableError, open_table
-from boreod.tables.reading import sources
-usual = sources.TextSource._next
+from boreod.tables.reading import locations
+usual = locations.TextSource._next
 def slow(self):
     time.sleep(0.05)
     return usual(self)
-sources.TextSource._next = slow
+locations.TextSource._next = slow
 try:
     with open_table(sys.argv[1]) as reader:
         list(reader)

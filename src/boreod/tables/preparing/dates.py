@@ -176,10 +176,8 @@ def _read_typed(column: Any, name: str, zone: str | None) -> Moments:
 def _from_numbers(values: NDArray, form: str) -> NDArray:
     if form == DIGITS:
         return from_digits(values)
-    if form == SERIAL:
-        # The first of January 1970 has this number in spreadsheets.
-        return (values - 25_569.0) * DAY
-    return values / NUMBERS[form]
+    # The first of January 1970 has this number in spreadsheets.
+    return (values - 25_569.0) * DAY if form == SERIAL else values / NUMBERS[form]
 
 
 def from_digits(values: NDArray) -> NDArray:

@@ -120,7 +120,7 @@ class _LabelWords:
 
     def _meanings(self, assume: bool) -> list[Any]:
         """Return 1, 0, -1 or None for each word; refuse words with an unclear meaning."""
-        found, name = list(self.numbers), self.name
+        found = list(self.numbers)
         meanings = [_plain_meaning(word) for word in found]
         known = set(meanings) - {None}
         if known <= {OUTLIER, INLIER, UNLABELLED} and (assume or known != {OUTLIER, UNLABELLED}):
@@ -130,15 +130,16 @@ class _LabelWords:
         if others and {OUTLIER, INLIER} <= labels <= {OUTLIER, INLIER, UNLABELLED}:
             yes, no = (shlex.quote(found[meanings.index(code)]) for code in (OUTLIER, INLIER))
             raise TableError(
-                f"Column {shorten(name)} holds {listed(others, 5)} beside labels of outliers and "
-                "inliers. Correct these cells or leave them empty; or name the labels, then others "
-                "are none: `outlier_label`, `inlier_label` "
+                f"Column {shorten(self.name)} holds {listed(others, 5)} beside labels of outliers "
+                "and inliers. Correct these cells or leave them empty; or name the labels, then "
+                "others are none: `outlier_label`, `inlier_label` "
                 f"(--outlier-label={yes} --inlier-label={no})."
             )
         raise TableError(
-            f"Column {shorten(name)} must hold 0 and 1, true and false or yes and no as labels "
-            f"(empty or -1 for unlabelled rows{'' if assume else ', never 1 and -1 but no 0'}); it "
-            f"holds {listed(found, 5)}. Say which value marks an outlier: `outlier_label` "
+            f"Column {shorten(self.name)} must hold 0 and 1, true and false or yes and no as "
+            "labels (empty or -1 for unlabelled rows"
+            f"{'' if assume else ', never 1 and -1 but no 0'}); it holds {listed(found, 5)}. "
+            "Say which value marks an outlier: `outlier_label` "
             f"(--outlier-label={shlex.quote(self._rarest())}, if the rarest), and if others are no "
             "labels, which one marks an inlier (--inlier-label)."
         )
@@ -293,8 +294,7 @@ class LabelSource:
 class Answers:
     """What a second file says of ids; the last answer counts."""
 
-    last: dict[str, str]
-    conflicts: dict[str, list[str]]
+    given: dict[str, list[str]]
     met: set[str] = field(default_factory=set)
     changed: int = 0
 
@@ -313,19 +313,16 @@ class Answers:
         for key, word in zip(_keys(table, ids), words, strict=True):
             if key is not None and word is not None:
                 given.setdefault(key, []).append(word)
-        conflicts = {
-            key: said for key, said in given.items() if len(set(map(_canonical, said))) > 1
-        }
-        return cls({key: said[-1] for key, said in given.items()}, conflicts)
+        return cls(given)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
         """Return labels of rows: the answers, and what was there where there is none."""
         result = words.to_pylist()
         for row, key in enumerate(keys):
-            if key is not None and key in self.last:
+            if key is not None and key in self.given:
                 self.met.add(key)
                 before = result[row]
-                result[row] = self.last[key]
+                result[row] = self.given[key][-1]
                 if before is not None and _canonical(before) != _canonical(result[row]):
                     self.changed += 1
         return pa.array(result, pa.string())
@@ -335,12 +332,16 @@ class Answers:
         parts = [f"{count_of(len(self.met), 'id')} of the table have an answer in {shown}"]
         if self.changed:
             parts.append(f"{count_of(self.changed, 'label')} of the table changed by it")
-        if self.conflicts:
-            some = [f"{k.replace(chr(0), ', ')}: {', '.join(v)}" for k, v in self.conflicts.items()]
+        some = [
+            f"{key.replace(chr(0), ', ')}: {', '.join(said)}"
+            for key, said in self.given.items()
+            if len(set(map(_canonical, said))) > 1
+        ]
+        if some:
             first = "; ".join(some[:MAX_CONFLICTS] + ["..."] * (len(some) > MAX_CONFLICTS))
             several = f"{count_of(len(some), 'id')} with several answers"
             parts.append(f"{several}, the last of which counts ({first})")
-        unknown = len(self.last) - len(self.met)
+        unknown = len(self.given) - len(self.met)
         if unknown:
             parts.append(f"{count_of(unknown, 'id')} not in the table")
         return "; ".join(parts) + "."

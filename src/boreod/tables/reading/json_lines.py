@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from boreod.tables.arrow import TableError, leave_out
 from boreod.tables.reading.blocks import BLOCK_ROWS, Options, Typed, Values, from_values
-from boreod.tables.reading.sources import TextSource
+from boreod.tables.reading.locations import TextSource
 from boreod.text import shorten
 
 BLOCK_CHARACTERS = 1 << 18

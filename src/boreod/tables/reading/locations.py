@@ -1,8 +1,20 @@
-"""Where tables are, on a disk or at an address such as ``s3://bucket/folder``; their formats."""
+"""Where tables are, on a disk or at an address, their formats, and their bytes.
 
+Text comes out unpacked and as UTF-8, whatever its encoding.
+"""
+
+import bz2
+import codecs
 import glob
+import gzip
+import io
+import lzma
 import os
 import re
+import sys
+import threading
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from boreod.tables.arrow import TableError, fs, pa
+from boreod.text import listed
 
 SUFFIXES = {
     ".csv": "csv",
@@ -40,6 +53,17 @@ FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 READ_FORMATS = (*FORMATS, "xlsx", "sqlite", "duckdb")
 STANDARD = "-"
 BETWEEN = "\n"  # the names of several files, where one name is expected
+CHUNK = 1 << 20
+MAX_WAIT = 0.3  # seconds to wait for a thread that reads ahead
+UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+OTHER_FORMATS = {
+    b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
+    b"ARROW1": "an Arrow file. Pass format='arrow' (--format arrow)",
+    b"PK\x03\x04": "a zip archive or an Excel workbook. Call it .zip (with one CSV) or .xlsx",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook. Call it .xls",
+    b"SQLite format": "an SQLite database. Pass format='sqlite' (--format sqlite)",
+    b"\xff\xff\xff\xff": "an Arrow stream. Pass format='arrow' (--format arrow)",
+}
 
 
 @dataclass(frozen=True)
@@ -195,3 +219,182 @@ def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[
             f"{shown} is not {kind}, or it is damaged ({reason}). Write it again, or say with "
             "`format` (--format) what it is."
         ) from None
+
+
+class TextSource(io.RawIOBase):
+    """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
+
+    Without an encoding it must be UTF-8, or UTF-16 with a byte order mark.
+    """
+
+    def __init__(self, path: str, encoding: str | None) -> None:
+        super().__init__()
+        self._reading = threading.RLock()
+        self._end_was_seen = threading.Event()
+        self._was_read = False
+        self.path = path
+        self.shown = "standard input" if path == STANDARD else path
+        self.encoding = encoding or "utf-8-sig"
+        self.quotes = 0
+        try:
+            self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
+        except (LookupError, TypeError):
+            raise TableError(
+                f"`encoding` (--encoding) must be a name such as utf-8 or cp1252; got {encoding!r}."
+            ) from None
+        self._waiting = b""
+        self._bytes = self._lines = 0
+        self._ended = False
+        with reading(self.shown, "a readable file"):
+            self._raw = _open(path)
+            first = self._raw.peek(8)[:8]
+        if encoding is None and first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            self.encoding = "utf-16"
+            self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
+        self._stream: Any = self._raw
+        try:
+            with _unpacking(self.shown):
+                self._stream = unpacked(self._raw, path)
+        except TableError:
+            self.close()
+            raise
+        if self._stream is not self._raw:
+            return
+        for magic, what in OTHER_FORMATS.items():
+            if encoding is None and first.startswith(magic):
+                self.close()
+                raise TableError(f"{self.shown} is not plain text but {what}.")
+
+    def head(self, size: int = CHUNK) -> bytes:
+        """Return the beginning of what was not read yet, and leave it there."""
+        while len(self._waiting) < size and not self._ended:
+            self._waiting += self._next()
+        return self._waiting[:size]
+
+    def skip(self, size: int) -> None:
+        """Leave out what ``head`` has shown."""
+        self._waiting = self._waiting[size:]
+
+    def readable(self) -> bool:
+        """Say that this can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Put the next bytes into a buffer, and return their number."""
+        self._was_read = True
+        with self._reading:
+            data = b"" if self.closed else self.head(len(buffer))
+            self.skip(len(data))
+            if not data:
+                self._end_was_seen.set()
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file; standard input stays open.
+
+        A thread of pyarrow may read ahead. It is waited for until it has found the end: one that
+        reads while the interpreter ends would take the process with it. One that waits for a pipe
+        is left alone.
+        """
+        waited = self._reading.acquire(timeout=MAX_WAIT)
+        try:
+            if not self.closed and self.path != STANDARD:
+                self._stream.close()
+                self._raw.close()
+            super().close()
+        finally:
+            if waited:
+                self._reading.release()
+        if self._was_read and not self._end_was_seen.is_set():
+            self._end_was_seen.wait(MAX_WAIT)
+
+    def _next(self) -> bytes:
+        """Return the next chunk as UTF-8; empty at the end or within a letter."""
+        with _unpacking(self.shown):
+            data = bytes(self._stream.read(CHUNK))
+        self._ended = not data
+        before = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            raise self._wrong_letter(error, before) from None
+        encoded: bytes = text.encode("utf-8")
+        if b"\x00" in encoded:
+            line = self._lines + encoded[: encoded.index(b"\x00")].count(b"\n") + 1
+            raise TableError(
+                f"{self.shown} is not text: line {line} holds a zero byte. "
+                "Pass its `format` (--format) or its encoding (--encoding)."
+            )
+        self._bytes += len(data)
+        self._lines += encoded.count(b"\n")
+        self.quotes += encoded.count(b'"')
+        return encoded
+
+    def _wrong_letter(self, error: UnicodeDecodeError, before: int) -> TableError:
+        line = self._lines + error.object[: error.start].count(b"\n") + 1
+        place = self._bytes - before + error.start + 1
+        name = "UTF-8" if self.encoding == "utf-8-sig" else self.encoding
+        return TableError(
+            f"{self.shown} is not {name} text: line {line} has the byte "
+            f"0x{error.object[error.start]:02x} (byte {place} of the file). Save it as UTF-8, or "
+            "pass its encoding; old spreadsheets write encoding='cp1252' (--encoding cp1252)."
+        )
+
+
+@contextmanager
+def _unpacking(shown: str) -> Iterator[None]:
+    """Put what is wrong with a packed file into one sentence."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+        raise TableError(
+            f"{shown} cannot be unpacked: it is cut short or damaged. Copy it again."
+        ) from None
+    except NotImplementedError:
+        raise TableError(f"{shown} is packed in an unknown way. Unpack it first.") from None
+    except RuntimeError:
+        raise TableError(f"{shown} is locked by a password. Unpack it first.") from None
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or "it is cut short or damaged. Copy it again"
+        raise TableError(f"{shown} cannot be read: {reason}.") from None
+
+
+def unpacked(raw: Any, path: str) -> Any:
+    """Return the stream of what is packed in another one, or that one."""
+    first = raw.peek(6)[:6]
+    for magic, unpack in UNPACKERS.items():
+        if first.startswith(magic):
+            return unpack(raw)
+    if first.startswith(b"\x28\xb5\x2f\xfd"):
+        return pa.CompressedInputStream(pa.PythonFile(raw), "zstd")
+    if first.startswith(b"PK\x03\x04") and path.lower().endswith(".zip"):
+        return zipfile.ZipFile(raw).open(zip_member(path))
+    return raw
+
+
+def zip_member(path: str) -> str:
+    """Return the name of the only file in a zip archive."""
+    with reading(path, "a zip archive"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        except zipfile.BadZipFile as error:
+            raise OSError(str(error)) from None
+    names = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise TableError(
+            f"{path} holds {len(names)} files ({listed(names, 5)}), of which one could be a table. "
+            "Unpack it, and name the files."
+        )
+    return names[0]
+
+
+def _open(path: str) -> Any:
+    """Return a stream of bytes that can be peeked into."""
+    if path != STANDARD:
+        return open(path, "rb")
+    if sys.stdin is None:
+        raise TableError("There is no standard input. Pass the name of a file.")
+    stream = sys.stdin.buffer
+    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)

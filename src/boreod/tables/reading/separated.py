@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from boreod.tables.arrow import TableError, arrow_csv, as_mask, no_rows, pa, pc
 from boreod.tables.cells import Where, declared_kind, find_kind
 from boreod.tables.reading.blocks import Block, Options, Typed, typed
-from boreod.tables.reading.locations import STANDARD
-from boreod.tables.reading.sources import TextSource, unpacked
+from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
 from boreod.text import count_of, listed, shorten
 
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
