@@ -182,7 +182,6 @@ def run_method(
     protocol: str,
     seed: int = 0,
     representation: Any = None,
-    **options: Any,
 ) -> dict[str, Any]:
     """Return measures, ROC curve and times of one method on one split.
 
@@ -196,16 +195,12 @@ def run_method(
         The split, see :func:`split_rows`.
     representation
         Representation for methods that use outlier scores; None for the default one.
-    **options
-        Parameters of the estimator to change.
     """
     split = split_rows(codes, repetition, protocol, seed)
     labels = split.labels
     if METHODS[name].labels == "hindsight":
         labels = split.in_hindsight(codes)
     model = METHODS[name].make(representation, seed + repetition)
-    if options:
-        model.set_params(**options)
     learned, judged = prepare_split(rows, split)
     started = time.perf_counter()
     model.fit(learned, labels)
