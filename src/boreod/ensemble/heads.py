@@ -29,7 +29,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.logistic import SMALL_GRADIENT, add_up, fit_standardized
 from boreod.parallel import Engine, one_blas_thread
-from boreod.scores.foreign import fresh_copy
+from boreod.scores.detectors import fresh_copy
 from boreod.validation import INLIER, OUTLIER
 
 PENALTY = 1e-6

@@ -34,10 +34,11 @@ from boreod.persistence.members import (
     wrong_numbers,
 )
 from boreod.persistence.parameters import decode
-from boreod.representation.plan import PlannedScore, read_scores
+from boreod.representation.plan import read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
 from boreod.scores import DETECTORS, SCORES
+from boreod.scores.base import PlannedScore
 from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 

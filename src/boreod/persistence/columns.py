@@ -20,10 +20,10 @@ from boreod.persistence.manifest import (
 from boreod.persistence.members import describe_trees, pack_trees, unpack_trees
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import Both, MinMax, Rank, Scaler
-from boreod.representation.scored_view import FittedScore, ScoredView, fit_scale, search_depths
+from boreod.representation.scored_view import ScoredView, fit_scale, search_depths
 from boreod.representation.views import VIEW_METRICS, Space
-from boreod.scores import IsolationTrees
-from boreod.scores.foreign import ForeignDetector
+from boreod.scores.base import FittedScore
+from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
 REFERENCE = "reference"

@@ -25,11 +25,11 @@ from boreod.compiled import unset
 from boreod.neighbors import SEARCH_ROWS, KnownRows, blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.memory import FOLDS
-from boreod.representation.plan import PlannedScore
 from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import Space
-from boreod.scores import DETECTORS, IsolationTrees
-from boreod.scores.foreign import ForeignDetector
+from boreod.scores import DETECTORS
+from boreod.scores.base import PlannedScore
+from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
 ALL = slice(None)

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boreod.neighbors import depth_for
-from boreod.representation.plan import PlannedScore
 from boreod.representation.views import Space
+from boreod.scores.base import PlannedScore
 from boreod.text import show_bytes
 
 # Bytes per value of a reference row that the search holds beside it: float32 columns or a tree.

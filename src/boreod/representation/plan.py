@@ -15,6 +15,7 @@ import numpy as np
 
 from boreod.neighbors import Ks
 from boreod.scores import DETECTORS, SCORES, Score
+from boreod.scores.base import PlannedScore
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
@@ -32,19 +33,6 @@ class Request:
     label: str
     definition: Score
     k: int | None = None  # set when one column such as "lof_10" was asked for
-
-
-@dataclass(frozen=True)
-class PlannedScore:
-    """A score with all its ks, in one view."""
-
-    label: str
-    definition: Score
-    ks: Ks
-
-    def column_names(self, view: str) -> list[str]:
-        """Return the names of its columns in a view."""
-        return [f"{self.label}_{k}{'@' + view if view else ''}" for k in self.ks]
 
 
 def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:

@@ -6,7 +6,7 @@ for new rows by one kernel, see :mod:`boreod.scores.together`, to the same bits.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,58 +25,14 @@ from boreod.neighbors import (
     part_of,
 )
 from boreod.parallel import Engine
-from boreod.representation.plan import PlannedScore
 from boreod.representation.scaling import MinMax, Rank, standardize
 from boreod.representation.views import VIEW_METRICS, Space
-from boreod.scores import Described, Score, Together
+from boreod.scores.base import FittedScore, PlannedScore
+from boreod.scores.together import Together
 
 BLOCK_ROWS = 512
 NEAR = 10  # the neighbor whose distance measures how isolated a row is
 GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scores
-
-
-@dataclass(eq=False)
-class FittedScore:
-    """A score with what it must remember of the reference rows."""
-
-    label: str
-    definition: Score
-    ks: Ks
-    frozen: list[NDArray] = field(default_factory=list)
-    summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
-
-    def column_names(self, view: str) -> list[str]:
-        """Return the names of its columns in a view."""
-        return PlannedScore(self.label, self.definition, self.ks).column_names(view)
-
-    def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
-        """Return one description of a block, given the ones before."""
-        method = getattr(self.definition, self.definition.descriptions[step])
-        return method(block, self.ks, self._described(own))
-
-    def compare(self, block: Block, own: list[NDArray]) -> NDArray:
-        """Return unfinished scores of a block."""
-        return self.definition.compare(block, self.ks, self._described(own))
-
-    def score(self, block: Block) -> NDArray:
-        """Return the scores of a block of new rows."""
-        own: list[NDArray] = []
-        for step in range(len(self.definition.descriptions)):
-            own.append(self.describe(step, block, own))
-        return self.definition.finish(self.compare(block, own), self.summary)
-
-    def as_it_is(self) -> "FittedScore":
-        """Return a copy that stays the same when further descriptions come."""
-        return replace(self, frozen=list(self.frozen))
-
-    def keep(self, ks: Ks) -> "FittedScore":
-        """Return the same score for some of its ks."""
-        columns = [self.ks.index(k) for k in ks]
-        frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
-        return FittedScore(self.label, self.definition, ks, frozen, self.summary[:, columns])
-
-    def _described(self, own: list[NDArray]) -> list[Described]:
-        return [Described(o, r) for o, r in zip(own, self.frozen[: len(own)], strict=True)]
 
 
 @dataclass(eq=False)

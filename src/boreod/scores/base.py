@@ -6,8 +6,8 @@ described by the same method and compared with the frozen ones. A score without 
 distance) is its last description.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,56 @@ class Score:
     def parameters(self) -> dict[str, float]:
         """Return the parameters by name."""
         return dict(vars(self))
+
+
+@dataclass(eq=False)
+class PlannedScore:
+    """A score with all its ks, in one view."""
+
+    label: str
+    definition: Any  # a Score
+    ks: Ks
+
+    def column_names(self, view: str) -> list[str]:
+        """Return the names of its columns in a view."""
+        return [f"{self.label}_{k}{'@' + view if view else ''}" for k in self.ks]
+
+
+@dataclass(eq=False)
+class FittedScore(PlannedScore):
+    """A score with what it must remember of the reference rows."""
+
+    frozen: list[NDArray] = field(default_factory=list)
+    summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
+        """Return one description of a block, given the ones before."""
+        method = getattr(self.definition, self.definition.descriptions[step])
+        return method(block, self.ks, self._described(own))
+
+    def compare(self, block: Block, own: list[NDArray]) -> NDArray:
+        """Return unfinished scores of a block."""
+        return self.definition.compare(block, self.ks, self._described(own))
+
+    def score(self, block: Block) -> NDArray:
+        """Return the scores of a block of new rows."""
+        own: list[NDArray] = []
+        for step in range(len(self.definition.descriptions)):
+            own.append(self.describe(step, block, own))
+        return self.definition.finish(self.compare(block, own), self.summary)
+
+    def as_it_is(self) -> "FittedScore":
+        """Return a copy that stays the same when further descriptions come."""
+        return replace(self, frozen=list(self.frozen))
+
+    def keep(self, ks: Ks) -> "FittedScore":
+        """Return the same score for some of its ks."""
+        columns = [self.ks.index(k) for k in ks]
+        frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
+        return replace(self, ks=ks, frozen=frozen, summary=self.summary[:, columns])
+
+    def _described(self, own: list[NDArray]) -> list[Described]:
+        return [Described(o, r) for o, r in zip(own, self.frozen[: len(own)], strict=True)]
 
 
 def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:

@@ -1,53 +1,51 @@
-"""The scores that read nothing but distances, of new rows, by one kernel.
+"""One kernel that scores new rows by all scores that read nothing but distances.
 
-A row that comes alone pays more for a call than for the work that is in it, and small budgets buy
-just these scores. Their formulas stand in their own files, and are called from there; what is said
-again here, in a line each, are plain quotients such as ``k / sum``. Bits are the same.
+For a row that comes alone, a call costs more than the work in it, and small budgets buy just these
+scores. The kernel calls the formulas in the files of the scores. It repeats only plain quotients
+such as ``k / sum``. The scores have the same bits as those computed one by one.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Score, mean_over, without_infinities
+from boreod.scores.base import FittedScore, Score, mean_over, without_infinities
+from boreod.scores.densities import (
+    IN_A_CLUMP,
+    LDF,
+    LoOP,
+    error_function,
+    excess,
+    log_density,
+    log_ratio,
+)
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
-from boreod.scores.ldf import IN_A_CLUMP, LDF, log_density, log_ratio
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
-from boreod.scores.loop import LoOP, error_function, excess
 
-# in the order of the kernel's columns
+# In the order of the kernel's columns.
 KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
 NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
-
-
-class Fitted(Protocol):
-    """A score with what it remembers of the reference rows."""
-
-    definition: Any
-    ks: Ks
-    frozen: list[NDArray]
-    summary: NDArray
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
     """At most one score of every kind, and what the kernel needs to know of them."""
 
-    scores: list[Any]  # in the order of their kinds
-    arguments: tuple[Any, ...]  # of the kernel, beside rows and result
+    scores: list[FittedScore]  # in the order of their kinds
+    arguments: tuple[Any, ...]  # of the kernel, without rows and result
     summary: NDArray  # of all columns but those of LoOP, which are the last
     ldf: tuple[LDF, slice] | None  # with the places of its columns
 
     @classmethod
     def of(
-        cls, scores: Sequence[Fitted], radii: Callable[[Ks], NDArray], dimension: int
+        cls, scores: Sequence[FittedScore], radii: Callable[[Ks], NDArray], dimension: int
     ) -> "Together":
-        """Take the first score of every kind out of some.
+        """Take the first score of every kind.
 
         ``radii`` gives the k-distances of all reference rows, ``dimension`` is that of their view.
         """

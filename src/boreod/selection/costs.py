@@ -41,8 +41,9 @@ from numpy.typing import NDArray
 
 from boreod.compiled import inner
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scored_view import FittedScore, ScoredView
-from boreod.scores import IsolationTrees
+from boreod.representation.scored_view import ScoredView
+from boreod.scores.base import FittedScore
+from boreod.scores.detectors import IsolationTrees
 from boreod.text import close_names, shorten
 from boreod.validation import is_number
 

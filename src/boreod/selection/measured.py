@@ -30,7 +30,8 @@ from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
 from boreod.parallel import current_engine
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scored_view import FittedScore, ScoredView
+from boreod.representation.scored_view import ScoredView
+from boreod.scores.base import FittedScore
 from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
 from boreod.validation import read_rows
 

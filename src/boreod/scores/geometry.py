@@ -1,12 +1,28 @@
-"""FastABOD: do the neighbors lie in many directions, or all on one side?
+"""Scores of the geometry of a neighborhood: what lies between the neighbors of a row.
 
-Over pairs {b, c} of the k nearest neighbors, with b and c meant relative to p:
+COF: how long is the chain that connects the neighbors, link by link? It starts at p and always adds
+the neighbor that is nearest to those in the chain; c_1 ... c_k are the links. Of equal links, the
+first in the neighbor list is taken.
+
+    ac_k(p)  = sum of (k + 1 - i) c_i / (k (k + 1) / 2)
+    cof_k(p) = ac_k(p) / mean of ac_k(o) over the k nearest neighbors o
+
+LDOF: is the row farther from its neighbors than they are from each other? Undefined ratios
+(neighbors that coincide) are 1.
+
+    ldof_k(p) = mean of d(p, o) / mean of d(o, o') over pairs of the k nearest neighbors
+
+FastABOD: do the neighbors lie in many directions, or all on one side? Over pairs {b, c} of the k
+nearest neighbors, as vectors from p; neighbors that coincide with p keep their place in the list
+and are skipped.
 
     v = <b, c> / (|b|^2 |c|^2),    w = 1 / (|b| |c|)
     abod_k(p) = - log of the w-weighted variance of v
 
-Neighbors that coincide with p keep their place in the list and are passed over.
-
+Tang, Chen, Fu, Cheung: Enhancing effectiveness of outlier detections for low density patterns.
+PAKDD 2002.
+Zhang, Hutter, Jin: A new local distance-based outlier detection approach for scattered real-world
+data. PAKDD 2009.
 Kriegel, Schubert, Zimek: Angle-based outlier detection in high-dimensional data. KDD 2008.
 """
 
@@ -15,7 +31,115 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
-from boreod.scores.base import EQUAL, Described, Score, sum_in_lanes
+from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors, sum_in_lanes
+
+ROWS_TOGETHER = 3  # rows side by side
+
+
+class COF(Score):
+    """Average chaining distance over the mean of the neighbors'."""
+
+    name = "cof"
+    title = "COF"
+    citation = "Tang, Chen, Fu, Cheung, PAKDD 2002"
+    formula = "average chaining distance / mean of the neighbors'"
+    reads = "geometry"
+    reads_radii = False
+
+    def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return average chaining distances."""
+        among = block.distances_among(ks[-1])
+        bits = block.distances.view(np.int64), among.view(np.int64)
+        return _chaining_distance(*bits, np.array(ks))
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the own chaining distance over the mean of the neighbors'."""
+        own, reference = described[-1].own, described[-1].reference
+        around = mean_over_neighbors(reference, block.indices, np.array(ks))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.where((own == 0) & (around == 0), 1.0, own / around)
+
+
+@compiled
+def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
+    """Return average chaining distances; other distances come as the integers of their bits.
+
+    Integers are in the order of the distances, and their minima are found by vectors at a time.
+    Some rows go side by side, because each step of one must wait for the step before.
+    """
+    m = distances.shape[0]
+    result = unset((m, ks.shape[0]))
+    links = unset((ROWS_TOGETHER, among.shape[2]), np.int64)
+    lengths = links.view(np.float64)
+    nearest, total = unset(ROWS_TOGETHER, np.int64), unset(ROWS_TOGETHER)
+    for start in range(0, m, ROWS_TOGETHER):
+        size = min(ROWS_TOGETHER, m - start)
+        for column in range(ks.shape[0]):
+            k = ks[column]
+            width = whole_vectors(k)
+            for lane in range(size):  # lists are sorted: the first neighbor is the first link
+                for place in range(width):  # what is no neighbor counts as in the chain
+                    links[lane, place] = distances[start + lane, place] if place < k else -1
+                nearest[lane], total[lane] = 0, 0.0
+            for left in range(k, 0, -1):
+                for lane in range(size):
+                    last = nearest[lane]
+                    total[lane] += left * lengths[lane, last]
+                    nearest[lane] = _add(among[start + lane, last], links[lane, :width])
+            for lane in range(size):
+                result[start + lane, column] = total[lane] / (0.5 * k * (k + 1))
+    return result
+
+
+@inner
+def _add(distances: NDArray, links: NDArray) -> int:
+    """Take one step of Prim's algorithm: add a neighbor and return the next, the first if equal.
+
+    The added one has a negative distance to itself, and so a negative link: less than every
+    other, but the largest of all as an unsigned integer.
+    """
+    width, shortest = links.shape[0], np.uint64(2**64 - 1)
+    for place in range(width):
+        link = min(links[place], distances[place])
+        links[place] = link
+        shortest = min(shortest, np.uint64(link))
+    nearest, wanted = width, np.int64(shortest)
+    for place in range(width):
+        nearest = min(nearest, place if links[place] == wanted else width)
+    return nearest
+
+
+class LDOF(Score):
+    """Mean distance to the neighbors over the mean distance among them."""
+
+    name = "ldof"
+    title = "LDOF"
+    citation = "Zhang, Hutter, Jin, PAKDD 2009"
+    formula = "mean distance to the neighbors / mean distance among them"
+    reads = "geometry"
+    reads_radii = False
+    min_k = 2
+
+    def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the ratio from prefix sums."""
+        return _scatter_ratio(block.distances, block.distances_among(ks[-1]), np.array(ks))
+
+
+@compiled
+def _scatter_ratio(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
+    m = distances.shape[0]
+    result = unset((m, ks.shape[0]))
+    for row in range(m):
+        to_neighbors, among_neighbors, column = 0.0, 0.0, 0
+        for place in range(ks[-1]):
+            to_neighbors += distances[row, place]
+            among_neighbors += sum_in_lanes(among[row, place, :place])
+            k = place + 1
+            if k == ks[column]:
+                ratio = (to_neighbors / k) / (among_neighbors / (0.5 * k * (k - 1)))
+                result[row, column] = ratio if np.isfinite(ratio) else 1.0
+                column += 1
+    return result
 
 
 class FastABOD(Score):

@@ -1,18 +1,23 @@
-"""Isolation forest: how few random splits it takes to be alone.
+"""Detectors as columns, which search no neighbors: isolation forest and those of other libraries.
 
-Every tree splits a sample of the rows at random until each is alone or the tree is as deep as a
-balanced one. With h the number of splits that lead to a row's leaf, plus c(m) for a leaf that still
-holds m rows of the sample, the mean H over the trees and samples of n rows,
+Isolation forest: how few random splits does it take to isolate a row? Every tree splits a sample of
+the rows at random until each row is alone or the tree is as deep as a balanced one. Let h be the
+number of splits that lead to a row's leaf, plus c(m) for a leaf that still holds m rows of the
+sample. With the mean H of h over all trees, and samples of n rows,
 
     score = 2 ** (- H / c(n)),    c(n) = 2 (ln(n - 1) + 0.5772...) - 2 (n - 1) / n
 
-where c(n) is the mean h of random trees over n rows. Trees are grown by scikit-learn and kept as
-plain arrays. No neighbor is searched.
+c(n) is the mean of h in random trees over n rows. scikit-learn grows the trees; they are kept as
+plain arrays.
+
+Other libraries: scikit-learn's detectors give outliers low scores, so these are negated. PyOD's
+give outliers high scores, which are taken as they are. A detector that keeps its training scores
+(`decision_scores_`) is one of PyOD.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,15 +115,6 @@ class IsolationTrees:
         """The mean number of splits, in all trees together."""
         return self.trees.n_trees * float(mean_splits(self.n_sampled))
 
-    def check(self, n_columns: int) -> None:
-        """Refuse what is no forest over so many columns."""
-        self.trees.check(n_columns)
-        if self.n_sampled < 1 or (self.trees.value < 0.0).any():
-            raise ValueError(
-                "An isolation forest needs samples of at least one row and numbers of splits from "
-                f"0; got {self.n_sampled} rows and a least number of {self.trees.value.min()}."
-            )
-
 
 def mean_splits(n_rows: ArrayLike) -> NDArray:
     """Return c(n): how many random splits it takes in the mean to isolate one of n rows.
@@ -132,3 +128,70 @@ def mean_splits(n_rows: ArrayLike) -> NDArray:
     many = np.maximum(n, 3.0)
     of_many = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
     return np.where(n > 2.0, of_many, (n == 2.0).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class ForeignDetector:
+    """A fitted copy of a detector, the name of its column and the range of its training scores."""
+
+    label: str
+    detector: Any
+    low: float
+    high: float
+
+    @classmethod
+    def fit(
+        cls, label: str, detector: Any, points: NDArray, random: np.random.RandomState
+    ) -> "ForeignDetector":
+        """Fit a copy of an object with ``score_samples`` or ``decision_function``."""
+        copy = fresh_copy(detector, random.randint(np.iinfo(np.int32).max))
+        copy.fit(points)
+        scores = _outlyingness(copy, points)
+        finite = scores[np.isfinite(scores)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+        return cls(label, copy, low, high)
+
+    def score(self, points: NDArray) -> NDArray:
+        """Return finite scores, high = outlying."""
+        scores = _outlyingness(self.detector, points)
+        return np.nan_to_num(scores, nan=self.high, posinf=self.high, neginf=self.low)
+
+    @property
+    def work(self) -> Any:
+        """What its time depends on and that is the same in two fits of one table."""
+        return self.detector
+
+
+def fresh_copy(estimator: Any, seed: int) -> Any:
+    """Return an unfitted copy in which every missing seed, also of nested estimators, is set."""
+    from sklearn.base import clone
+
+    copy = clone(estimator)
+    unset = sorted(
+        name
+        for name, value in copy.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
+    )
+    seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(unset)).tolist()
+    return copy.set_params(**dict(zip(unset, seeds, strict=True))) if unset else copy
+
+
+def _outlyingness(detector: Any, points: NDArray) -> NDArray:
+    if hasattr(detector, "score_samples"):
+        scores = -detector.score_samples(points)
+    elif _is_low_for_outliers(detector):
+        scores = -detector.decision_function(points)
+    else:
+        scores = detector.decision_function(points)
+    return np.asarray(scores, dtype=np.float64).reshape(points.shape[0])
+
+
+def _is_low_for_outliers(detector: Any) -> bool:
+    """Tell scikit-learn's direction from PyOD's, whose detectors keep their `decision_scores_`."""
+    from sklearn.base import is_outlier_detector
+
+    last = detector.steps[-1][1] if hasattr(detector, "steps") else detector
+    try:
+        return bool(is_outlier_detector(last)) and not hasattr(last, "decision_scores_")
+    except AttributeError:  # it knows nothing of scikit-learn's tags
+        return False

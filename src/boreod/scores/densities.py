@@ -1,0 +1,361 @@
+"""LDF, KDEOS and LoOP: a density of the row, compared with the densities of its neighbors.
+
+LDF: LOF with a kernel density, in which each neighbor has a bandwidth of its own.
+
+    u(p, o)  = max(d(p, o), kd_k(o)) / (h kd_k(o))
+    lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
+    ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
+
+KDEOS: how many standard deviations is the density below that of the neighbors?
+
+    h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
+    dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o
+    z_k(p)     = (mean - dens_k(p)) / standard deviation, both of dens_k over p and its k neighbors
+    kdeos_k(p) = Phi(z_k(p))
+
+Here s = scale (4 pi)^(-1/10), the canonical bandwidth of the Gaussian kernel, and D is the
+intrinsic dimension. A row with bandwidth 0 adds 1 to rows at distance 0.
+
+Both densities are kept as logarithms, because kd^d leaves the range of float64 for many columns.
+
+LoOP: the probability that a row is less dense than its neighbors.
+
+    pd_k(p)   = sqrt(mean of d(p, o)^2 over the k nearest neighbors o)
+    plof_k(p) = max(0, pd_k(p) / mean of pd_k(o) - 1)
+    Z_k       = extent * sqrt(mean of plof_k^2 over the reference rows)
+    loop_k(p) = erf(plof_k(p) / (Z_k sqrt 2))
+
+Latecki, Lazarevic, Pokrajac: Outlier detection with kernel density functions. MLDM 2007.
+Schubert, Zimek, Kriegel: Generalized outlier detection with flexible kernel density estimates.
+SDM 2014.
+Kriegel, Kröger, Schubert, Zimek: LoOP: local outlier probabilities. CIKM 2009.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boreod.compiled import compiled, inner, unset
+from boreod.neighbors import Block, Ks
+from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
+from boreod.scores.knn import sums_to
+
+LARGEST_DISTANCE = 1e150  # distance in bandwidths whose square is still finite
+IN_A_CLUMP = 1.0  # the score of a row among copies
+LARGEST_EXPONENT = 709.782712893384  # of a finite exponential
+
+
+@dataclass(frozen=True)
+class LDF(Score):
+    """Mean kernel density of the neighbors over the own one, bounded by 1 / smoothing.
+
+    Parameters
+    ----------
+    bandwidth
+        Factor h of the kernel widths.
+    smoothing
+        Constant c that bounds the score.
+    """
+
+    name = "ldf"
+    title = "LDF"
+    citation = "Latecki, Lazarevic, Pokrajac, MLDM 2007"
+    formula = "m / (own kernel density + c m), m the neighbors' mean density"
+    descriptions = ("log_radius", "log_density")
+
+    bandwidth: float = 1.0
+    smoothing: float = 0.1
+
+    def log_radius(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return logarithms of the k-distances."""
+        with np.errstate(divide="ignore"):
+            return np.log(block.own_radii(ks))
+
+    def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return logarithms of the kernel densities, up to a constant that cancels."""
+        return _log_density(
+            block.distances,
+            block.indices,
+            block.radii(ks),
+            described[0].reference,
+            np.array(ks),
+            float(block.dimension),
+            self.bandwidth,
+        )
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the bounded ratio of densities; a clump of copies has infinite density."""
+        own, reference = described[-1].own, described[-1].reference
+        ratios = _compare(own, reference, block.indices, np.array(ks))
+        self.bound(ratios)
+        ratios[np.isnan(ratios)] = IN_A_CLUMP
+        return ratios
+
+    def bound(self, log_ratios: NDArray) -> None:
+        """Put bounded ratios in the place of what :func:`log_ratio` returned, and leave NaN."""
+        np.exp(log_ratios, log_ratios)
+        log_ratios += self.smoothing
+        np.reciprocal(log_ratios, log_ratios)
+
+
+@compiled
+def _log_density(
+    distances: NDArray,
+    indices: NDArray,
+    radii: NDArray,
+    log_radii: NDArray,
+    ks: NDArray,
+    dimension: float,
+    bandwidth: float,
+) -> NDArray:
+    result = unset((distances.shape[0], ks.shape[0]))
+    terms = unset(ks[-1])
+    for row in range(distances.shape[0]):
+        for column in range(ks.shape[0]):
+            result[row, column] = log_density(
+                distances, indices, row, radii, log_radii, column, ks[column], dimension,
+                bandwidth, terms,
+            )  # fmt: skip
+    return result
+
+
+@inner
+def log_density(
+    distances: NDArray, indices: NDArray, row: int, radii: NDArray, log_radii: NDArray,
+    column: int, k: int, dimension: float, bandwidth: float, terms: NDArray,
+) -> float:  # fmt: skip
+    """Return the logarithm of the kernel density of one row; ``terms`` has space for k of them."""
+    for place in range(k):
+        neighbor = indices[row, place]
+        radius = radii[neighbor, column]
+        if radius == 0.0:
+            terms[place] = np.inf
+            continue
+        u = min(max(distances[row, place], radius) / (bandwidth * radius), LARGEST_DISTANCE)
+        terms[place] = -0.5 * u * u - dimension * log_radii[neighbor, column]
+    return _log_mean_exp(terms, k)
+
+
+@compiled
+def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) -> NDArray:
+    result, terms = unset(own.shape), unset(ks[-1])
+    for row in range(own.shape[0]):
+        for column in range(ks.shape[0]):
+            neighbors = indices, row, ks[column]
+            result[row, column] = log_ratio(own[row, column], reference, column, *neighbors, terms)
+    return result
+
+
+@inner
+def log_ratio(
+    own: float, reference: NDArray, column: int, indices: NDArray, row: int, k: int, terms: NDArray
+) -> float:
+    """Return the logarithm of the own density over the neighbors' mean; NaN in a clump of copies.
+
+    What no exponential can hold is infinite.
+    """
+    for place in range(k):
+        terms[place] = reference[indices[row, place], column]
+    around = _log_mean_exp(terms, k)
+    if around == np.inf:
+        return np.nan
+    return own - around if own - around <= LARGEST_EXPONENT else np.inf
+
+
+@inner
+def _log_mean_exp(terms: NDArray, k: int) -> float:
+    """Return log(mean(exp(terms))) of the first ``k`` without leaving the range of float64."""
+    highest = terms[0]
+    for place in range(k):
+        highest = max(highest, terms[place])
+    if highest == np.inf:
+        return np.inf
+    total = 0.0
+    for place in range(k):
+        total += np.exp(terms[place] - highest)
+    return highest + np.log(total / k)
+
+
+LARGEST_TERM = 650.0  # a few thousand terms of this size are still finite
+NEGLIGIBLE = -60.0  # beside the row's own kernel, whose exponent is 0
+
+
+@dataclass(frozen=True)
+class KDEOS(Score):
+    """Standardized difference of kernel densities, as a normal probability.
+
+    Parameters
+    ----------
+    scale
+        Factor of the bandwidths.
+    dimension
+        Intrinsic dimension of the data.
+    """
+
+    name = "kdeos"
+    title = "KDEOS"
+    citation = "Schubert, Zimek, Kriegel, SDM 2014"
+    formula = "normal cdf of (mean - own) / sd of kernel densities over p and its neighbors"
+    reads = "reverse"
+    min_k = 3
+    descriptions = ("bandwidth", "log_bandwidth", "log_kernel_density")
+
+    scale: float = 0.5
+    dimension: float = 2.0
+
+    def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return kernel bandwidths, from all but the last neighbor."""
+        sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
+        sums = np.ascontiguousarray(sums[:, [k - 2 for k in ks]])
+        return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
+
+    def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return logarithms of the bandwidths, which would else be taken again for every pair."""
+        with np.errstate(divide="ignore"):
+            return np.log(described[0].own)
+
+    def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return logarithms of kernel densities, up to the constant of the normal density."""
+        reverse = block.reverse
+        return _log_kernel_density(
+            reverse.offsets,
+            reverse.indices,
+            reverse.distances,
+            block.radii(ks),
+            described[0].reference,
+            described[1].own,
+            described[1].reference,
+            self.dimension,
+        )
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return the normal probability of the standardized difference."""
+        own, reference = described[-1].own, described[-1].reference
+        return _standardized(block.indices, own, reference, np.array(ks))
+
+
+@compiled
+def _log_kernel_density(
+    offsets: NDArray,
+    sources: NDArray,
+    distances: NDArray,
+    radii: NDArray,
+    bandwidths: NDArray,
+    own_logs: NDArray,
+    logs: NDArray,
+    dimension: float,
+) -> NDArray:
+    log_of_one = 0.5 * math.log(2.0 * math.pi)  # a contribution of 1, without the constant
+    m, n_ks = own_logs.shape
+    result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
+    for row in range(m):
+        for column in range(n_ks):
+            # Terms are relative to the row's own kernel, which is then exactly 1.
+            own_log = own_logs[row, column]
+            unit[column] = -dimension * own_log if own_log > -np.inf else log_of_one
+            total[column] = 1.0
+        for entry in range(offsets[row], offsets[row + 1]):
+            source, distance = sources[entry], distances[entry]
+            column = n_ks - 1
+            while column >= 0 and distance <= radii[source, column]:  # these ascend with k
+                bandwidth, exponent = bandwidths[source, column], -np.inf
+                if bandwidth > 0.0:
+                    u = distance / bandwidth
+                    exponent = -dimension * logs[source, column] - 0.5 * u * u - unit[column]
+                elif distance == 0.0:
+                    exponent = log_of_one - unit[column]
+                if exponent > NEGLIGIBLE:
+                    total[column] += math.exp(min(exponent, LARGEST_TERM))
+                column -= 1
+        for column in range(n_ks):
+            result[row, column] = unit[column] + math.log(total[column])
+    return result
+
+
+@compiled
+def _standardized(indices: NDArray, own: NDArray, reference: NDArray, ks: NDArray) -> NDArray:
+    result = unset(own.shape)
+    density = unset(ks[-1] + 1)
+    for row in range(own.shape[0]):
+        for column, k in enumerate(ks):
+            highest = own[row, column]
+            for place in range(k):
+                highest = max(highest, reference[indices[row, place], column])
+            density[k] = math.exp(own[row, column] - highest)
+            mean = density[k]
+            for place in range(k):
+                density[place] = math.exp(reference[indices[row, place], column] - highest)
+                mean += density[place]
+            mean /= k + 1
+            squares = 0.0
+            for place in range(k + 1):
+                squares += (density[place] - mean) ** 2
+            deviation = math.sqrt(squares / k)
+            z = 0.0 if deviation <= EQUAL * mean else (mean - density[k]) / deviation
+            result[row, column] = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    return result
+
+
+@dataclass(frozen=True)
+class LoOP(Score):
+    """Probability of being an outlier, from standard distances.
+
+    Parameters
+    ----------
+    extent
+        Number of standard deviations that count as normal, the paper's lambda.
+    """
+
+    name = "loop"
+    title = "LoOP"
+    citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
+    formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
+    reads_radii = False
+
+    extent: float = 1.0
+
+    def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return standard distances."""
+        return np.sqrt(sums_to(block.distances, np.array(ks), True) / np.array(ks))
+
+    def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
+        """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
+        around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            more = described[-1].own / around - 1.0
+        return np.where((more > 0.0) & np.isfinite(more), more, 0.0)
+
+    def summarize(self, scores: NDArray) -> NDArray:
+        """Return the spread of the reference rows."""
+        largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
+        relative = scores / largest  # squares of these cannot overflow
+        spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
+        return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
+
+    def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
+        """Turn the excess into a probability."""
+        with np.errstate(over="ignore"):  # infinity is certain
+            return error_function()(scores / self.unit(summary))
+
+    def unit(self, summary: NDArray) -> NDArray:
+        """Return the excess whose probability is that of the error function at 1."""
+        return summary[0] * np.sqrt(2.0)
+
+
+@cache
+def error_function() -> Any:
+    """Return the error function; SciPy is imported when it is first needed."""
+    from scipy.special import erf
+
+    return erf
+
+
+@inner
+def excess(own: float, around: float) -> float:
+    """Return how much a standard distance exceeds the mean of others; copies exceed nothing."""
+    more = own / around - 1.0
+    return more if more > 0.0 and np.isfinite(more) else 0.0
