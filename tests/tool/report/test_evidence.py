@@ -6,10 +6,9 @@ import pytest
 
 from boreod import ColumnSelection, Detector, Heads, OutlierRepresentation, load, save
 from boreod.ensemble.members import KINDS
-from boreod.tool.report.evidence import Details, gather
-from boreod.tool.report.page import make_report
+from boreod.tool.report.evidence import gather
 
-from .conftest import small_model
+from .conftest import make_page, small_model
 from .reading import Page
 
 
@@ -32,7 +31,6 @@ def test_training_rows_are_known_also_among_others(wdbc, change):
         codes[3] = -1
     evidence = gather(wdbc.model, rows[order], codes[order])
     assert not evidence.is_own
-    assert evidence.writer.profile.cases is None  # known ones would be these rows themselves
     np.testing.assert_array_equal(evidence.probabilities, wdbc.model.oob_proba_[order])
     np.testing.assert_array_equal(
         evidence.novelty.novel, wdbc.model.fitted_.seen.novel_training_rows()[order]
@@ -99,7 +97,7 @@ def test_rows_of_a_detector_with_assumed_inliers(labelled):
 )  # fmt: skip
 def test_the_page_says_what_it_judged(raw, last, moved, texts):
     model, rows, codes = raw
-    page = Page(make_report(model, rows[:last] + moved, codes[:last], Details("Some")))
+    page = Page(make_page(model, rows[:last] + moved, codes[:last]))
     for text in texts:
         assert text in page.text
     assert ("Out-of-bag means" in page.text) == (moved == 0.0)
@@ -107,7 +105,7 @@ def test_the_page_says_what_it_judged(raw, last, moved, texts):
 
 def test_a_page_without_labels_has_suspects_and_no_quality(raw):
     model, rows, _ = raw
-    page = Page(make_report(model, rows, np.full(200, -1), Details("Unlabelled")))
+    page = Page(make_page(model, rows, np.full(200, -1)))
     assert "0 outliers and 0 inliers have one" in page.text
     assert len(page.table(["row", "label", "probability"])) == 15
     assert page.figures == []
@@ -128,18 +126,18 @@ def test_models_of_frames(raw, named):
 def test_rows_without_numbers_are_refused(raw):
     model, rows, codes = raw
     with pytest.raises(ValueError, match="infinity"):
-        make_report(model, np.full_like(rows, np.inf), codes, Details("A"))
+        gather(model, np.full_like(rows, np.inf), codes)
 
 
 def test_other_models_are_refused(raw):
     with pytest.raises(TypeError, match="`model` must be a fitted Detector or BORE"):
-        make_report(object(), raw[1], raw[2], Details("A"))
+        gather(object(), raw[1], raw[2])
 
 
-def test_a_missing_extra_is_named(raw, monkeypatch):
-    monkeypatch.setattr("boreod.tool.report.page.find_spec", lambda name: None)
+def test_a_missing_extra_is_named(raw, monkeypatch, tmp_path):
+    monkeypatch.setattr("boreod.tool.report.writing.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs matplotlib.*pip install boreod\[report\]"):
-        make_report(*raw, Details("A"))
+        raw[0].report(tmp_path / "a.html", raw[1], y=raw[2])
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +166,7 @@ def test_training_rows_are_known_without_their_outliers(few_labels, tmp_path, lo
 
 
 def test_assumed_inliers_count_in_the_page(few_labels):
-    page = Page(make_report(*few_labels, Details("Few labels")))
+    page = Page(make_page(*few_labels))
     assert "rows, unlabelled ones as inliers (15 outliers), judged by out-of-bag" in page.text
     assert "185 unlabelled rows count as inliers, too." in page.text
     assert "Precision is a lower bound" in page.text
@@ -192,11 +190,11 @@ def test_other_rows_with_labels_of_both_classes_count_as_labelled(few_labels):
 def test_a_page_about_a_ranking(few_labels):
     rows = few_labels[1]
     model = Detector(n_estimators=10, heads=Heads(n_trees=2), n_jobs=1, random_state=0).fit(rows)
-    page = Page(make_report(model, rows, np.full(200, -1), Details("Ranking")))
+    page = Page(make_page(model, rows, np.full(200, -1)))
     assert "No row is labelled: rows are ranked by a consensus of scores." in page.text
     chosen = [row for row in page.table(["threshold"]) if row[0].endswith("(chosen)")]
     assert [len(row) for row in chosen] == [2]
     labels = np.repeat([1, 0], [20, 180])
-    judged = Page(make_report(model, rows, labels, Details("Judged afterwards")))
+    judged = Page(make_page(model, rows, labels))
     assert "not meant to come true" in judged.text
     assert "judged by out-of-bag probabilities, the AUC is" in judged.text

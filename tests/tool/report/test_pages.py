@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from boreod.metrics import auc, average_precision
-from boreod.tool.report.evidence import Details
-from boreod.tool.report.page import make_report
 
+from .conftest import make_page
 from .reading import Page
 
 SECTIONS = [
@@ -102,7 +101,7 @@ def test_suspects_come_by_rank_with_their_reasons(payments):
     assert [row[0] for row in rows] == [f"p{place:06d}" for place in order[: len(rows)]]
     words = {1: "outlier", 0: "inlier", -1: "unlabelled"}
     assert [row[1] for row in rows] == [words[payments.codes[p]] for p in order[: len(rows)]]
-    reasons = payments.model.explain(payments.rows.iloc[order[:1]], grouped=True).top(1)[0][0]
+    reasons = payments.model.explain(payments.rows.take(order[:1]), grouped=True).top(1)[0][0]
     shown = f"{abs(reasons[1]):.1f}"
     assert re.match(rf".*[+\N{{MINUS SIGN}}]{re.escape(shown)}", rows[0][3])
 
@@ -134,5 +133,5 @@ def test_figures_are_there(case, figures, curve):
 
 
 def test_the_same_page_twice(wdbc):
-    again = make_report(wdbc.model, wdbc.rows, wdbc.codes, Details("Cells <A&B>"))
+    again = make_page(wdbc.model, wdbc.rows, wdbc.codes, "Cells <A&B>")
     assert again == wdbc.page

@@ -16,7 +16,7 @@ from boreod.tool.report.alerts import (
     give_verdict,
     tabulate_thresholds,
 )
-from boreod.tool.report.evidence import Details, Times, gather
+from boreod.tool.report.evidence import Times, gather
 from boreod.tool.report.quality import (
     Previous,
     compare_previous,
@@ -190,7 +190,7 @@ def test_time_and_the_previous_model_are_on_the_page(payments):
 def test_one_day_or_a_thousand_years_are_no_picture_over_time(evidence, tmp_path, days):
     n_rows = len(evidence.rows)
     times = Times("day", np.resize(np.array(days, "datetime64[s]"), n_rows))
-    dated = replace(evidence, details=Details(times=times))
+    dated = replace(evidence, times=times)
     assert draw_over_time(dated, Workload(), tmp_path) is None
     assert draw_over_time(evidence, Workload(), tmp_path) is None  # without dates
 

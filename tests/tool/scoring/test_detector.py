@@ -31,7 +31,6 @@ from boreod import (
 from boreod.predictor import assess, for_workers, prepare
 from boreod.tables import TableError
 from boreod.tool import score_frame
-from boreod.tool.report.evidence import gather
 
 SMALL = OutlierRepresentation(["knn"], [5])
 QUICK = {
@@ -115,9 +114,8 @@ def test_through_a_file_with_something_of_ones_own(frame, model, tmp_path):
 def test_a_report_of_the_rows_of_the_fit(frame, codes, model, tmp_path, monkeypatch):
     written = []
 
-    def write(detector, table, labels, details, **options):
-        found = gather(detector, table, labels, details)
-        written.append((found.is_own, found.rows, found.codes, details.ids))
+    def write(found, *options):
+        written.append((found.is_own, found.rows, found.codes, found.ids))
         return "page"
 
     monkeypatch.setattr("boreod.tool.report.writing.make_report", write)

@@ -44,7 +44,8 @@ MARKS: dict[str, dict[str, Any]] = {
 
 def describe_data(evidence: Evidence, folder: Path, seed: int) -> Section:
     """Return numbers of rows, what was done to columns, and the strongest columns."""
-    details = evidence.details
+    preparation = evidence.model.preparation_
+    prepared = preparation.summary_
     counts = [
         (f"{len(evidence.rows):,}", "rows", ""),
         (f"{evidence.count(OUTLIER):,}", "labelled outliers", ""),
@@ -53,26 +54,23 @@ def describe_data(evidence: Evidence, folder: Path, seed: int) -> Section:
         (f"{evidence.rows.shape[1]:,}", "columns of numbers", ""),
     ]
     blocks: list[Block] = [Facts(counts), Paragraph(_describe_missing(evidence))]
-    blocks += [Paragraph(note) for note in details.notes[:MAX_PREPARED]]
-    if details.prepared:
-        rows = [
-            [column, holds, done, count_of(becomes, "column") if becomes else "-"]
-            for column, holds, done, becomes in details.prepared[:MAX_PREPARED]
-        ]
-        caption = "What is done to each column, as learned in the fit"
-        if len(details.prepared) > MAX_PREPARED:
-            caption += f" ({len(details.prepared) - MAX_PREPARED} more not shown)"
-        header = ["column", "holds", "done", "becomes"]
-        blocks.append(Table(header, rows, caption=caption, texts=frozenset({1, 2})))
+    blocks += [Paragraph(note) for note in preparation.notes_[:MAX_PREPARED]]
+    rows = [
+        [column, holds, done, count_of(becomes, "column") if becomes else "-"]
+        for column, holds, done, becomes in prepared[:MAX_PREPARED]
+    ]
+    caption = "What is done to each column, as learned in the fit"
+    if len(prepared) > MAX_PREPARED:
+        caption += f" ({len(prepared) - MAX_PREPARED} more not shown)"
+    header = ["column", "holds", "done", "becomes"]
+    blocks.append(Table(header, rows, caption=caption, texts=frozenset({1, 2})))
     if len(set(evidence.counted) - {UNLABELLED}) == 2:
         blocks += _strongest(evidence, folder, seed)
     return Section("The data at a glance", blocks)
 
 
 def _describe_missing(evidence: Evidence) -> str:
-    prepared = evidence.details.prepared
-    if not prepared:
-        return "The table came as numbers, and none is missing."
+    prepared = evidence.model.preparation_.summary_
     done = [column for column, _, what, _ in prepared if "missing" in what or "median" in what]
     if not done:
         return "No value was missing in the columns that the model learned from."
@@ -312,7 +310,7 @@ def show_price(amount: float, unit: str) -> str:
 def trace_budgets(evidence: Evidence, folder: Path) -> Section:
     """Return quality over budgets with the cost of this model."""
     title = "Quality over cost"
-    curve = evidence.details.curve
+    curve = evidence.model.record_.curve
     if curve is None:
         text = (
             "The model came without a budget curve. Fit with --curve to have one; in Python, "

@@ -1,25 +1,22 @@
 """What a page is about: a fitted detector, a table, and a probability for every row of it."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boreod.detector import Detector
 from boreod.ensemble.calibration import count_as_inliers, expit
 from boreod.ensemble.fitted import Explanation
 from boreod.ensemble.novelty import Novelty
-from boreod.ensemble.profile import TrainingProfile
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Engine, current_engine
 from boreod.predictor import prepare
-from boreod.representation.array_rows import Cells, Output
-from boreod.selection.budgets import BudgetCurve
 from boreod.text import shorten
 from boreod.tool.reasons import Reason, ReasonWriter
 from boreod.tool.words import ranks_only
@@ -34,43 +31,6 @@ class Times(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Details:
-    """What is known of a model and its table besides rows and labels.
-
-    Attributes
-    ----------
-    title
-        Title of the page.
-    ids
-        A text for each row by which a reader finds it, None for row numbers from 1 on.
-    prepared
-        What was done to each input column, see ``Preparation.summary_``.
-    notes
-        Remarks about the columns, see ``Preparation.notes_``.
-    outputs
-        What each column of the prepared rows is, for reasons; None for numbers.
-    profile
-        Profile of the training rows, for reasons; None for that of the given rows.
-    cells
-        Function that returns the words of the table's columns at some places, for reasons.
-    curve
-        The model's budget curve, None if it is unknown.
-    times
-        When rows happened; None for no picture over time.
-    """
-
-    title: str = ""
-    ids: Sequence[str] | None = field(default=None, repr=False)
-    prepared: Sequence[tuple[str, str, str, int]] = ()
-    notes: Sequence[str] = ()
-    outputs: Sequence[Output] | None = None
-    profile: TrainingProfile | None = field(default=None, repr=False)
-    cells: Callable[[NDArray], Cells] | None = None
-    curve: BudgetCurve | None = None
-    times: Times | None = None
-
-
-@dataclass(frozen=True)
 class Evidence:
     """A detector and the rows that it is judged by.
 
@@ -78,12 +38,12 @@ class Evidence:
     ----------
     model
         The fitted detector.
+    table
+        The rows as they came: a pyarrow table, or an array of numbers.
     rows
         The prepared rows.
     codes
         Labels: 1 outlier, 0 inlier, -1 unlabelled.
-    details
-        What else is known of the model and the table.
     probabilities
         Out-of-bag probabilities of training rows, NaN for rows in every bag; predictions for
         others.
@@ -91,26 +51,21 @@ class Evidence:
         Places of equal training rows, -1 for rows that are new.
     is_own
         Whether these are the training rows with their labels, in their order.
+    ids
+        A text for each row by which a reader finds it, None for row numbers from 1 on.
+    times
+        When rows happened; None for no picture over time.
     """
 
     model: Detector
+    table: Any = field(repr=False)
     rows: NDArray = field(repr=False)
     codes: NDArray = field(repr=False)
-    details: Details
     probabilities: NDArray = field(repr=False)
     places: NDArray = field(repr=False)
     is_own: bool
-
-    @cached_property
-    def writer(self) -> ReasonWriter:
-        """What writes reasons of rows."""
-        profile = self.details.profile
-        if profile is None:
-            profile = TrainingProfile.learn(self.rows, self.codes)
-            if not self.is_own:  # known cases would be these rows themselves
-                profile = replace(profile, cases=None)
-        outputs = self.details.outputs or [Output(name) for name in self.names]
-        return ReasonWriter(self.model.fitted_, outputs, profile)
+    ids: Sequence[str] | None = field(default=None, repr=False)
+    times: Times | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -223,12 +178,20 @@ class Evidence:
             found = self.model.fitted_.assess(rows, self.engine, explain=True)
         except TypeError:
             return None
-        cells = self.details.cells
-        return self.writer.write(rows, found, number, None if cells is None else cells(places))
+        if hasattr(self.table, "column_names"):
+            some = self.table.take(places)
+        else:
+            some = np.asarray(self.table, dtype=object)[places]
+        cells = self.model.preparation_.words_of(some)
+        return ReasonWriter.of(self.model).write(rows, found, number, cells)
 
 
 def gather(
-    model: Detector, rows: ArrayLike, codes: NDArray, details: Details | None = None
+    model: Detector,
+    table: Any,
+    codes: NDArray,
+    ids: Sequence[str] | None = None,
+    times: Times | None = None,
 ) -> Evidence:
     """Judge rows by a model, out of bag where the model has learned from them."""
     if not isinstance(model, Detector):
@@ -238,15 +201,15 @@ def gather(
     with warnings.catch_warnings():
         # Tables of reports need not have names of columns.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        table = prepare(model, rows)
-        places = model.record_.learned_rows.find(table)
+        rows = prepare(model, table)
+        places = model.record_.learned_rows.find(rows)
         same_rows = np.array_equal(places, np.arange(len(trained)))
         if same_rows:
-            table = model.preparation_.read_training(rows, trained)
+            rows = model.preparation_.read_training(table, trained)
     is_own = same_rows and (ranks_only(model.oob_) or np.array_equal(codes, trained))
     probabilities = model.oob_proba_[places]
     new = places == UNKNOWN
     if new.any():
         engine = current_engine(model.n_jobs, model.verbose)
-        probabilities[new] = expit(model.fitted_.log_odds(table[new], engine))
-    return Evidence(model, table, codes, details or Details(), probabilities, places, is_own)
+        probabilities[new] = expit(model.fitted_.log_odds(rows[new], engine))
+    return Evidence(model, table, rows, codes, probabilities, places, is_own, ids, times)

@@ -193,7 +193,7 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
 
     There is no section without dates, nor if all rows are of one period or of very many.
     """
-    times = evidence.details.times
+    times = evidence.times
     if times is None:
         return None
     known = ~np.isnat(times.values) & np.isfinite(evidence.probabilities)

@@ -49,7 +49,7 @@ def name_suspects(evidence: Evidence) -> Section:
 
 def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[list[Any]]]:
     """Return header and first cells of a table of rows: name, label and probability."""
-    ids = evidence.details.ids
+    ids = evidence.ids
     rows = []
     for place in places:
         probability = float(evidence.probabilities[place])
