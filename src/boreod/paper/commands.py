@@ -15,7 +15,7 @@ from boreod.tool.cli.app import (
     print_table,
     stop_with_journal,
 )
-from boreod.tool.cli.info import print_preparation
+from boreod.tool.cli.models import print_preparation
 from boreod.tool.cli.options import reads_table, split_names
 
 NAMES = ("table1", "tsne", "table2", "roc", "sensitivity", "budget", "quality")

@@ -31,32 +31,29 @@ __all__ = [
 
 if TYPE_CHECKING:
     from boreod.persistence import load_predictor
+    from boreod.tool.models import describe, fit_table
     from boreod.tool.report.writing import write_report
     from boreod.tool.scoring.checking import Limits
     from boreod.tool.scoring.comparing import CompareOptions, Comparison, compare_models
-    from boreod.tool.scoring.description import describe
     from boreod.tool.scoring.explaining import ExplainedRow, explain_rows, explain_top
-    from boreod.tool.scoring.fitting import fit_table
     from boreod.tool.scoring.scoring import ScoreOptions, map_in_arrow, score_frame
     from boreod.tool.scoring.writing import CheckedTable, ScoreSummary, check_table, score_table
 
 _NAMES_OF_MODULES = {
-    "report.writing": "write_report",
-    "scoring.checking": "Limits",
-    "scoring.comparing": "CompareOptions Comparison compare_models",
-    "scoring.explaining": "ExplainedRow explain_rows explain_top",
-    "scoring.fitting": "fit_table",
-    "scoring.description": "describe",
-    "scoring.scoring": "ScoreOptions map_in_arrow score_frame",
-    "scoring.writing": "CheckedTable ScoreSummary check_table score_table",
+    "persistence": "load_predictor",
+    "tool.models": "describe fit_table",
+    "tool.report.writing": "write_report",
+    "tool.scoring.checking": "Limits",
+    "tool.scoring.comparing": "CompareOptions Comparison compare_models",
+    "tool.scoring.explaining": "ExplainedRow explain_rows explain_top",
+    "tool.scoring.scoring": "ScoreOptions map_in_arrow score_frame",
+    "tool.scoring.writing": "CheckedTable ScoreSummary check_table score_table",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import names when they are first used: numbers in arrays need no pyarrow."""
-    if name == "load_predictor":
-        return import_module("boreod.persistence").load_predictor
     for module, names in _NAMES_OF_MODULES.items():
         if name in names.split():
-            return getattr(import_module(f"boreod.tool.{module}"), name)
+            return getattr(import_module(f"boreod.{module}"), name)
     raise AttributeError(f"module 'boreod.tool' has no attribute {name!r}")

@@ -16,7 +16,7 @@ from boreod import load
 from boreod.metrics import auc
 from boreod.tables import TableReader
 from boreod.tool import fit_table
-from boreod.tool.words import list_assumptions
+from boreod.tool.models import list_assumptions
 from tool.cli.runner import run
 
 

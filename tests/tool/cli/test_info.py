@@ -7,7 +7,7 @@ import pyarrow as pa
 from payments import make_frauds, write
 
 from boreod.tool.cli.app import print_notes
-from boreod.tool.cli.info import print_columns, print_preparation
+from boreod.tool.cli.models import print_columns, print_preparation
 from tool.cli.runner import run
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from boreod.metrics import auc, average_precision
-from boreod.tool.drawing.rankings import GRID, draw_precision, draw_roc, trace_curves
+from boreod.tool.drawing.charts import GRID, draw_precision, draw_roc, trace_curves
 from boreod.tool.drawing.style import new_panels
 
 

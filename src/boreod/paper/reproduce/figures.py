@@ -20,8 +20,13 @@ from boreod.paper.reproduce.setup import Settings, compare, load_repetition, wri
 from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
-from boreod.tool.drawing.charts import draw_embedding, draw_heat_map, draw_quality
-from boreod.tool.drawing.rankings import Curve, draw_roc
+from boreod.tool.drawing.charts import (
+    Curve,
+    draw_embedding,
+    draw_heat_map,
+    draw_quality,
+    draw_roc,
+)
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import INLIER, OUTLIER
 

@@ -4,16 +4,14 @@ from importlib import import_module
 
 from boreod.tool.cli.app import app, main
 from boreod.tool.cli.check import check, compare, report
-from boreod.tool.cli.fit import fit
-from boreod.tool.cli.info import compile, info, scorers  # noqa: A004
+from boreod.tool.cli.models import compile, fit, info, scorers  # noqa: A004
 from boreod.tool.cli.score import explain, score
 
 # The commands of the paper are on the floor above, which nothing here imports by name.
 paper = import_module("boreod.paper.commands")
 
-for command in (fit, score, explain, check, compare, info, report, compile, scorers):
-    app.command()(command)
-for command in (paper.datasets, paper.evaluate, paper.reproduce):
+of_tables = (fit, score, explain, check, compare, info, report, compile, scorers)
+for command in (*of_tables, paper.datasets, paper.evaluate, paper.reproduce):
     app.command()(command)
 
 __all__ = ["app", "main"]

@@ -29,11 +29,7 @@ MAX_NOTES = 20  # on a screen
 MIN_FOLDED = 4  # lines that differ in their names only and are printed as one
 BROKEN_PIPE = 128 + 13  # the number of SIGPIPE, which not all systems have
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def main() -> None:
@@ -102,10 +98,7 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version",
-            help="Print the version.",
-            callback=_print_version,
-            is_eager=True,
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
         ),
     ] = False,
 ) -> None:

@@ -26,8 +26,7 @@ def check(
         ),
     ] = 0.05,
     max_unseen: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Largest share of rows with words that are new."),
+        float, typer.Option(min=0, max=1, help="Largest share of rows with words that are new.")
     ] = 0.01,
     max_outside: Annotated[
         float,
@@ -42,12 +41,10 @@ def check(
         ),
     ] = 0.25,
     max_alerts: Annotated[
-        float,
-        typer.Option(min=1, help="Largest factor by which alerts may be more or fewer."),
+        float, typer.Option(min=1, help="Largest factor by which alerts may be more or fewer.")
     ] = 3.0,
     max_novel: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Largest share of rows unlike all training rows."),
+        float, typer.Option(min=0, max=1, help="Largest share of rows unlike all training rows.")
     ] = 0.01,
     threshold: options.Threshold = None,
     no_novelty: options.NoNovelty = False,

@@ -79,45 +79,6 @@ Batch = Annotated[
         "large batches.",
     ),
 ]
-Separator = Annotated[
-    str | None, typer.Option(help="Separator of cells in text files; detected by default.")
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The table has no column names; use c0, c1, ...")
-]
-HeaderLine = Annotated[
-    int | None,
-    typer.Option("--header-line", min=1, help="Line of the column names, if others are above it."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of text files, such as cp1252; UTF-8 by default.")
-]
-Decimal = Annotated[
-    str | None, typer.Option(help="Decimal point in text files, . or , (detected by default).")
-]
-BadCells = Annotated[
-    str,
-    typer.Option(
-        "--bad-cells",
-        help="What to do with cells such as ERR in a column of numbers: missing (treat as "
-        "missing), error (stop) or drop (leave their rows out).",
-    ),
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--query", help="SQL query, or name of a table or sheet, for databases and workbooks."
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default that of "
-        "the suffix.",
-    ),
-]
-Text = Annotated[list[str] | None, typer.Option(help="Columns to read as text, not as numbers.")]
 Threshold = Annotated[
     str | None, typer.Option(help="Threshold as in `boreod fit`; by default that of the model.")
 ]
@@ -146,17 +107,32 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results.")]
 
 
-READING = {
-    "separator": (Separator, None),
-    "no_header": (NoHeader, False),
-    "header_line": (HeaderLine, None),
-    "encoding": (Encoding, None),
-    "decimal": (Decimal, None),
-    "format": (Format, None),
-    "text": (Text, None),
-    "bad_cells": (BadCells, "missing"),
-    "query": (Query, None),
-}  # annotations and defaults
+# Types, defaults and help texts.
+READING: dict[str, tuple[Any, Any, str]] = {
+    "separator": (str | None, None, "Separator of cells in text files; detected by default."),
+    "no_header": (bool, False, "The table has no column names; use c0, c1, ..."),
+    "header_line": (int | None, None, "Line of the column names, if others are above it."),
+    "encoding": (str | None, None, "Encoding of text files, such as cp1252; UTF-8 by default."),
+    "decimal": (str | None, None, "Decimal point in text files, . or , (detected by default)."),
+    "format": (
+        str | None,
+        None,
+        "Format: csv, tsv, jsonl, parquet, arrow, xlsx, sqlite or duckdb; by default that of the "
+        "suffix.",
+    ),
+    "text": (list[str] | None, None, "Columns to read as text, not as numbers."),
+    "bad_cells": (
+        str,
+        "missing",
+        "What to do with cells such as ERR in a column of numbers: missing (treat as missing), "
+        "error (stop) or drop (leave their rows out).",
+    ),
+    "query": (
+        str | None,
+        None,
+        "SQL query, or name of a table or sheet, for databases and workbooks.",
+    ),
+}
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -170,9 +146,11 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         if name != "reading":
             parameters.append(parameter)
             continue
-        for option, (kind, default) in READING.items():
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(option, keyword, default=default, annotation=kind))
+        for option, (kind, default, text) in READING.items():
+            # The only number is that of a line.
+            about = typer.Option(f"--{option.replace('_', '-')}", min=1, help=text)
+            new = inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
+            parameters.append(new.replace(annotation=Annotated[kind, about]))
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:

@@ -110,17 +110,17 @@ def score(
 def _check_engine(
     engine: str, workers: int | None, scheduler: str | None, jobs: int | None
 ) -> None:
-    if engine not in ("threads", "dask"):
-        words = f"--engine is threads or dask; got {engine!r}."
-    elif engine == "threads" and (workers, scheduler) != (None, None):
-        words = "--workers and --scheduler are of --engine dask."
-    elif workers is not None and scheduler is not None:
-        words = "--workers and --scheduler exclude each other."
-    elif engine == "dask" and jobs is not None:
-        words = "--jobs is of --engine threads; dask has --workers."
-    else:
-        return
-    raise typer.BadParameter(words)
+    is_dask = engine == "dask"
+    has_both = workers is not None and scheduler is not None
+    for is_wrong, words in (
+        (engine not in ("threads", "dask"), f"--engine is threads or dask; got {engine!r}."),
+        (not is_dask and (workers, scheduler) != (None, None),
+         "--workers and --scheduler are of --engine dask."),
+        (has_both, "--workers and --scheduler exclude each other."),
+        (is_dask and jobs is not None, "--jobs is of --engine threads; dask has --workers."),
+    ):  # fmt: skip
+        if is_wrong:
+            raise typer.BadParameter(words)
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
@@ -206,13 +206,7 @@ def explain(
             )
         else:
             found = explain_top(
-                loaded,
-                batches,
-                top,
-                ids=names,
-                reasons=reasons,
-                novelty=novelty,
-                verbose=not quiet,
+                loaded, batches, top, ids=names, reasons=reasons, novelty=novelty, verbose=not quiet
             )
     if json:
         print_json([item.to_dict() for item in found])

@@ -16,17 +16,9 @@ from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
 from boreod.tool.documents import Block, Facts, Figure, Paragraph, Section, Table
 from boreod.tool.drawing.charts import draw_budget_curve
-from boreod.tool.drawing.style import (
-    COLORS,
-    FAINT,
-    INK,
-    SMALL,
-    TEXT,
-    draw_picture,
-    tidy,
-)
+from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, draw_picture, tidy
+from boreod.tool.models import list_heads, name_method
 from boreod.tool.report.evidence import Evidence
-from boreod.tool.words import list_heads, name_method
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_PREPARED = 40  # prepared columns and notes

@@ -18,8 +18,8 @@ from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Engine, current_engine
 from boreod.predictor import prepare
 from boreod.text import shorten
+from boreod.tool.models import ranks_only
 from boreod.tool.reasons import Reason, ReasonWriter
-from boreod.tool.words import ranks_only
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 

@@ -8,8 +8,13 @@ from numpy.typing import NDArray
 
 from boreod.text import count_of, show_number, show_percent
 from boreod.tool.documents import Block, Figure, Paragraph, Row, Section, Table
-from boreod.tool.drawing.charts import draw_calibration
-from boreod.tool.drawing.rankings import Curve, draw_precision, draw_roc, trace_curves
+from boreod.tool.drawing.charts import (
+    Curve,
+    draw_calibration,
+    draw_precision,
+    draw_roc,
+    trace_curves,
+)
 from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, draw_picture, tidy
 from boreod.tool.report.alerts import INTERVAL, Workload, choose_point, count_caught
 from boreod.tool.report.evidence import Evidence
@@ -216,9 +221,7 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
     }
     starts = np.arange(first, first + length).astype(f"datetime64[{unit}]")
     picture = draw_picture(
-        folder / "over_time",
-        (7.2, 2.9),
-        lambda ax: _draw_counts(ax, starts, counts, times.column),
+        folder / "over_time", (7.2, 2.9), lambda ax: _draw_counts(ax, starts, counts, times.column)
     )
     caption = (
         f"Rows above the threshold by {name} of {times.column}, and known outliers: those that the "

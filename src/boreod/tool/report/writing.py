@@ -19,7 +19,8 @@ from boreod.predictor import settings_of
 from boreod.representation.array_rows import types_to_read
 from boreod.text import shorten, show_number, show_probability, suggest
 from boreod.tool.documents import Facts, Paragraph, Section, to_page
-from boreod.tool.drawing.rankings import Curve
+from boreod.tool.drawing.charts import Curve
+from boreod.tool.models import list_assumptions, ranks_only
 from boreod.tool.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
 from boreod.tool.report.columns import describe_data, list_columns, trace_budgets
 from boreod.tool.report.evidence import Evidence, Times, gather
@@ -33,7 +34,6 @@ from boreod.tool.report.quality import (
     show_interval,
 )
 from boreod.tool.report.rows import draw_maps, name_novel, name_suspects
-from boreod.tool.words import list_assumptions, ranks_only
 from boreod.validation import UNLABELLED, is_frame, read_labels
 
 OUT_OF_BAG = (

@@ -5,6 +5,7 @@ tallies of parts add up. What it holds is compared with the profile of the train
 must be larger than a limit and larger than chance.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -79,8 +80,8 @@ class Tally:
     judged: int = 0  # rows that can be alerts; training rows that every bag holds cannot
     alerts: int = 0
     novel: int = 0
-    missing: dict[str, int] = field(default_factory=dict)
-    unseen: dict[str, int] = field(default_factory=dict)
+    missing: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     sums: Any = None  # sum of every column of numbers; None before the first row
     outside: Any = None  # numbers of rows outside the training range of every column
@@ -115,9 +116,8 @@ class Tally:
         """Add what was seen of other rows."""
         for name in ("rows", "known", "judged", "alerts", "novel"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, theirs in ((self.missing, other.missing), (self.unseen, other.unseen)):
-            for name, count in theirs.items():
-                mine[name] = mine.get(name, 0) + count
+        self.missing.update(other.missing)
+        self.unseen.update(other.unseen)
         for name, words in other.examples.items():
             both = [*self.examples.get(name, []), *words]
             self.examples[name] = list(dict.fromkeys(both))[:MAX_EXAMPLES]
@@ -146,11 +146,15 @@ def check_columns_of(model: Predictor, names: list[str]) -> list[Finding]:
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
     new = [name for name in names if name not in trained]
-    findings = []
-    for name in gone:
-        hint = renamed_hint(name, names, trained)
-        text = f"{name}: the column is gone, and rows cannot be scored without it{hint}"
-        findings.append(Finding("column", name, text))
+    findings = [
+        Finding(
+            "column",
+            name,
+            f"{name}: the column is gone, and rows cannot be scored without it"
+            f"{renamed_hint(name, names, trained)}",
+        )
+        for name in gone
+    ]
     if new and not gone:
         text = f"columns that the model does not know and does not use: {listed(new, 5)}"
         findings.append(Finding("new columns", None, text, False))
@@ -206,11 +210,14 @@ def _check_counts(
 
 
 def _check_missing(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
-    found = []
-    for name, share, usual in _check_counts(tally, tally.missing, expected, limit):
-        text = f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training"
-        found.append(Finding("missing", name, text))
-    return found
+    return [
+        Finding(
+            "missing",
+            name,
+            f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training",
+        )
+        for name, share, usual in _check_counts(tally, tally.missing, expected, limit)
+    ]
 
 
 def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
@@ -365,13 +372,9 @@ def _expected(
     model: Predictor, profile: TrainingProfile
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return for every column the shares of training rows with no value and with rare words."""
-    missing: dict[str, float] = {}
-    rare: dict[str, float] = {}
-    for mean, output in zip(profile.means, outputs_of(model), strict=True):
-        if output.kind == "missing":
-            missing[output.column] = mean
-        if output.kind == "other":
-            rare[output.column] = mean
+    means = list(zip(outputs_of(model), profile.means, strict=True))
+    missing = {output.column: mean for output, mean in means if output.kind == "missing"}
+    rare = {output.column: mean for output, mean in means if output.kind == "other"}
     for step in _steps(model):
         if isinstance(step, LevelStep) and step.rows:
             # By Good and Turing: the number of levels that were there once estimates how many are

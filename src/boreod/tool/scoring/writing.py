@@ -25,13 +25,7 @@ from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import no_rows, pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
-from boreod.tool.scoring.checking import (
-    Finding,
-    Limits,
-    Tally,
-    check_columns_of,
-    find_changes,
-)
+from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
 from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
 from boreod.tool.scoring.parts import (
     TEMPORARY,
@@ -46,13 +40,7 @@ from boreod.tool.scoring.parts import (
     temporary_file,
     temporary_folder,
 )
-from boreod.tool.scoring.scoring import (
-    BATCH_ROWS,
-    ScoreOptions,
-    Scoring,
-    ranked_schema,
-    with_ranks,
-)
+from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, ranked_schema, with_ranks
 
 
 @dataclass(frozen=True)

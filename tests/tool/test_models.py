@@ -5,7 +5,7 @@ import pytest
 
 from boreod import BORE, Detector, Heads
 from boreod.tool import fit_table
-from boreod.tool.words import list_assumptions, list_heads, name_method, ranks_only
+from boreod.tool.models import list_assumptions, list_heads, name_method, ranks_only
 
 SMALL = {"n_estimators": 20, "heads": Heads(n_trees=3), "n_jobs": 1, "random_state": 0}
 

@@ -1,0 +1,269 @@
+"""Models as a whole: fitted to a file, and described in words and as plain data."""
+
+import warnings
+from dataclasses import asdict
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from boreod.ensemble.calibration import OutOfBag
+from boreod.ensemble.heads import ClassifierHead
+from boreod.ensemble.tree_heads import TreeHead
+from boreod.persistence.manifest import FORMAT
+from boreod.persistence.model import package_versions, store_curve
+from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of
+from boreod.selection.budgets import read_budget
+from boreod.selection.costs import SECONDS
+from boreod.text import count_of, show_percent
+from boreod.validation import UNLABELLED, check_choice
+
+if TYPE_CHECKING:
+    from boreod.detector import Detector
+
+
+def fit_table(
+    source: Any,
+    *,
+    method: str = "detector",
+    name: str | None = None,
+    curve: bool = False,
+    **options: Any,
+) -> "Detector":
+    """Return a detector that is fitted to a file.
+
+    Parameters
+    ----------
+    source
+        A file name, or a frame.
+    method
+        ``"detector"`` for :class:`boreod.Detector`, ``"bore"`` for :class:`boreod.BORE`.
+    name
+        The name of the table that the model remembers; None for the file name.
+    curve
+        Trace the quality over budgets. Without trees that is quick, and done with a ``budget`` too.
+    **options
+        Parameters of :meth:`boreod.Detector.fit`, such as ``label`` and ``ids``, and of the
+        detector, such as ``budget`` and ``threshold``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> from boreod import OutlierRepresentation
+    >>> random = np.random.default_rng(0)
+    >>> fraud = np.arange(100) < 10
+    >>> table = pa.table({"amount": random.normal(3 * fraud, 1), "fraud": fraud})
+    >>> few = OutlierRepresentation(["knn"], [5])
+    >>> fit_table(table, label="fraud", method="bore", representation=few, random_state=0).columns_
+    ['amount', 'knn_5']
+    """
+    from boreod.bore import BORE
+    from boreod.detector import Detector
+
+    methods = {"detector": Detector, "bore": BORE}
+    check_choice("method", method, tuple(methods))
+    of_fit = {key: options.pop(key) for key in signature(Detector.fit).parameters if key in options}
+    detector = methods[method](**options).fit(source, **of_fit)
+    # Prices are measured when they are first read, and are saved with the model then.
+    costs = detector.costs_ if curve or detector.budget is not None else None
+    # With trees a curve takes many fits.
+    if costs is not None and (curve or not costs.trees):
+        _trace_curve(detector, curve)
+    if name:
+        from boreod.tables.training import name_source
+
+        detector.record_.source = name_source(name)
+    # A model that is loaded shows no progress unless it is asked to.
+    return detector.set_params(verbose=False)
+
+
+def _trace_curve(detector: "Detector", is_asked: bool) -> None:
+    outliers, _ = detector.oob_.judged()
+    if 0 < outliers.sum() < len(outliers):
+        detector.record_.curve = detector.budget_curve()
+    elif is_asked:
+        warnings.warn(
+            "There is no budget curve: it needs labelled outliers and inliers with out-of-bag "
+            "scores.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def describe(model: Predictor) -> dict[str, Any]:
+    """Return what is to be known of a model as plain data, ready for JSON.
+
+    Prices of columns are None if nobody asked for them in the fit.
+    """
+    preparation = model.preparation_
+    oob = model.oob_proba_
+    costs = known_costs(model)
+    choice = model.selection_
+    curve = model.record_.curve
+    novelty = None
+    if model.fitted_.searches:
+        # These are distances to the 10th reference row.
+        seen = model.fitted_.seen
+        novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
+    return {
+        "format": FORMAT if model.stored_ is None else model.stored_.format,
+        "versions": _versions_of(model),
+        "method": name_method(model),
+        "heads": [head._asdict() for head in list_heads(model)],
+        "assumptions": list_assumptions(model),
+        "source": model.record_.source,
+        "label": preparation.label_,
+        "ids": list(preparation.ids_),
+        "training": asdict(model.oob_.summarize()),
+        "preparation": [row._asdict() for row in preparation.summary_],
+        "notes": list(preparation.notes_),
+        "columns": _columns(model),
+        "unit": "" if costs is None else costs.unit,
+        "cost": model.cost_,
+        "budget": model.budget,
+        "batch_size": None if choice is None else choice.batch_size,
+        "price": _prices(model),
+        "trees": _trees(model),
+        "costs": _name_costs(model),
+        "prices": None if costs is None else asdict(costs),
+        "threshold": float(model.threshold_),
+        "threshold_rule": model.threshold,
+        "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > model.threshold_)),
+        "novelty": novelty,
+        "budget_curve": _plain_curve(curve),
+        "cheapest_budget": None if curve is None else curve.cheapest(),
+    }
+
+
+def _versions_of(model: Predictor) -> dict[str, str]:
+    """Return the versions that wrote a model, or would write it now."""
+    if model.stored_ is not None:
+        return dict(model.stored_.versions)
+    return package_versions()
+
+
+def _prices(detector: Predictor) -> dict[str, float] | None:
+    """Return seconds per row, in large batches and of one that comes alone; None if not known."""
+    many = price_of_rows(detector)
+    one = price_of_rows(detector, batch_size=1)
+    if many is None or one is None:
+        return None
+    return {"in_batches": many, "alone": one}
+
+
+def _trees(detector: Predictor) -> dict[str, Any] | None:
+    """Return how many trees of every bag a budget bought, by head, and for how much."""
+    choice = detector.selection_
+    if choice is None or not choice.trees:
+        return None
+    return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
+
+
+def _name_costs(detector: Predictor) -> str:
+    costs = settings_of(detector).selection.costs
+    if costs is not None:
+        return costs if isinstance(costs, str) else "declared"
+    in_seconds = detector.budget is None or read_budget(detector.budget)[1] == SECONDS
+    return "measured:shared" if in_seconds else "complexity:additive"
+
+
+def _columns(detector: Predictor) -> list[dict[str, Any]]:
+    """Return the columns in use, the most stable first, with what each adds to the cost."""
+    costs, names, choice = known_costs(detector), detector.columns_, detector.selection_
+    order, stability = (names, {}) if choice is None else (choice.columns, choice.frequencies)
+    added: dict[str, float] = {}
+    if costs is not None:
+        priced = [name for name in names if name in costs.own]
+        added = {
+            name: costs.marginal(name, [other for other in priced if other != name])
+            for name in priced
+        }
+    return [
+        {"name": name, "cost": added.get(name), "stability": stability.get(name)} for name in order
+    ]
+
+
+def _plain_curve(curve: Any) -> dict[str, Any] | None:
+    stored = store_curve(curve)
+    if stored is None:
+        return None
+    return {name: values for name, values in asdict(stored).items() if values is not None}
+
+
+class HeadSummary(NamedTuple):
+    """A head of a detector: its kind, its weight, and the number of trees of all its bags."""
+
+    kind: str
+    weight: float
+    trees: int
+
+
+def name_method(model: Predictor) -> str:
+    """Return BORE for detectors with the parameters that make the printed method, else Detector.
+
+    Examples
+    --------
+    >>> from boreod.bore import BORE
+    >>> name_method(BORE(budget="20us"))
+    'BORE'
+    """
+    settings = settings_of(model)
+    is_printed = (
+        settings.reference.outliers
+        and settings.reference.input_scaling == "minmax"
+        and settings.bagging.inliers == "labelled"
+        and settings.bagging.ratio is None
+        and settings.bagging.min_inliers == 1
+        and list(settings.heads.kinds) == ["logistic"]
+        and model.scaling == "minmax"
+        and model.estimator is None
+        and model.calibration is None
+    )
+    return "BORE" if is_printed or type(model).__name__ == "BORE" else "Detector"
+
+
+def list_heads(model: Predictor) -> list[HeadSummary]:
+    """Return the heads of a fitted detector, the heaviest first."""
+    found = []
+    for member in model.fitted_.members:
+        is_own = not isinstance(member.head, ClassifierHead)
+        kind = member.kind if is_own else type(model.estimator).__name__
+        trees = member.head.trees.n_trees if isinstance(member.head, TreeHead) else 0
+        found.append(HeadSummary(kind, float(member.weight), trees))
+    return sorted(found, key=lambda head: -head.weight)
+
+
+def ranks_only(oob: OutOfBag) -> bool:
+    """Whether a detector was fitted without any label."""
+    return bool((oob.labels == UNLABELLED).all())
+
+
+def list_assumptions(model: Predictor) -> list[str]:
+    """Return what a fitted detector takes for granted, one sentence each."""
+    if ranks_only(model.oob_):
+        return [
+            "No row is labelled: rows are ranked by a consensus of scores.",
+            "A probability is the share of training rows that look less like an outlier, not the "
+            "chance of being one.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels tell what is right.",
+        ]
+    known = model.oob_.summarize()
+    sentences = []
+    if known.assumed:
+        sentences += [
+            f"Few rows are labelled inliers ({known.inliers}), so "
+            f"{count_of(known.unlabelled, 'unlabelled row')} count as inliers, too.",
+            'A probability means "would be labelled an outlier".',
+            "Precision is a lower bound: outliers that nobody labelled count as false alerts.",
+        ]
+    if known.left_out:
+        verbs = ("looks", "was") if known.left_out == 1 else ("look", "were")
+        sentences.append(
+            f"{count_of(known.left_out, 'suspicious row')} without the label of outliers "
+            f"{verbs[0]} like the known ones and {verbs[1]} left out of the bags."
+        )
+    if model.prior is not None:
+        sentences.append(
+            f"Probabilities are those of tables with {show_percent(model.prior)} outliers (prior)."
+        )
+    return sentences
