@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from boreod.neighbors import KnownRows, check_neighbors
 from boreod.parallel import Threads, count_threads, current_engine, plain_interrupts
@@ -114,7 +114,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         """Fit, and return the representation of the training rows."""
         with plain_interrupts(), all_or_nothing(self):
             points = read_rows(self, X, fitting=True)
-            return self.fit_compute(points, _check_feature_names_in(self))
+            names = OneToOneFeatureMixin.get_feature_names_out(self)
+            return self.fit_compute(points, names)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of rows, old or new."""
@@ -129,7 +130,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns; those of the input are checked."""
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
+        OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return np.array(self.columns_, dtype=object)
 
     def keep(self, columns: Iterable[str]) -> "OutlierRepresentation":

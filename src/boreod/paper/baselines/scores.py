@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted
 
 from boreod.metrics import auc
 from boreod.parallel import plain_interrupts
@@ -83,7 +83,7 @@ class MeanScore(ClassifierMixin, BaseEstimator):
             scores = make_representation(self.representation, len(rows), False, self.random_state)
             scores.set_params(n_jobs=self.n_jobs, passthrough=False)
             self._input_scaler = MinMax.fit(rows)
-            names = _check_feature_names_in(self)
+            names = OneToOneFeatureMixin.get_feature_names_out(self)
             table = scores.fit_compute(self._input_scaler.transform(rows), names)
             self._scaler = MinMax.fit(table)
             chosen = self._choose(self._scaler.transform(table), codes)
