@@ -16,7 +16,8 @@ def main() -> None:
         pressed.append(number)
 
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # it is another one in the background
+    # in the background (`boreod ... &`) the handler is another one, which must stay
+    if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, remember)
     from boreod.tool.cli import main as run
 

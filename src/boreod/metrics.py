@@ -2,7 +2,8 @@
 
 All measures take ``y_true``, whether each row is an outlier, and ``y_score``, which is high for
 outliers. Equal scores are never ordered by their labels: they count as if their order were drawn at
-random. ``weights`` are the numbers of rows of a larger table that the rows stand for; None means 1.
+random. ``weights`` say, for each row, how many rows of a larger table it stands for; None means 1
+each.
 
 The scorers are for scikit-learn's ``cross_val_score``, ``GridSearchCV`` and others. Scikit-learn's
 own scorers take -1 for a third class. Ours leave unlabelled rows out; their label is -1, None, NaN
@@ -63,7 +64,8 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
     if not 0.0 < most <= 1.0:
         raise ValueError(f"`most` must be above 0 and at most 1; got {most!r}.")
     false, true = roc_rates(y_true, y_score)
-    # The curve ends before the first rate from ``most`` on; vertical steps there do not count.
+    # Keep the points with a rate below ``most`` and interpolate up to ``most``. A vertical step
+    # exactly at ``most`` adds no area.
     end = int(np.searchsorted(false, most))
     share = (most - false[end - 1]) / (false[end] - false[end - 1])
     edge = true[end - 1] + share * (true[end] - true[end - 1])

@@ -1,7 +1,7 @@
 """A fitted detector that predicts and explains, and cannot learn: what a model file gives back.
 
 Nothing here needs scikit-learn, unless rows come as a frame of plain numbers, which it checks.
-Detectors, which learn, are predictors too: there is one way to scores.
+Detectors, which learn, are predictors too: both compute scores with the same code.
 """
 
 from dataclasses import dataclass
@@ -129,7 +129,11 @@ class Predictor:
         vars(self).update(dict.fromkeys(PARAMETERS) | parameters)
 
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
-        """Return probabilities of inlier and outlier; ``raw`` as the balanced bags see them."""
+        """Return probabilities of inlier and outlier.
+
+        If ``raw``, they are not corrected for how rare outliers are: as in the bags, where both
+        classes weigh the same.
+        """
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
         outlier = expit(self._log_odds(X, corrected=not raw))
@@ -180,15 +184,15 @@ class Predictor:
         return upper_floor("tool.reasons").reasons_of(self, X, number, novelty)
 
     def novelty(self, X: ArrayLike) -> Novelty:
-        """Return how unlike all training rows every row is, whatever the labels taught."""
+        """Return how different each row is from all training rows; labels play no part."""
         rows = self._read_here(X, "novelty")
         return self.fitted_.novelty(rows, self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
 
-        It is spelled as the parameter of this name. With ``novelty`` novel rows are alerts too, and
-        count as such.
+        ``threshold`` is written in the same way as the parameter of the detector. If ``novelty`` is
+        True, novel rows are alerts as well, and are counted among the alerts.
         """
         check_fitted(self)
         always = self.fitted_.seen.novel_training_rows() if novelty else None
@@ -213,7 +217,7 @@ class Predictor:
         return self._costs
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
-        """Become the facade of what was learned."""
+        """Set the attributes of what was learned."""
         self.fitted_ = fitted
         self.oob_ = oob
         self.selection_ = selection
@@ -222,7 +226,7 @@ class Predictor:
         self._seconds_alone = None
 
     def _adopt(self, preparation: Any) -> None:
-        """Become the detector of the tables that a preparation takes."""
+        """Set the preparation, and the names and the number of the columns that it reads."""
         self.preparation_ = preparation
         self.n_features_in_ = len(preparation.features_)
         vars(self).pop("feature_names_in_", None)
@@ -247,7 +251,7 @@ class Predictor:
             return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read_here(self, X: ArrayLike, method: str) -> NDArray:
-        """Return rows of this process."""
+        """Return prepared rows; raise for a Dask collection."""
         refuse_collection(X, method)
         return prepare(self, X)
 
@@ -280,7 +284,7 @@ class Predictor:
         return prices.total(self.columns_) + prices.cost_of_trees(trees)
 
     def __sklearn_tags__(self) -> Any:
-        """Answer scikit-learn, which checks frames of numbers; estimators have more to say."""
+        """Return the tags by which scikit-learn checks frames of numbers; a Detector has more."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(None, TargetTags(required=False))

@@ -82,7 +82,7 @@ def suggest(name: object, known: Iterable[str], what: str = "columns") -> str:
 def first_clause(error: Exception) -> str:
     """Return the first sentence of an error without its full stop, for another sentence.
 
-    Remedies that follow are meant for somebody else.
+    The sentences after it say what to do, which does not help the reader of the new sentence.
 
     Examples
     --------

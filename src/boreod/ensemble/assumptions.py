@@ -9,17 +9,20 @@ suspicious first and at most a tenth of all inliers. They still count as inliers
 probabilities, which therefore mean "would be labelled an outlier".
 
 Which rows are left out of a bag is decided by bags that hold the same known outliers. Otherwise a
-known outlier would have cleared its own surroundings in the bags that judge it.
+known outlier could cause the inliers near it to be left out of the same bags that later judge it,
+and its out-of-bag score would be too good.
 
-If there are fewer such rows than known outliers, the labels look complete. Bags then hold more
-inliers, which teach more than they mislead.
+If there is at most one inlier above that median for each known outlier above it, the labels look
+complete (this needs at least MIN_COMPLETE_OUTLIERS known outliers). Bags then hold more inliers,
+which teach more than they mislead.
 
 Without any label there is a consensus of scores, sharpened by trees. Every score column is brought
-to a common scale that no tail can stretch: with r the distance from the median in mean absolute
-deviations, r / (3 + |r|), then to mean 0 and deviation 1 among the training rows. The consensus is
-their mean. Trees then learn to separate the rows that are highest in it from the others, on bags,
-so that each row is judged by trees that did not see it; where columns are noise these trees do not
-split. The score of a row is the mean of both, standardized.
+to a common scale in two steps. First, r is the distance from the median divided by the mean
+absolute deviation, and r / (3 + |r|) limits long tails. Then the result is standardized to mean 0
+and deviation 1 among the training rows. The consensus is the mean of these columns. Trees then
+learn to separate the rows that are highest in it from the others, on bags, so that each row is
+judged by trees that did not see it; where columns are noise these trees do not split. The consensus
+and the trees are standardized, and the score of a row is the mean of the two.
 
 A ranking is no probability, so the result is the quantile of the score among the training rows.
 Between two of these, and beyond the last one, log-odds follow a straight line. A row that is more
@@ -63,7 +66,8 @@ class Assumed:
         (groups, inliers): the inliers that look suspicious to each group of bags; None if no row is
         left out.
     trees
-        The trees that looked for suspicious rows, if they found too few.
+        The trees that looked for suspicious rows; kept for reuse if no row is left out and labels
+        do not look complete, else None.
     complete
         Whether labels look complete.
     """
@@ -120,8 +124,8 @@ def find_suspicious(
 ) -> Assumed:
     """Leave out inliers that look like the known outliers, if there are too many to be chance.
 
-    Each bag grows ``n_trees`` trees. ``weights`` are numbers of rows of a larger table that the
-    rows stand for; ``seeds`` are those of bags and of trees.
+    Each bag grows ``n_trees`` trees. ``weights`` say how many rows of a larger table each row
+    stands for; ``seeds`` are the seed of the bags and the seed of the trees.
     """
     outliers = np.flatnonzero(assumed.codes == OUTLIER)
     inliers = np.flatnonzero(assumed.in_bags)
@@ -215,7 +219,7 @@ class Quantiles:
 
     @classmethod
     def fit(cls, scores: NDArray) -> "Quantiles":
-        """Learn quantiles; equal scores share their middle."""
+        """Learn quantiles; equal scores all get the middle of the quantiles that they cover."""
         values, counts = np.unique(scores, return_counts=True)
         middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
         if len(values) == 1:
@@ -226,7 +230,7 @@ class Quantiles:
         return cls(values, logit(middle))
 
     def apply(self, scores: NDArray) -> NDArray:
-        """Return log-odds; beyond the ends, lines through the upper and lower half continue.
+        """Return log-odds; beyond an end, the line from the middle score through it goes on.
 
         Examples
         --------

@@ -1,9 +1,9 @@
 """Members of a detector: several heads, the features that each reads, and their weighted mean.
 
 Heads differ in scale: log-odds of trees are small, those of a separable logistic regression are
-large. A line with a positive slope, learned out of bag, brings each to the log-odds of classes of
-equal weight. A row's score depends on that row only, and a line does not end at the largest
-training value.
+large. A line with a positive slope, learned out of bag, turns the output of each head into log-odds
+as if both classes had the same total weight. Unlike ranks, a line gives each row a score that
+depends on that row only, and it goes on beyond the largest training value.
 
 Weights come from a logistic regression on what heads say out of bag. This is stacked generalization
 (Wolpert, 1992) with weights that are not negative (Breiman, Stacked regressions, 1996). All rows
@@ -98,7 +98,7 @@ Judged = tuple[Member, NDArray]
 
 
 def average(members: list[Member], table: NDArray, engine: Engine | None = None) -> NDArray:
-    """Return the weighted mean of the members' log-odds; threads share many rows."""
+    """Return the weighted mean of the members' log-odds; many rows are split among threads."""
     if len(members) == 1:
         return members[0].log_odds(table)
     if isinstance(engine, Threads) and engine.n_threads > 1 and len(table) > MAX_ROWS_PER_THREAD:
@@ -111,8 +111,9 @@ def average(members: list[Member], table: NDArray, engine: Engine | None = None)
 class Recipe:
     """Which heads are fitted, and how.
 
-    ``estimator`` of another library takes the place of all heads. Every bag gets ``n_trees``
-    extremely randomized trees, and boosted ones in proportion.
+    ``estimator`` of another library takes the place of all heads. ``n_trees`` extremely randomized
+    trees are fitted to every bag. Boosted heads fit ten times as many, to the first BOOSTED_BAGS
+    bags only.
     """
 
     kinds: tuple[str, ...]
@@ -135,8 +136,8 @@ class Recipe:
 class BaggedTable:
     """Features of training rows, and the bags drawn from them.
 
-    The first features are raw columns, then come scores and after all columns other scalings of
-    these. ``codes`` mark the rows that are evidence: 1 outliers, 0 inliers, -1 the rest.
+    Features are in this order: raw columns, scores, then some of these columns again in another
+    scaling. ``codes`` mark the rows that are evidence: 1 outliers, 0 inliers, -1 the rest.
     """
 
     table: NDArray
@@ -214,7 +215,10 @@ def learn_consensus(
 
 
 def _distinct_kinds(recipe: Recipe, data: BaggedTable) -> list[str]:
-    """Return kinds of heads, without those that would read the same as another, or nothing."""
+    """Return the kinds of heads.
+
+    Kinds that would read the same columns as another kind, or no columns at all, are left out.
+    """
     if recipe.estimator is not None:
         return ["logistic"]
     if 0 < data.n_raw < data.n_columns:
@@ -273,8 +277,8 @@ def fit_line(
 
     Targets are those of Platt (Probabilistic outputs for support vector machines, 1999), as if one
     more row of each class had been seen. So a few rows that are easy to separate do not make the
-    line vertical. ``counts`` are the numbers of outliers and inliers that the rows stand for, if
-    these are more. Where the slope would not be positive, the line is almost flat.
+    line vertical. ``counts`` are the numbers of outliers and inliers in the larger table, if the
+    rows are a sample of one. Where the slope would not be positive, the line is almost flat.
     """
     n_outliers, n_inliers = counts or (outliers.sum(), (~outliers).sum())
     targets = np.where(outliers, (n_outliers + 1) / (n_outliers + 2), 1 / (n_inliers + 2))

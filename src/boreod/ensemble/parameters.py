@@ -1,9 +1,9 @@
 """Parameters that users change together: one small object for each group.
 
 A field that is left at ``"preset"`` keeps the value of the detector's preset, so that
-``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the printed method and
-``Detector(bagging=Bagging(max_samples=0.5))`` one number of ours. Groups follow scikit-learn's
-rules for nested parameters: ``bagging__ratio`` works in a grid.
+``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the method as published in the
+paper and ``Detector(bagging=Bagging(max_samples=0.5))`` one number of ours. Groups follow
+scikit-learn's rules for nested parameters: ``bagging__ratio`` works in a grid.
 """
 
 from dataclasses import dataclass, fields
@@ -64,9 +64,9 @@ class Reference(ParameterGroup):
         ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
         places, ``"random"`` does not.
     outliers
-        Whether neighbors are also searched among labelled outliers. If not, a new row beside one of
-        them does not look like one of a crowd, and all training rows are scored like new ones:
-        beside reference rows of other folds.
+        Whether neighbors are also searched among labelled outliers. If not, a new row near a
+        labelled outlier still looks isolated. All training rows are then scored as if they were
+        new, against the reference rows of the other folds.
     input_scaling
         ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
         them.
@@ -89,15 +89,15 @@ class Bagging(ParameterGroup):
     ----------
     max_samples
         Share of the smaller class that each bag holds, with as many rows of the other class. With a
-        ``ratio`` it is the share of the outliers, and the largest share of the inliers.
+        ``ratio`` each bag holds this share of the outliers, and at most this share of the inliers.
     ratio
         Number of inliers in a bag for each of its outliers; None for balanced bags. Both classes
         weigh the same, except in boosted trees.
     min_inliers
         Smallest number of inliers in a bag that has a ``ratio``.
     inliers
-        Which rows count as inliers: ``"labelled"`` ones, or ``"assumed"`` ones too, which are
-        unlabelled rows where few inliers are labelled. Rows that look like the known outliers are
+        Which rows count as inliers: ``"labelled"`` ones, or ``"assumed"``: if few inliers are
+        labelled, unlabelled rows count as inliers, too. Rows that look like the known outliers are
         then left out of the bags, even if they are labelled inliers. See
         :mod:`boreod.ensemble.assumptions`.
     """
@@ -142,12 +142,12 @@ class ColumnSelection(ParameterGroup):
         What columns cost, see :mod:`boreod.selection.prices`. None measures seconds for budgets in
         time, and counts operations for other budgets.
     batch_size
-        Number of rows that come at once, for a budget in time: a call costs more than its rows, and
-        each of them pays its part. 1 for rows that come alone, None for large batches.
+        Number of rows that come at once, for a budget in time: every call has a cost of its own,
+        which is divided among its rows. 1 for rows that come alone, None for large batches.
     skip_unaffordable
         Whether a column that does not fit is skipped and the next one tried. False is the paper's
-        rule: the first column that does not fit ends the choice, and no single column takes the
-        place of all.
+        rule: the first column that does not fit ends the choice, and the chosen columns are not
+        replaced by a single column, even if it is clearly better alone.
     """
 
     method: Any = PRESET
@@ -202,7 +202,7 @@ GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
 
 
 def make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
-    """Return a group from what may be anything; unknown names are refused."""
+    """Return a group from names and values that nobody checked before; raise for unknown names."""
     if not isinstance(name, str) or name not in GROUPS:
         raise ValueError(f"there is no group {shorten(name)} of parameters")
     return GROUPS[name]().set_params(**parameters)

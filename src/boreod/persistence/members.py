@@ -1,8 +1,9 @@
 """Heads and trees of a model file: their place in the manifest, their arrays, and their checks.
 
 Trees are stored in preorder: the column that every node asks for, -1 in a leaf; the thresholds of
-inner nodes; and the number of the value in every leaf. The positions of right children follow from
-that, so a file cannot hold a loop. This takes a quarter of the room that trees have in memory.
+inner nodes; and, for every leaf, the index of its value in a list of distinct values. The positions
+of right children follow from that, so a file cannot hold a loop. This takes a quarter of the room
+that trees have in memory.
 
 Log-odds must be finite for all rows with scaled values up to LARGEST, and so must be all numbers
 on the way there.
@@ -42,7 +43,8 @@ OF_CONSENSUS = {
 KNOTS = ("ranks.scores", "ranks.odds")
 # Scores of a ranking are divided by or multiplied with numbers that are no smaller than this.
 SMALLEST_FACTOR = 1e-100
-# Mean probabilities must not be rounded to 0 or 1; this much is needed for every tree and bag.
+# A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1:
+# this much for every tree of a bag, and again for every bag.
 ROUNDING = 1e-15
 
 
@@ -52,7 +54,7 @@ def wrong_numbers(name: str) -> ModelFileError:
 
 
 def describe_trees(trees: Trees) -> StoredTrees:
-    """Return the numbers that types and shapes of the arrays follow from."""
+    """Return the counts that determine the types and shapes of the arrays."""
     return StoredTrees(trees.n_trees, trees.n_nodes, len(_distinct_values(trees)[0]))
 
 
@@ -72,7 +74,7 @@ def tree_tensors(stored: StoredTrees, prefix: str, n_columns: int) -> dict[str, 
 
 
 def fits_trees(stored: StoredTrees) -> bool:
-    """Whether binary trees can have as many nodes, and their leaves as many values."""
+    """Whether trees can have this number of nodes, and leaves this number of distinct values."""
     inner, rest = divmod(stored.nodes - stored.number, 2)
     right = stored.number >= 1 and inner >= 0 and rest == 0
     return right and 1 <= stored.values <= stored.number + inner
@@ -94,7 +96,7 @@ def pack_trees(trees: Trees, prefix: str, n_columns: int) -> Arrays:
 
 
 def _distinct_values(trees: Trees) -> tuple[NDArray, NDArray]:
-    """Return the distinct values of leaves, compared by their bits, and the number of each leaf."""
+    """Return the distinct leaf values, compared bit by bit, and each leaf's index among them."""
     leaves = trees.value[trees.feature < 0]
     bits, codes = np.unique(leaves.view(np.int64), return_inverse=True)
     return bits.view(np.float64), codes
@@ -106,7 +108,7 @@ def unpack_trees(arrays: Arrays, prefix: str, n_columns: int) -> Trees:
     feature = arrays[f"{prefix}.feature"].astype(np.int32)
     values = arrays[f"{prefix}.value"]
     codes = arrays[f"{prefix}.code"]
-    # Trees that are all one leaf have no thresholds.
+    # If every tree is a single leaf, there are no thresholds.
     thresholds = arrays.get(f"{prefix}.threshold", np.empty(0))
     inside = feature >= 0
     ends = starts[0] == 0 and starts[-1] == len(feature)
@@ -257,7 +259,8 @@ def _reach(stored: StoredMember, arrays: Arrays, prefix: str) -> float:
     """Return a number that no sum of the bags' log-odds exceeds."""
     if stored.kind == CONSENSUS:
         _check_consensus(arrays, prefix)
-        # Every column ends up between -1 and 1, in deviations.
+        # Softened values and their mean lie between -1 and 1; their difference is divided by a
+        # deviation of at least MIN_DEVIATION.
         return 4.0 / MIN_DEVIATION
     if stored.trees is None:
         coefficients = np.abs(arrays[f"{prefix}.coefficients"])

@@ -3,14 +3,15 @@
 :class:`FittedColumns` computes exactly the columns it holds. Narrowing gives a smaller object that
 shares the reference rows and searches nothing again.
 
-The columns of training rows come from fitting. Without rows that are apart, every row is a
-reference row: its scores are those inside the graph. Known outliers may be kept apart, so that they
-do not hide their likes. Then they are new rows to the graph, and inliers are not: these count in
-the densities of their own neighbors, which LOF, COF and KDEOS compare with. That alone would
-separate outliers from inliers, in training rows and nowhere else. So all rows are dealt into folds
-and each is scored as a new row, beside the reference rows of the other folds; rows to come are
-compared with all reference rows. An isolation forest scores each training row by the trees that
-were not grown on it. Equal rows then get the mean of their scores.
+The columns of training rows come from fitting. If no rows are kept apart, all training rows (or the
+sample of a view) are reference rows, and their scores are computed within the neighbor graph. Known
+outliers may be kept out of the reference rows; otherwise a similar outlier would find them as close
+neighbors and not look unusual. Then the outliers are new to the graph, but inliers are part of it:
+an inlier adds to the density of its neighbors, and LOF, COF and KDEOS compare it with that density.
+That alone would separate outliers from inliers, in training rows and nowhere else. So all rows are
+dealt into folds and each is scored as a new row, beside the reference rows of the other folds; rows
+to come are compared with all reference rows. An isolation forest scores each training row by the
+trees that were not grown on it. Equal rows then get the mean of their scores.
 """
 
 from collections.abc import Sequence
@@ -54,7 +55,8 @@ class FittedColumns:
         self.n_raw = len(taken)  # number of raw columns in use
         self._raw_from = _span([self.raw.index(name) for name in taken])
         self._raw_to = _span([place[name] for name in taken])
-        # the first of equal ones; ranks are bounded, so no row is far from others among them
+        # of equally broad views the first; views of ranks are left out, because ranks are bounded
+        # and no row can be far from the others
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
         self._view_to = [[place[n] for n in view.column_names] for view in self.views]
@@ -67,7 +69,7 @@ class FittedColumns:
 
     @property
     def families(self) -> dict[str, str]:
-        """The score that each score column belongs to; a detector is one of its own."""
+        """For each score column the score it belongs to; a detector is a family of its own."""
         of_scores = {
             name: s.label
             for view in self.views
@@ -86,7 +88,10 @@ class FittedColumns:
         return self._compute(points, engine, scores=True, isolate=False)[0]
 
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
-        """Return the distance of some rows to their 10th reference row; None without a view."""
+        """Return the distance from each row to its 10th nearest reference row.
+
+        This is the farthest one if there are fewer. None if no view measures isolation.
+        """
         if self._widest < 0:
             return None
         return self._compute(points, engine, scores=False, isolate=True)[1]
@@ -144,7 +149,10 @@ class FittedColumns:
         return found.take(self._sources, axis=1)
 
     def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
-        """Return the columns of training rows, whose scores by view and detector are there."""
+        """Return the columns of training rows from scores that were computed before.
+
+        ``scores`` holds one array for each view, then one for each detector.
+        """
         result = unset((points.shape[0], len(self.names)))
         places = [*self._view_to, *([to] for to in self._detector_to)]
         for to, found in zip(places, scores, strict=True):
@@ -204,12 +212,19 @@ def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Fo
 
 
 def _breadth(view: ScoredView) -> tuple[bool, int, int]:
-    """How much a view sees: directions alone are less than distances, then columns and rows."""
+    """Return the sort key of a view, by which the broadest comes last.
+
+    Distances count more than directions alone, then the number of columns, then that of reference
+    rows.
+    """
     return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
 
 
 def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
-    """Take rows out of the reference of every space, as long as two are left."""
+    """Take rows out of the reference rows of every space.
+
+    A space that would keep fewer than two is left as it is.
+    """
     if apart is None:
         return spaces
     result = []
@@ -263,7 +278,8 @@ def _deal(
 ) -> NDArray | None:
     """Return the fold of every row; None if nothing is apart or no reference row can be spared.
 
-    There are as many folds as it takes to leave the largest k enough reference rows.
+    There are FOLDS folds (fewer if there are fewer reference rows), or more if the rows outside a
+    fold would be too few for the largest k.
     """
     if reference is None or apart is None:
         return None
@@ -294,7 +310,7 @@ def fit_detector(
 ) -> tuple[ForeignDetector | IsolationTrees, NDArray]:
     """Fit a detector of boreod or of another library; return scores of all training rows, too.
 
-    One of another library sees all rows.
+    A detector of another library is fitted to all rows, also those that are apart.
     """
     detector: ForeignDetector | IsolationTrees
     if what in DETECTORS.values():
@@ -307,11 +323,12 @@ def fit_detector(
 
 
 def share_among_copies(scores: NDArray, first: NDArray) -> NDArray:
-    """Give equal rows the mean of their scores; ``first`` is the first row that equals each one.
+    """Give equal rows the mean of their scores.
 
-    Scores of equal rows differ by folds and by trees, as those of rows to come do not. Of hundreds
-    of copies, heads would know the one that was labelled an outlier by such differences, and
-    then take every new copy for an outlier.
+    ``first`` gives, for each row, the position of the first row that equals it. Equal training rows
+    get different scores, because they are in different folds and left out of different trees; equal
+    new rows do not. If one of hundreds of copies is labelled an outlier, heads could recognize it
+    by such a difference, and might then call every new copy an outlier.
     """
     counts = np.bincount(first, minlength=len(first))
     if counts.max() < 2:

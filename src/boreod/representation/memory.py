@@ -1,4 +1,6 @@
-"""The memory that a fit takes, and what this process may still have: asked before long work.
+"""The memory that a fit takes, and the memory that this process may still use.
+
+Both are compared before long work begins.
 
 What a fit takes is counted, array by array, from the numbers of rows, columns and ks. Detectors of
 other libraries, classifiers in the place of logistic regression, the choice of columns for a budget
@@ -17,14 +19,16 @@ from boreod.representation.views import Space
 from boreod.scores.base import PlannedScore
 from boreod.text import show_bytes
 
-# Bytes per value of a reference row that the search holds beside it: float32 columns or a tree.
-# "auto" chooses one of these two later.
+# Bytes that the search holds for each value of a reference row, in addition to the value itself:
+# float32 columns or a tree. "auto" chooses one of these two later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
 FOLDS = 5  # of training rows, where some are kept apart
 GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
 COPIES = 3  # of a table: as it is read, as columns, as rows of numbers
 THREAD_BYTES = 6_000_000  # of one thread: blocks of rows, buffers of linear algebra
-MEMORY_MARGIN = 0.65  # share of what is left that is proposed: small tables take a little more
+# The sample size that errors propose may use this share of the memory left, because small tables
+# take a little more per row.
+MEMORY_MARGIN = 0.65
 MIN_PROPOSED = 1000  # rows
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -46,12 +50,15 @@ def check_fit(needed: int, n_rows: int, n_columns: int) -> None:
         f"A fit of {n_rows} rows with {n_columns} columns takes about {show_bytes(needed)}, and "
         f"{show_bytes(available)} are left, so it would not fit into memory. Learn from a sample, "
         f"reference=Reference(size={size}) (--reference-size {size}), or compute fewer `scores` or "
-        "`ks`; a budget does not help, because it is chosen after the fit."
+        "`ks`; a budget does not help, because columns are chosen for it after the fit."
     )
 
 
 def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
-    """Raise if a table that is elsewhere cannot be brought here: rows and bytes seen so far."""
+    """Raise if a table in a file or a Dask collection would not fit into memory.
+
+    ``n_rows`` and ``n_bytes`` are what was counted so far.
+    """
     needed = COPIES * n_bytes
     if needed > available:
         # the fit itself needs memory, too
@@ -82,7 +89,7 @@ def count_fit_memory(
 
     ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
     was asked for, and ``n_bags`` is 0 if nothing is learned. If rows are ``folded``, there is a
-    second graph of most of them, and the lists of all are longer.
+    second neighbor graph of most of them, and the neighbor lists of all rows are longer.
     """
     n_scores = count_scores(views)
     held, lists = 24 * n_rows, 0  # hashes of the rows; more follows with every view
@@ -97,8 +104,9 @@ def count_fit_memory(
     scores, table = 8 * n_rows * n_scores, 8 * n_rows * (n_scores + n_columns)
     # log-odds, probabilities, a temporary of their size, and three out-of-bag masks
     bags = (3 * 8 + 3) * n_rows * n_bags
-    # What is gone stays with the process if it was in small arrays: the scores when bags are drawn,
-    # and a copy of all inliers when log-odds come.
+    # Memory of small arrays stays with the process after they are deleted, so it still counts: that
+    # of the scores when bags are drawn, and that of a copy of all inliers when log-odds are
+    # computed.
     columns_at_once = max((len(p.ks) for _, plan in views for p in plan), default=0)
     gone = scores if 8 * n_rows * columns_at_once < GIVEN_BACK else 0
     copy_and_bags = table + bags if table < GIVEN_BACK else max(table, bags)
@@ -116,7 +124,8 @@ def count_scores(views: Views) -> int:
 def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> int:
     """Return the bytes of one reference row that a fitted view remembers."""
     rows = 8 * n_columns + 16  # as the metric wants them, and who is whose copy
-    search = SEARCH_BYTES[backend] * n_columns + 16  # and two columns for products of matrices
+    # plus two more columns, for distances computed as matrix products
+    search = SEARCH_BYTES[backend] * n_columns + 16
     radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
     frozen = 8 * sum(
         len(p.ks) * len(p.definition.descriptions) for p in plan if p.definition.compares()
@@ -125,7 +134,10 @@ def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> in
 
 
 def _bytes_of_lists(plan: list[PlannedScore]) -> int:
-    """Return the bytes of one reference row that only its own scores need."""
+    """Return the bytes of the neighbor lists of one reference row.
+
+    They are needed only while the reference rows themselves are scored.
+    """
     reverse = max((p.ks[-1] for p in plan if p.definition.reads == "reverse"), default=0)
     return 12 * (max(p.ks[-1] for p in plan) + reverse) + 16
 
@@ -149,7 +161,8 @@ def _left_in_cgroups(cgroups: Path, own: Path) -> Iterator[int]:
         else:
             continue
         group = root / path.strip("/")
-        # A container may see its own group as the root, under whatever name the file gives it.
+        # In a container the root folder may be its own group, although the file names a path that
+        # is not visible there. So all folders up to the root are tried.
         for folder in (group, *group.parents):
             yield from _left_in(folder, *files)
             if folder == root:

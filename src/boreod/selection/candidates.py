@@ -1,4 +1,4 @@
-"""What a budget buys where there are tree heads: some columns, and trees of every bag for the rest.
+"""What a budget buys where there are tree heads: columns, and with the rest trees for every bag.
 
 Neither can be judged without the other, so a few candidates are learned and compared by how well
 they agree, out of bag, with the whole detector. A few labels alone would be poor judges; the whole
@@ -8,15 +8,17 @@ detector has learned from the same labels, and ranks all rows. Candidates:
 - raw columns, and all tree heads on them, or those of one kind;
 - raw columns and the scores that pursuit finds for half of the budget, or the score that most bags
   find best: the logistic head reads both, tree heads read raw columns;
-- unless all columns fit: the better of these two sets, and tree heads that read both;
+- unless all columns fit: the better of the two sets above, with tree heads that read raw columns
+  and scores;
 - where no tree fits, the logistic head alone, with the columns that pursuit finds.
 
 Each candidate spends the rest of the budget on trees, the same number for every bag, so that every
-row keeps the bags that did not hold it. Heads share trees in proportion to those of the whole
-detector; a head that cannot get a tree is dropped. Most of the time of a fit goes into trees. So
-those of the whole detector are cut where possible, and heads that must be fitted get few trees.
-With labels, candidates are compared by a few bags, if these judge every outlier; the best one is
-then learned from all bags.
+row can still be judged by the bags that did not hold it. Heads share trees in proportion to those
+of the whole detector; a head that cannot get a tree is dropped. Most of the time of a fit goes into
+trees. So the heads of the whole detector are reused with fewer of their trees where possible, and
+heads that must be fitted anew get few trees. With labels, candidates are compared with a few bags
+only, provided that every outlier is outside at least one of them; the best one is then learned from
+all bags.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,9 +42,9 @@ from boreod.selection.budgets import Selection, price_columns, round_up, show_co
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
-# So many bags compare candidates and choose their columns.
+# Number of bags that are used to compare candidates and to choose their columns.
 FEW_BAGS = BOOSTED_BAGS
-# This share of the budget, beyond the price of every prediction, is for columns.
+# Share of the budget that is for columns, after the fixed price of a prediction is paid.
 SHARE_FOR_COLUMNS = 0.5
 LOGISTIC = "logistic"
 MAX_HEADS = 16
@@ -75,7 +77,7 @@ class Learner:
 
     The first trees of a head are those that a fit of fewer trees would give, so a choice does not
     depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
-    learned in ``n_folds``, and without folds to compare candidates.
+    learned with ``n_folds`` folds; a draft, which only compares candidates, has 0.
     """
 
     training: Training
@@ -118,7 +120,7 @@ class Learner:
             else member
             for member in fitted.members
         ]
-        # Folds are not needed, because the whole detector judges candidates and not the labels.
+        # Folds are not needed: candidates are judged by the whole detector, not by the labels.
         few = replace(self.training, bags=bags)
         return Learner(few, (replace(fitted, members=members), oob), n_folds=0)
 
@@ -171,8 +173,8 @@ class Learner:
         """Return how well out-of-bag probabilities agree with those of the whole detector.
 
         With labels this is the average precision, where the highest rows of the whole detector
-        count as outliers: as many as are known and were left out of the bags. Without labels it is
-        the rank correlation.
+        count as outliers: as many as there are known outliers plus suspicious rows that were left
+        out of the bags. Without labels it is the rank correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
@@ -292,7 +294,10 @@ class Offer:
         return [self._spend_few(some, kinds) for some in sets]
 
     def _on_both(self, sets: list[Selection], judged: list[Judged]) -> list[Candidate | None]:
-        """Return the better of two sets of columns, if they were judged, with heads on both."""
+        """Return the better of two sets of columns, with heads that read raw columns and scores.
+
+        If none of them was judged, return both sets.
+        """
         heads = _on_both(self.learner.recipe.kinds)
         quality = {tuple(one.candidate.selection.columns): one.quality for one in judged}
         known = [some for some in sets if tuple(some.columns) in quality]
@@ -302,7 +307,10 @@ class Offer:
         return [self._spend_few(best, heads)]
 
     def _spend_few(self, some: Selection, kinds: tuple[str, ...]) -> Candidate | None:
-        """Spend the rest of the budget on trees; those that must be fitted are a fifth at most."""
+        """Spend the rest of the budget on trees.
+
+        If heads must be fitted anew, a bag gets at most a fifth of the usual number.
+        """
         most = self.learner.recipe.n_trees
         if self.learner.must_fit(kinds, some.columns):
             most = max(1, round(0.2 * most))
@@ -350,9 +358,10 @@ def buy_untaught(
 
 
 def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
-    """Return all sets of up to four scores; of more scores, the first ones by their agreement.
+    """Return all sets of the scores if there are at most four of them.
 
-    Agreement is the rank correlation with the whole detector, the highest comes first.
+    If there are more, return the best one, the best two and so on: those that agree most, by rank
+    correlation, with the whole detector.
     """
     places = learner.training.place_of(scores)
     table = np.column_stack([learner.whole[1].probabilities, learner.training.table[:, places]])

@@ -1,10 +1,11 @@
 """What cells mean: text as numbers, booleans or dates, columns as float64 or text, and bad cells.
 
 A column of text has one type in all batches. It is decided by the first block of rows: what a later
-block holds never changes it, and a cell that does not fit is a bad cell with its place. Numbers are
-float64; where they are not written as programs do, they stay text with a rule. Whole numbers that
-begin with zero or have more than 15 digits are codes, and stay text: as numbers they would come out
-otherwise than they went in.
+block holds never changes it, and a cell that does not fit is reported as a bad cell, with its row.
+Numbers are float64; where they are written in another way than programs do, such as $1,234.50, the
+column stays text and a rule records how its numbers are written. Whole numbers that begin with zero
+or have more than 15 digits are codes, and stay text: as numbers they would come out otherwise than
+they went in.
 
 A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. They count as missing,
 stop the reading, or take their rows with them, as the user likes; one note says how many there were
@@ -34,7 +35,8 @@ from boreod.validation import LARGEST
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 MAX_PLACES = 3  # of bad cells in a note
-MANY_BAD = 20  # cells of a column, and most of them: these are no faults of single rows
+# If a column has this many bad cells, and they are most of its filled cells, the column is wrong.
+MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
 Rule = NumberFormat | DateForm
@@ -42,9 +44,10 @@ Where = Callable[[int], str]  # says where a row is, given its place in a batch
 
 
 class Kind(NamedTuple):
-    """What a column of text holds, and how its numbers are written if not as programs do.
+    """What a column of text holds, and how its numbers are written if they are not plain.
 
-    Numbers with a rule become numbers; text with a rule stays text, and cells must follow the rule.
+    With type ``number`` a rule says how to parse the cells. With type ``text`` the cells stay text,
+    but must follow the rule.
     """
 
     type: str  # one of TYPES
@@ -85,7 +88,7 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
     else:
         if first_code(cells):
             return Kind("text")
-        # With a decimal comma 1.234 is a thousand.
+        # If the decimal sign is a comma, 1.234 means 1234.
         if decimal != "," or not pc.any(pc.match_substring(cells, ".")).as_py():
             return Kind("number")
     rule = find_rule(column, decimal)
@@ -95,7 +98,10 @@ def find_kind(column: Any, decimal: str | None = None) -> Kind:
 def declared_kind(
     declared: str | Rule, column: Any = None, decimal: str | None = None, name: str = ""
 ) -> Kind:
-    """Return how to read a column whose type is known; numbers as cells of the file write them."""
+    """Return how to read a column whose type is known.
+
+    Numbers are read in the notation that this file uses.
+    """
     if isinstance(declared, Rule):
         return Kind("text", declared)
     if declared != "number" or column is None:
@@ -105,7 +111,8 @@ def declared_kind(
     found = find_format(column, decimal)
     if isinstance(found, Ambiguous) and not found.units:
         raise found.question(name, needed=True)
-    # Percentages would be a hundredth of the numbers of the training.
+    # 1.2% is read as 0.012. The model was trained on plain numbers, so percentages are not accepted
+    # here.
     if isinstance(found, NumberFormat) and found.unit not in PERCENT:
         return Kind("number", None if found.is_plain else found)
     return Kind("number", NumberFormat(",") if decimal == "," else None)
@@ -181,9 +188,10 @@ def note_bad(
     what: str = "number",
     values: NDArray | None = None,
 ) -> None:
-    """Warn of cells that count as missing, if there are any; refuse a column of them.
+    """Warn of cells that count as missing, if there are any.
 
-    Those of ``values`` that are too large to compute with become NaN, and are named, too.
+    Raise if there are at least MANY_BAD, and they are most of the filled cells. Those of ``values``
+    that are too large to compute with become NaN, and are named, too.
     """
     large = np.zeros(len(bad), bool)
     if values is not None:
@@ -242,7 +250,8 @@ class BadCells:
         self.rows = 0  # number of rows that hold bad cells
         self.seen = 0  # number of rows of all files
         self.file: str | None = None  # name of the file that is being read, if there are several
-        self.total: tuple[str, str] | None = None  # a bad cell of the last row, and its column
+        # column and text of a bad cell in the last row, which may be a line of totals
+        self.total: tuple[str, str] | None = None
         self._counts: dict[str, int] = {}
         self._filled: dict[str, int] = {}  # cells of columns, bad or not
         self._places: list[str] = []

@@ -86,7 +86,7 @@ class TableReader:
         self.close()
 
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Give batches; warn at the end of bad cells and a line of totals."""
+        """Give batches; then warn of bad cells, or if the last row looks like a line of totals."""
         last = None
         for last in map(_with_row_numbers, batches):
             yield last
@@ -137,7 +137,8 @@ def _total_note(batch: Any, bad: tuple[str, str] | None) -> str | None:
         if re.fullmatch(rf"\s*(grand |sub)?-?({words})\b.{{0,20}}", cell, re.IGNORECASE):
             return (
                 f"The last row looks like a line of totals (column {shorten(name)}: "
-                f"{shorten(cell)}). It is read as a row like others; remove it if it is none."
+                f"{shorten(cell)}). It is read like any other row. If it is a line of totals, "
+                "remove it from the table."
             )
     return None
 
@@ -159,7 +160,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     ----------
     path
         A file, several files of the same columns as a list or a pattern (``day*.csv``), a folder of
-        Parquet or of text files, also in folders of its own, or ``-`` for standard input (text, or
+        Parquet or of text files, which may be in subfolders, or ``-`` for standard input (text, or
         an Arrow stream). Text may be packed (gzip, zstd, bzip2, xz, or a zip archive of one file);
         Parquet files and folders may have an address such as ``s3://bucket/folder``. Excel
         workbooks need ``pip install boreod[excel]``, DuckDB databases ``boreod[duckdb]``.
@@ -201,7 +202,8 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     stack = ExitStack()
     try:
         opened = _open_source(name, how, stack)
-        # Among some columns, a time since the last row is made only if the caller knows its parts.
+        # If only some columns are read, the columns of `since` are added only if they are given as
+        # `Since` objects, not as names.
         if asked.since and (how.columns is None or not isinstance(as_list(asked.since)[0], str)):
             opened = add_to_batches(*opened, asked.since)
         if labels is not None:
@@ -318,7 +320,7 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
 
 
 def _format_within(path: str) -> str:
-    """Return the format of the only file of a zip archive; refuse other names without one."""
+    """Return the format of the one file in a zip archive; raise for any other name."""
     if not path.lower().endswith(".zip"):
         with reading(path):
             os.stat(path)

@@ -68,7 +68,8 @@ class ReportOptions:
     Parameters
     ----------
     y, label, outlier_label
-        Labels, or the column of them; None for that of the fit.
+        Labels (``y``), or the name of their column (``label``), and which label means outlier; None
+        for those of the fit.
     title
         Title of the page.
     rows_per_day
@@ -117,8 +118,8 @@ def write_report(
     path
         Name of the page.
     table
-        Rows with labels, a frame, an array or a file: those of the fit are judged out of bag, in
-        their order; others by predictions, and the page says so. None for those of the fit.
+        Rows with labels: a frame, an array or a file. Rows that the model was fitted to are judged
+        out of bag, other rows by predictions; the page says which. None for the training table.
     **options
         Options of :class:`ReportOptions`.
     """
