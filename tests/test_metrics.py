@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from boreod.metrics import auc, average_precision, early_auc, precision_at
+from boreod.metrics import (
+    auc,
+    auc_scorer,
+    average_precision,
+    average_precision_scorer,
+    early_auc,
+    precision_at,
+)
 
 
 @st.composite
@@ -104,3 +112,39 @@ def test_paired_intervals_know_what_rankings_have_in_common():
     assert 0.0 < found.low < found.first - found.second < found.high
     noise = compare_rankings(outliers, good, good + random.normal(0, 0.05, 300))
     assert noise["AUC"].low < 0.0 < noise["AUC"].high
+
+
+SCORED = np.array([[3.0], [2.0], [9.0], [1.0]])
+
+
+class Known:
+    """A classifier whose score is the first column."""
+
+    classes_ = np.array([0, 1])
+
+    def decision_function(self, X):
+        return np.asarray(X, float)[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "labels", "expected"),
+    [
+        (auc_scorer, [1, 0, -1, 0], 1.0),
+        (average_precision_scorer, [1, None, 1, 0], 1.0),
+        (auc_scorer, [1, -1, -1, -1], 2 / 3),
+    ],
+    ids=["-1", "None", "no inlier is known"],
+)
+def test_scorers_leave_unlabelled_rows_out(scorer, labels, expected):
+    assert scorer(Known(), SCORED, labels) == pytest.approx(expected)
+
+
+def test_scorers_need_both_classes():
+    with pytest.raises(ValueError, match="both classes"):
+        auc_scorer(Known(), SCORED, [0, 0, -1, 0])
+
+
+def test_scorers_take_other_classifiers(labelled):
+    X, y = labelled
+    other = LogisticRegression().fit(X, y)
+    assert 0.0 < average_precision_scorer(other, X, np.where(np.arange(len(y)) % 2, y, -1)) <= 1

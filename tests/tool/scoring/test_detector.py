@@ -356,18 +356,6 @@ def test_a_row_alone(frame, model):
     assert list(score_frame(model, frame.head(2)).columns[:2]) == ["id", "probability"]
 
 
-SCORED = np.array([[3.0], [2.0], [9.0], [1.0]])
-
-
-class Known:
-    """A classifier whose score is the first column."""
-
-    classes_ = np.array([0, 1])
-
-    def decision_function(self, X):
-        return np.asarray(X, float)[:, 0]
-
-
 class TestScikitLearn:
     @pytest.fixture
     def table(self, frame):
@@ -406,27 +394,6 @@ class TestScikitLearn:
         again = clone(model)
         assert repr(again.get_params()) == repr(model.get_params())
         assert not hasattr(again, "preparation_")
-
-    @pytest.mark.parametrize(
-        ("scorer", "labels", "expected"),
-        [
-            (auc_scorer, [1, 0, -1, 0], 1.0),
-            (average_precision_scorer, [1, None, 1, 0], 1.0),
-            (auc_scorer, [1, -1, -1, -1], 2 / 3),
-        ],
-        ids=["-1", "None", "no inlier is known"],
-    )
-    def test_scorers_leave_unlabelled_rows_out(self, scorer, labels, expected):
-        assert scorer(Known(), SCORED, labels) == pytest.approx(expected)
-
-    def test_scorers_need_both_classes(self):
-        with pytest.raises(ValueError, match="both classes"):
-            auc_scorer(Known(), SCORED, [0, 0, -1, 0])
-
-    def test_scorers_take_other_classifiers(self, labelled):
-        X, y = labelled
-        other = LogisticRegression().fit(X, y)
-        assert 0.0 < average_precision_scorer(other, X, np.where(np.arange(len(y)) % 2, y, -1)) <= 1
 
     def test_accuracy_is_that_of_labelled_rows(self, frame, codes, model):
         known = codes >= 0
