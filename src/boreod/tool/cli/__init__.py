@@ -4,7 +4,8 @@ from importlib import import_module
 
 from boreod.tool.cli.app import app, main
 from boreod.tool.cli.check import check, compare, report
-from boreod.tool.cli.models import compile, fit, info, scorers  # noqa: A004
+from boreod.tool.cli.kernels import compile  # noqa: A004
+from boreod.tool.cli.models import fit, info, scorers
 from boreod.tool.cli.score import explain, score
 
 # The commands of the paper are on the floor above, which nothing here imports by name.
