@@ -140,11 +140,6 @@ def as_mask(booleans: Any) -> NDArray:
     return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
 
 
-def no_rows(schema: Any) -> Any:
-    """Return a record batch without rows."""
-    return pa.RecordBatch.from_pylist([], schema=schema)
-
-
 def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Give batches of so many rows, whatever a format reads at once; the last may have fewer."""
     held: list[Any] = []
@@ -210,7 +205,7 @@ def like_input(table: Any, original: Any) -> Any:
     """
     if isinstance(original, pa.RecordBatch):
         batches = table.combine_chunks().to_batches()
-        return batches[0] if batches else no_rows(table.schema)
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
     if isinstance(original, np.ndarray):
         kinds = {kind_of(field.type) for field in table.schema}
         dtype = np.float64 if kinds <= {"number", "boolean"} else object
@@ -275,10 +270,8 @@ def _to_table(frame: Any) -> Any:
         raise TableError("A lazy frame has no rows yet. Pass the rows themselves: `.collect()`.")
     library = _library(frame)
     is_array = isinstance(frame, np.ndarray)
-    if is_array:
-        is_known = frame.dtype.kind in "biufUO"
-    else:
-        is_known = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
+    is_frame = library == "pandas" or hasattr(frame, "__arrow_c_stream__")
+    is_known = frame.dtype.kind in "biufUO" if is_array else is_frame
     if not is_known or len(getattr(frame, "shape", (0, 0))) != 2:
         raise TableError(
             "A table must be a pandas, polars or Arrow table, or a NumPy array with rows and "
@@ -310,18 +303,16 @@ def _from_pandas(frame: Any) -> Any:
 
 
 def _to_column(values: Any) -> Any:
-    refused = None
-    try:
-        if not _mixes_zones(values):
+    if not _mixes_zones(values):
+        try:
             return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, OverflowError) as error:
-        refused = error
-    cells = [None if _is_missing(value) else value for value in values.tolist()]
-    # Cells of one column may mix numbers and words.
-    plain = (str, bool, int, float, np.generic, Decimal, type(None))
-    if refused is not None and not all(isinstance(cell, plain) for cell in cells):
-        raise refused
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+        except (pa.ArrowException, TypeError, OverflowError):
+            # Cells of one column may mix numbers and words.
+            plain = (str, bool, int, float, np.generic, Decimal)
+            if not all(isinstance(cell, plain) or _is_missing(cell) for cell in values.tolist()):
+                raise
+    cells = [None if _is_missing(cell) else str(cell) for cell in values.tolist()]
+    return pa.array(cells, pa.string())
 
 
 def _mixes_zones(values: Any) -> bool:

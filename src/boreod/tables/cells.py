@@ -14,6 +14,7 @@ and where the first ones are. The same holds for numbers that are too large to c
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,11 +136,8 @@ def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
 
 def _to_numbers(column: Any, rule: NumberFormat | None) -> tuple[Any, NDArray | None]:
     if rule is None:
-        try:
+        with suppress(pa.ArrowInvalid):
             numbers = pc.cast(_present(column), pa.float64())
-        except pa.ArrowInvalid:
-            pass
-        else:
             if not pc.any(pc.is_inf(numbers)).as_py():
                 return numbers, None
     values, bad = parse(column, rule or NumberFormat())

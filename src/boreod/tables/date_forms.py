@@ -1,5 +1,7 @@
 """How dates and times are written: forms of text, and the moments that cells of them mean."""
 
+import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +22,7 @@ NEARLY_ALL = 0.9  # share of cells of one form
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
-    "mar|mär|mrz|mrt|maa|мар",
+    "mar(?!ras)|mär|mrz|mrt|maa|мар",  # marraskuu is in November
     "apr|abr|avr|huh|nis|апр",
     "may|mai|mei|mag|maj|tou|май|мая",
     "jun|juin|giu|iun|kes|haz|июн",
@@ -107,7 +109,7 @@ def check_order(column: Any, bad: NDArray, form: str) -> None:
 def is_filled(column: Any) -> NDArray:
     """Return which cells of text are neither null nor words for a missing value."""
     cells = pc.utf8_trim_whitespace(column)
-    return ~as_mask(pc.or_(pc.is_null(cells), pc.is_in(cells, value_set=pa.array(MISSING))))
+    return ~as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
 
 
 def count_zones(column: Any) -> int:
@@ -208,8 +210,10 @@ def _read_form(words: Any, form: str) -> Moments:
         years = _whole(part["y"])
         short = as_mask(pc.equal(pc.utf8_length(part["y"]), 2))
         years = years + np.where(short, np.where(years < 69, 2000, 1900), 0)
-        named = form in ("day month year", "month day, year")
-        months = _month_numbers(part["m"]) if named else _whole(part["m"])
+        if form in ("day month year", "month day, year"):
+            months = _number_of_each(pc.utf8_lower(part["m"]), _month_number)
+        else:
+            months = _whole(part["m"])
         start = np.where(matched, day_seconds(years, months, _whole(part["d"])), np.nan)
     hours, minutes, seconds = (_whole(part[name]) for name in "HMS")
     half = pc.fill_null(pc.utf8_lower(pc.utf8_slice_codeunits(part["half"], 0, 1)), "")
@@ -221,38 +225,30 @@ def _read_form(words: Any, form: str) -> Moments:
     fraction = pc.utf8_rpad(pc.fill_null(part["F"], ""), 6, "0")
     # Arrow adds fractions in the same way.
     clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6
-    ahead = _offsets(part["zone"]) if "zone" in part else 0.0
+    ahead = _number_of_each(part["zone"], _seconds_ahead) if "zone" in part else 0
     return Moments(clock, clock - ahead)
 
 
 def _whole(cells: Any) -> NDArray:
     """Return digits as whole numbers, 0 for what is missing or empty."""
-    filled = pc.fill_null(cells, "")
-    filled = pc.replace_with_mask(filled, pc.equal(filled, ""), pa.scalar("0"))
-    return pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False)
+    digits = pc.binary_join_element_wise("0", pc.fill_null(cells, ""), "")
+    return pc.cast(digits, pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _month_numbers(cells: Any) -> NDArray:
-    """Return the number of months by the beginnings of their names, 0 for others."""
-    encoded = pc.dictionary_encode(pc.fill_null(pc.utf8_lower(cells), ""))
-    beginnings = [(start, n) for n, names in enumerate(MONTHS, 1) for start in names.split("|")]
-    # Long beginnings come first: marraskuu is not in March.
-    beginnings.sort(key=lambda pair: -len(pair[0]))
-    numbers = [
-        next((n for start, n in beginnings if word.startswith(start)), 0)
-        for word in encoded.dictionary.to_pylist()
-    ]
+def _number_of_each(cells: Any, number_of: Callable[[str], int]) -> NDArray:
+    """Return the number of each word; few are distinct."""
+    encoded = pc.dictionary_encode(pc.fill_null(cells, ""))
+    numbers = map(number_of, encoded.dictionary.to_pylist())
     return np.array([*numbers, 0])[encoded.indices.to_numpy()]
 
 
-def _offsets(cells: Any) -> NDArray:
-    """Return how many seconds the clocks of zones such as +02:00 are ahead; few are distinct."""
-    encoded = pc.dictionary_encode(pc.fill_null(cells, ""))
-    seconds = [_seconds_ahead(text) for text in encoded.dictionary.to_pylist()]
-    return np.array([*seconds, 0.0])[encoded.indices.to_numpy()]
+def _month_number(word: str) -> int:
+    """Return the number of a month by the beginning of its name, 0 for other words."""
+    return next((n for n, starts in enumerate(MONTHS, 1) if re.match(starts, word)), 0)
 
 
 def _seconds_ahead(zone: str) -> int:
+    """Return how many seconds the clocks of a zone such as +02:00 are ahead."""
     if zone[:1] not in ("+", "-"):
         return 3600 * ZONES.get(zone, 0)
     digits = zone[1:].replace(":", "")

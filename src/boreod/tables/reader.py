@@ -2,10 +2,9 @@
 
 import os
 import re
-import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import PurePath
@@ -32,12 +31,12 @@ from boreod.tables.reading.blocks import ROW, ROWS, Options, ReadOptions, Typed,
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
 from boreod.tables.reading.locations import (
-    STANDARD,
     TEXT_FORMATS,
     TextSource,
     expand,
     find_format,
     is_address,
+    is_pipe,
     reading,
     refuse_name,
     several,
@@ -50,7 +49,7 @@ from boreod.text import listed, shorten, suggest
 FilePath = str | os.PathLike[str]
 
 
-class TableReader:
+class TableReader(AbstractContextManager["TableReader"]):
     """An open table: iterate over it once, or read it all; use it in a ``with`` statement.
 
     Attributes
@@ -78,9 +77,6 @@ class TableReader:
     def __iter__(self) -> Iterator[Any]:
         """Give pyarrow record batches, all of the same schema."""
         return self._batches
-
-    def __enter__(self) -> "TableReader":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -303,20 +299,27 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
                 "Pass the name of a file on a disk."
             )
         found = "parquet"
-    elif path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
-        return _open_pipe(path, found, options, stack)
-    if found is None:
+    elif is_pipe(path):
+        if found not in (None, "arrow", *TEXT_FORMATS):
+            raise TableError(
+                f"Standard input and pipes cannot be {found}. Pass the name of a file."
+            )
+    elif found is None:
         found = _format_within(path)
-    if found in TEXT_FORMATS:
-        return _open_text(path, found, options, stack)
-    if found in ("parquet", "arrow"):
-        _refuse_query(path, found.capitalize(), options)
+    if options.query is not None and found not in ("duckdb", "sqlite", "xlsx"):
+        what = found.capitalize() if found in ("arrow", "parquet") else "text"
+        raise TableError(
+            f"`query` (--query) is for databases and workbooks; {show_place(path)} is {what}. "
+            "Leave it out."
+        )
     if found == "parquet":
         return open_parquet(path, options)
     if found == "xlsx":
         return open_workbook(path, options)
     openers = {"arrow": open_arrow, "duckdb": open_duckdb, "sqlite": open_sqlite}
-    return openers[found](path, options, stack)
+    if found in openers:
+        return openers[found](path, options, stack)
+    return _open_text(path, found, options, stack)
 
 
 def _format_within(path: str) -> str:
@@ -332,8 +335,7 @@ def _format_within(path: str) -> str:
 
 
 def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
-    _refuse_query(path, "text", options)
-    source = stack.enter_context(TextSource(path, options.encoding))
+    source = stack.enter_context(TextSource(path, options.encoding, stack))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
     if found == "jsonl":
@@ -341,24 +343,3 @@ def _open_text(path: str, found: str | None, options: Options, stack: ExitStack)
     if found == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
     return open_separated(source, options)
-
-
-def _refuse_query(path: str, what: str, options: Options) -> None:
-    if options.query is not None:
-        raise TableError(
-            f"`query` (--query) is for databases and workbooks; {show_place(path)} is {what}. "
-            "Leave it out."
-        )
-
-
-def _open_pipe(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
-    """Open text or an Arrow stream that comes through a pipe."""
-    if found in (None, *TEXT_FORMATS):
-        return _open_text(path, found, options, stack)
-    if found != "arrow":
-        raise TableError(f"Standard input and pipes cannot be {found}. Pass the name of a file.")
-    _refuse_query(path, "Arrow", options)
-    is_standard = path == STANDARD
-    raw = sys.stdin.buffer if is_standard else stack.enter_context(open(path, "rb"))  # noqa: SIM115
-    shown = "standard input" if is_standard else path
-    return open_arrow(shown, options, stack, pa.PythonFile(raw, mode="r"))

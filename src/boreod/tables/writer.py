@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from boreod.tables.reading.locations import (
 from boreod.text import listed
 
 
-class TableWriter:
+class TableWriter(AbstractContextManager["TableWriter"]):
     """Write batches to a file that appears, complete, when the ``with`` block ends well.
 
     Until then the rows are in a file of another name in the same folder; it goes away if anything
@@ -89,9 +89,6 @@ class TableWriter:
                 )
             self._write(batch)
         self.rows += batch.num_rows
-
-    def __enter__(self) -> "TableWriter":
-        return self
 
     def __exit__(self, *raised: Any) -> None:
         if raised[0] is not None:

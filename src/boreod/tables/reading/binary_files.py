@@ -19,11 +19,14 @@ from boreod.tables.arrow import TableError, fs, pa, parquet, plain_batch, plain_
 from boreod.tables.cells import TYPES, declared_kind, find_kind, to_kind
 from boreod.tables.reading.blocks import Options, Typed, cleaned
 from boreod.tables.reading.locations import (
+    STANDARD,
     SUFFIXES,
     TEXT_FORMATS,
     Place,
     find_format,
     find_place,
+    is_pipe,
+    open_bytes,
     reading,
 )
 from boreod.text import listed, shorten
@@ -49,20 +52,23 @@ class Footer:
     added: tuple[str, ...]  # columns that only the names of its folders have
 
 
-def open_arrow(path: str, options: Options, stack: ExitStack, stream: Any = None) -> Typed:
-    """Open an Arrow file (also called Feather), of the file or of the stream kind, or a stream."""
+def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
+    """Open an Arrow file (also called Feather), of the file or of the stream kind, or a pipe."""
     kind = "an Arrow or Feather file"
-    with reading(path, kind):
-        is_stream = True
-        if stream is None:
+    shown = "standard input" if path == STANDARD else path
+    with reading(shown, kind):
+        is_stream = is_pipe(path)
+        if is_stream:
+            stream = pa.PythonFile(open_bytes(path, stack), mode="r")
+        else:
             stream = stack.enter_context(pa.OSFile(path))
             is_stream = stream.read(6) != b"ARROW1"
             stream.seek(0)
         opened = pa.ipc.open_stream(stream) if is_stream else pa.ipc.open_file(stream)
-        schema = _chosen_schema(opened.schema, options, path)
+        schema = _chosen_schema(opened.schema, options, shown)
 
     def batches() -> Iterator[Any]:
-        with reading(path, kind):
+        with reading(shown, kind):
             found = opened if is_stream else map(opened.get_batch, range(opened.num_record_batches))
             for batch in found:
                 # The offsets of a damaged file lead anywhere.

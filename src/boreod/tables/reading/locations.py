@@ -16,7 +16,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,6 +155,12 @@ def expand(path: str) -> list[str]:
     return found
 
 
+def is_pipe(path: str) -> bool:
+    """Return whether a name is that of standard input, a pipe or a device."""
+    is_place = os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)
+    return path == STANDARD or not is_place
+
+
 def can_read_again(path: str) -> bool:
     """Return whether a table can be read twice, which a pipe cannot."""
     return all(is_address(p) or os.path.isfile(p) or os.path.isdir(p) for p in expand(path))
@@ -224,10 +230,11 @@ def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[
 class TextSource(io.RawIOBase):
     """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
 
-    Without an encoding it must be UTF-8, or UTF-16 with a byte order mark.
+    Without an encoding it must be UTF-8, or UTF-16 with a byte order mark. The stack closes the
+    file.
     """
 
-    def __init__(self, path: str, encoding: str | None) -> None:
+    def __init__(self, path: str, encoding: str | None, stack: ExitStack) -> None:
         super().__init__()
         self._reading = threading.RLock()
         self._end_was_seen = threading.Event()
@@ -246,23 +253,15 @@ class TextSource(io.RawIOBase):
         self._bytes = self._lines = 0
         self._ended = False
         with reading(self.shown, "a readable file"):
-            self._raw = _open(path)
-            first = self._raw.peek(8)[:8]
+            raw = open_bytes(path, stack)
+            first = raw.peek(8)[:8]
         if encoding is None and first.startswith((b"\xff\xfe", b"\xfe\xff")):
             self.encoding = "utf-16"
             self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
-        self._stream: Any = self._raw
-        try:
-            with _unpacking(self.shown):
-                self._stream = unpacked(self._raw, path)
-        except TableError:
-            self.close()
-            raise
-        if self._stream is not self._raw:
-            return
+        with _unpacking(self.shown):
+            self._stream = unpacked(raw, path)
         for magic, what in OTHER_FORMATS.items():
-            if encoding is None and first.startswith(magic):
-                self.close()
+            if encoding is None and self._stream is raw and first.startswith(magic):
                 raise TableError(f"{self.shown} is not plain text but {what}.")
 
     def head(self, size: int = CHUNK) -> bytes:
@@ -301,7 +300,6 @@ class TextSource(io.RawIOBase):
         try:
             if not self.closed and self.path != STANDARD:
                 self._stream.close()
-                self._raw.close()
             super().close()
         finally:
             if waited:
@@ -390,10 +388,10 @@ def zip_member(path: str) -> str:
     return names[0]
 
 
-def _open(path: str) -> Any:
-    """Return a stream of bytes that can be peeked into."""
+def open_bytes(path: str, stack: ExitStack) -> Any:
+    """Return a stream of bytes that can be peeked into; standard input stays open."""
     if path != STANDARD:
-        return open(path, "rb")
+        return stack.enter_context(open(path, "rb"))
     if sys.stdin is None:
         raise TableError("There is no standard input. Pass the name of a file.")
     stream = sys.stdin.buffer

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, arrow_csv, as_mask, no_rows, pa, pc
+from boreod.tables.arrow import TableError, arrow_csv, as_mask, pa, pc
 from boreod.tables.cells import Where, declared_kind, find_kind
 from boreod.tables.reading.blocks import Block, Options, Typed, typed
 from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
@@ -77,9 +77,8 @@ def open_separated(source: TextSource, options: Options) -> Typed:
         if place in layout.unnamed:
             warnings.warn(f"Column {place + 1} has no name and is called c{place}.", stacklevel=2)
     blocks = _blocks(source, layout, places)
-    first = next(blocks, None)
-    if first is None:
-        first = Block(no_rows(pa.schema([(name, pa.string()) for name in names])), str)
+    nothing = pa.RecordBatch.from_pydict(dict.fromkeys(names, pa.array([], pa.string())))
+    first = next(blocks, Block(nothing, str))
     kinds = {}
     for name, column in zip(names, first.table.columns, strict=True):
         if name in options.types:

@@ -22,7 +22,7 @@ from boreod.parallel import Engine, Progress, Threads, current_engine, use_engin
 from boreod.predictor import Predictor
 from boreod.representation.array_rows import types_to_read
 from boreod.tables import TableError, TableWriter, open_table
-from boreod.tables.arrow import no_rows, pa, parquet
+from boreod.tables.arrow import pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
 from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
@@ -153,7 +153,7 @@ def score_table(
                     writer.write(batch)
                     progress.advance()
             if not len(suspicion):
-                writer.write(no_rows(schema))
+                writer.write(pa.RecordBatch.from_pylist([], schema))
     if writer is None:
         return _summarize(suspicion, scoring, tally, len(suspicion), len(table.files))
     return _summarize(suspicion, scoring, tally, writer.rows)
