@@ -1,9 +1,9 @@
-"""The preparation of plain numbers, and what every preparation offers a detector.
+"""The preparation of plain numbers, and the interface that a detector expects of any preparation.
 
-A detector *has* a preparation, which makes float64 rows of a table. Plain numbers get
-:class:`ArrayRows`; files, and frames with words, dates or missing values, get
-``boreod.tables.Preparation``. Upper floors are imported here by name and nowhere else in the core,
-so numbers need no pyarrow.
+A detector *has* a preparation, which turns a table into float64 rows. For plain numbers it is
+:class:`ArrayRows`. For files, and for frames with words, dates or missing values, it is
+``boreod.tables.Preparation``. The core imports packages above it (``tables`` and others) only here
+and only when they are needed, so a detector of plain numbers works without pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,14 @@ Cells = Mapping[str, Sequence[str | None]]
 
 
 class Output(NamedTuple):
-    """What a raw column of a detector is: a ``kind`` of output of a column of the table.
+    """The origin of a raw column of a detector: a column of the table, and a kind of output of it.
 
-    ``"value"`` is a number, ``"flag"`` a truth value; ``"level"``, ``"other"`` and ``"missing"``
-    are ones where the column of the table holds this level, a rare one, or nothing. ``"frequency"``
-    is the logarithm to the base 10 of the share of rows with the same word, ``"odds"`` the natural
-    logarithm of how much more often these are outliers. The ``level`` of a value may be a part of
-    a date.
+    The kind ``"value"`` is a number and ``"flag"`` is a truth value. ``"level"``, ``"other"`` and
+    ``"missing"`` are 1 where the column of the table holds this level, a rare level, or nothing,
+    and 0 elsewhere. ``"frequency"`` is the logarithm to the base 10 of the share of rows with the
+    same word. ``"odds"`` is the natural logarithm of an odds ratio: the odds that rows with the
+    same word are outliers, divided by the odds of all rows. The ``level`` of a ``"value"`` may be
+    a part of a date.
     """
 
     column: str
@@ -35,20 +36,20 @@ class Output(NamedTuple):
 
 
 class Preparation(Protocol):
-    """What a detector needs of whatever makes numbers of its table.
+    """The interface of a preparation, which turns the table of a detector into numbers.
 
     Attributes
     ----------
     names_
         Names of the columns of numbers.
     features_
-        Columns of the training table that were looked at.
+        Columns of the training table from which the columns of numbers were chosen.
     inputs_
         Columns that a new table must have.
     outputs_
-        What each column of numbers is made of.
+        The origin of each column of numbers.
     since_
-        Columns that need the rows before a row; empty if there are none.
+        Columns whose value in a row depends on earlier rows; empty if there are none.
     """
 
     names_: list[str]
@@ -58,20 +59,23 @@ class Preparation(Protocol):
     since_: Sequence[Any]
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
-        """Return the rows of a table as float64; ``first_row`` is a row number for errors."""
+        """Return the rows of a table as float64; errors count rows from ``first_row``."""
 
     def read_training(self, X: Any, codes: NDArray) -> NDArray:
-        """Return the training rows once more as the fit saw them."""
+        """Return the same numbers for the training rows that the fit used."""
 
     def words_of(self, X: Any) -> Cells:
-        """Return cells by column: words that reasons name, None for what is missing unmarked."""
+        """Return the cells of each column as the text that explanations show.
+
+        A cell is None if it is missing and no output column marks it as missing.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned, ready for JSON."""
 
 
 class ColumnOfNumbers(NamedTuple):
-    """What ``boreod.tables.ColumnSummary`` says of a column, for those who have no pyarrow."""
+    """The fields of ``boreod.tables.ColumnSummary``, which cannot be imported without pyarrow."""
 
     column: str
     holds: str
@@ -101,7 +105,7 @@ class ArrayRows:
 
     @classmethod
     def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
-        """Remember the median of every column, one that was there."""
+        """Store the median of every column; it is always a value of the column, never a mean."""
         middle = np.quantile(rows, 0.5, axis=0, method="lower")
         return cls(names, middle, is_named)
 
@@ -112,11 +116,11 @@ class ArrayRows:
 
     @property
     def outputs_(self) -> list[Output]:
-        """What each column of numbers is made of: itself."""
+        """The origin of each column of numbers: the column of the same name."""
         return [Output(name) for name in self.names_]
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
-        """Return the rows of a table as float64; medians replace what is missing."""
+        """Return the rows of a table as float64; medians replace missing values."""
         if not is_arrow(X):
             return read_rows(model, X, fitting=False, fill=self.middle)
         rows = upper_floor("tables.rows").read_numbers(self, X, first_row)
@@ -127,7 +131,7 @@ class ArrayRows:
         return np.array(X, dtype=np.float64)
 
     def words_of(self, X: Any) -> Cells:
-        """Return None for every missing cell, by column."""
+        """Return None for missing cells and empty text for other cells, by column."""
         if is_arrow(X):
             empty = upper_floor("tables.rows").find_missing(self, X)
         else:
@@ -141,17 +145,17 @@ class ArrayRows:
 
 
 def upper_floor(module: str) -> Any:
-    """Import a module that stands above its caller: of ``persistence``, ``tables`` or ``tool``.
+    """Import a module of a higher layer: of ``persistence``, ``tables`` or ``tool``.
 
-    Where pyarrow is missing, ``boreod.tables`` says how to install it.
+    If pyarrow is missing, the error of ``boreod.tables`` says how to install it.
     """
     return import_module(f"boreod.{module}")
 
 
 def is_table(X: Any, numbers_as_they_are: bool) -> bool:
-    """Tell whether something needs ``boreod.tables``: a file, or a frame.
+    """Return whether an object must be read by ``boreod.tables``: it is a file or a frame.
 
-    If numbers are taken as they are, a frame of finite numbers does not need it.
+    If ``numbers_as_they_are``, the result is False for a frame of finite numbers.
     """
     if isinstance(X, str | PathLike):
         return True
@@ -169,17 +173,20 @@ def _holds_finite_numbers(frame: Any) -> bool:
 
 
 def is_arrow(table: Any) -> bool:
-    """Tell whether something is a table or a batch of pyarrow."""
+    """Return whether an object is a table or a batch of pyarrow."""
     return type(table).__module__.partition(".")[0] == "pyarrow"
 
 
 def columns_to_read(preparation: Any) -> list[str] | None:
-    """Return the columns that a table must have; None if the training table had no names."""
+    """Return the columns that a table must have; None if the training table had no column names."""
     return list(preparation.inputs_) if preparation.is_named else None
 
 
 def types_to_read(preparation: Any) -> dict[str, Any]:
-    """Return how to read columns from text; those of files without header are c0, c1 and so on."""
+    """Return the type of each column, for reading it from text.
+
+    Columns of a file without header are named c0, c1 and so on.
+    """
     types = dict(preparation.types_)
     if preparation.is_named:
         return types

@@ -1,17 +1,17 @@
-"""The fitted columns of a representation: raw, scores of all views, detectors.
+"""The fitted columns of a representation: raw columns, scores of all views, and detectors.
 
-:class:`FittedColumns` computes exactly the columns it holds. Narrowing gives a smaller object that
-shares the reference rows and searches nothing again.
+:class:`FittedColumns` computes exactly the columns that it holds. Its method ``keep`` returns a
+smaller object, which shares the reference rows and does not search them again.
 
 The columns of training rows come from fitting. If no rows are kept apart, all training rows (or the
 sample of a view) are reference rows, and their scores are computed within the neighbor graph. Known
 outliers may be kept out of the reference rows; otherwise a similar outlier would find them as close
 neighbors and not look unusual. Then the outliers are new to the graph, but inliers are part of it:
 an inlier adds to the density of its neighbors, and LOF, COF and KDEOS compare it with that density.
-That alone would separate outliers from inliers, in training rows and nowhere else. So all rows are
-dealt into folds and each is scored as a new row, beside the reference rows of the other folds; rows
-to come are compared with all reference rows. An isolation forest scores each training row by the
-trees that were not grown on it. Equal rows then get the mean of their scores.
+This difference alone would separate outliers from inliers, but only in training rows. So all rows
+are split into folds, and each row is scored as a new row against the reference rows of the other
+folds. New rows are later compared with all reference rows. An isolation forest scores each training
+row by the trees that were not grown on it. Equal rows then get the mean of their scores.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
 ALL = slice(None)
-Item = tuple[slice, NDArray]  # where rows come from, and the rows
-Found = tuple[list[NDArray], NDArray | None]  # their scores by view, and their isolation
+Item = tuple[slice, NDArray]  # positions of rows, and the rows
+Found = tuple[list[NDArray], NDArray | None]  # scores of rows by view, and isolation of rows
 
 
 @dataclass
@@ -43,25 +43,25 @@ class FittedColumns:
     """Everything that is needed to compute some columns for new rows."""
 
     names: list[str]  # names of the columns, in the order of the output
-    # names of the raw columns in the order of the input, empty if none may be in the output
+    # names of the raw columns in the order of the input; empty if the output has no raw columns
     raw: list[str]
     views: list[ScoredView]  # views with at least one column in use
-    detectors: list[ForeignDetector | IsolationTrees]  # those in use
+    detectors: list[ForeignDetector | IsolationTrees]  # detectors in use
 
     def __post_init__(self) -> None:
-        """Find the place of every column in the output."""
+        """Find the position of every column in the output."""
         place = {name: number for number, name in enumerate(self.names)}
         taken = [name for name in self.raw if name in place]
         self.n_raw = len(taken)  # number of raw columns in use
         self._raw_from = _span([self.raw.index(name) for name in taken])
         self._raw_to = _span([place[name] for name in taken])
-        # of equally broad views the first; views of ranks are left out, because ranks are bounded
-        # and no row can be far from the others
+        # The broadest view, and the first of equally broad views. Views of ranks are left out,
+        # because ranks are bounded and no row can be far from the others.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
         self._view_to = [[place[n] for n in view.column_names] for view in self.views]
         self._detector_to = [place[detector.label] for detector in self.detectors]
-        # where each column is among scores by view, detectors, and raw columns
+        # position of each output column among scores by view, then detectors, then raw columns
         of_scores = [name for view in self.views for name in view.column_names]
         found = [*of_scores, *(detector.label for detector in self.detectors), *self.raw]
         source = {name: number for number, name in enumerate(found)}
@@ -69,7 +69,7 @@ class FittedColumns:
 
     @property
     def families(self) -> dict[str, str]:
-        """For each score column the score it belongs to; a detector is a family of its own."""
+        """The score that each score column belongs to; each detector is a family of its own."""
         of_scores = {
             name: s.label
             for view in self.views
@@ -80,7 +80,7 @@ class FittedColumns:
 
     @property
     def widest(self) -> ScoredView | None:
-        """The view that measures how isolated rows are; None if no neighbor is searched."""
+        """The view that measures how isolated rows are; None if no view can measure it."""
         return self.views[self._widest] if self._widest >= 0 else None
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
@@ -90,7 +90,8 @@ class FittedColumns:
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
         """Return the distance from each row to its 10th nearest reference row.
 
-        This is the farthest one if there are fewer. None if no view measures isolation.
+        If there are fewer reference rows, the farthest one counts. Return None if no view measures
+        isolation.
         """
         if self._widest < 0:
             return None
@@ -99,7 +100,7 @@ class FittedColumns:
     def compute_and_isolate(
         self, points: NDArray, engine: Engine
     ) -> tuple[NDArray, NDArray | None]:
-        """Return columns and isolation of some rows from the same search."""
+        """Return the columns and the isolation of some rows, from one search."""
         return self._compute(points, engine, scores=True, isolate=True)
 
     def _compute(
@@ -118,9 +119,9 @@ class FittedColumns:
     def _compute_distinct(
         self, points: NDArray, engine: Engine, scores: bool, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """Return columns and isolation; without scores there are no columns."""
+        """Return columns and isolation; if ``scores`` is False, the table has no columns."""
         widest = self._widest if isolate else -1
-        # One row must not wait for threads.
+        # A few rows are scored faster than threads start.
         if len(points) <= SEARCH_ROWS:
             of_views, near = _score(self.views, (ALL, points), scores, widest)
             return self._put_together(points, of_views, scores), near
@@ -141,7 +142,10 @@ class FittedColumns:
         return self._fill_rest(table, points) if scores else table, isolation
 
     def _put_together(self, points: NDArray, of_views: list[NDArray], scores: bool) -> NDArray:
-        """Return the columns of few rows, for which the number of calls matters, not copies."""
+        """Return the columns of few rows.
+
+        For few rows a call takes longer than a copy, so all columns are joined in one call.
+        """
         if not scores:
             return unset((len(points), 0))
         detected = [detector.score(points)[:, np.newaxis] for detector in self.detectors]
@@ -162,7 +166,7 @@ class FittedColumns:
         return result
 
     def keep(self, names: list[str]) -> "FittedColumns":
-        """Return the same for some of the columns."""
+        """Return fitted columns that compute only the columns with these names."""
         self._check_names(names)
         views = [kept for view in self.views if (kept := view.keep(names)) is not None]
         detectors = [detector for detector in self.detectors if detector.label in names]
@@ -192,13 +196,13 @@ class FittedColumns:
 
 
 def _span(places: list[int]) -> slice | list[int]:
-    """Return places that follow each other as a slice, which takes less time for one row."""
+    """Return consecutive positions as a slice, which is faster for one row; others unchanged."""
     start, number = (places or [0])[0], len(places)
     return slice(start, start + number) if places == [*range(start, start + number)] else places
 
 
 def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Found:
-    """Return the scores of some rows in every view, and their isolation in the widest."""
+    """Return the scores of some rows in every view, and their isolation in the widest view."""
     found: list[NDArray] = []
     isolation = None
     for number, view in enumerate(views):
@@ -214,8 +218,8 @@ def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Fo
 def _breadth(view: ScoredView) -> tuple[bool, int, int]:
     """Return the sort key of a view, by which the broadest comes last.
 
-    Distances count more than directions alone, then the number of columns, then that of reference
-    rows.
+    A view of distances is broader than a view of directions (cosine). Among these, more columns
+    make a view broader, and then more reference rows do.
     """
     return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
 
@@ -223,7 +227,7 @@ def _breadth(view: ScoredView) -> tuple[bool, int, int]:
 def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
     """Take rows out of the reference rows of every space.
 
-    A space that would keep fewer than two is left as it is.
+    A space that would keep fewer than two reference rows is left as it is.
     """
     if apart is None:
         return spaces
@@ -245,9 +249,9 @@ def fit_view(
     random: np.random.RandomState,
     engine: Engine,
 ) -> tuple[ScoredView, NDArray]:
-    """Fit a view to its reference rows; return scores of all training rows, too.
+    """Fit a view to its reference rows; return it with the scores of all training rows.
 
-    Their isolation is put into the view.
+    The isolation of all training rows is stored in the view.
     """
     folds = _deal(space.rows, plan, apart, random)
     share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
@@ -276,7 +280,7 @@ def _deal(
     apart: NDArray | None,
     random: np.random.RandomState,
 ) -> NDArray | None:
-    """Return the fold of every row; None if nothing is apart or no reference row can be spared.
+    """Return the fold of every row; None if no rows are apart or no reference row can be spared.
 
     There are FOLDS folds (fewer if there are fewer reference rows), or more if the rows outside a
     fold would be too few for the largest k.
@@ -296,7 +300,7 @@ def _deal(
 
 
 def _score_new(view: ScoredView, points: NDArray, engine: Engine) -> tuple[NDArray, NDArray | None]:
-    """Return scores and isolation of rows that are no reference rows."""
+    """Return scores and isolation of rows that are not reference rows."""
     alone = FittedColumns(view.column_names, [], [view], [])
     return alone.compute_and_isolate(np.ascontiguousarray(points), engine)
 
@@ -308,9 +312,9 @@ def fit_detector(
     apart: NDArray | None,
     random: np.random.RandomState,
 ) -> tuple[ForeignDetector | IsolationTrees, NDArray]:
-    """Fit a detector of boreod or of another library; return scores of all training rows, too.
+    """Fit a detector of boreod or of another library; return it with scores of all training rows.
 
-    A detector of another library is fitted to all rows, also those that are apart.
+    A detector of another library is fitted to all rows, even to rows that are apart.
     """
     detector: ForeignDetector | IsolationTrees
     if what in DETECTORS.values():
@@ -326,9 +330,9 @@ def share_among_copies(scores: NDArray, first: NDArray) -> NDArray:
     """Give equal rows the mean of their scores.
 
     ``first`` gives, for each row, the position of the first row that equals it. Equal training rows
-    get different scores, because they are in different folds and left out of different trees; equal
-    new rows do not. If one of hundreds of copies is labelled an outlier, heads could recognize it
-    by such a difference, and might then call every new copy an outlier.
+    get different scores, because they are in different folds and left out of different trees. Equal
+    new rows get equal scores. If one of hundreds of copies is labelled an outlier, heads could
+    recognize it by such a difference, and might then call every new copy an outlier.
     """
     counts = np.bincount(first, minlength=len(first))
     if counts.max() < 2:

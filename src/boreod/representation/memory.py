@@ -2,13 +2,13 @@
 
 Both are compared before long work begins.
 
-What a fit takes is counted, array by array, from the numbers of rows, columns and ks. Detectors of
-other libraries, classifiers in the place of logistic regression, the choice of columns for a budget
-and compiled code (about 70 MB once in a process) are not counted.
+The memory of a fit is counted, array by array, from the numbers of rows, columns and ks. This count
+leaves out detectors of other libraries, classifiers that replace logistic regression, the choice of
+columns for a budget, and compiled code (about 70 MB once in a process).
 
-What is left: the system knows what is free. A container or a job of a batch system may be allowed
-less, which is written in its control group (cgroup). Both versions of cgroups are read, with all
-groups above.
+The system reports how much memory is free. A container or a job of a batch system may have a lower
+limit, which is written in its control group (cgroup). Both versions of cgroups are supported, and
+the limits of all parent groups are read as well.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from boreod.text import show_bytes
 # Bytes that the search holds for each value of a reference row, in addition to the value itself:
 # float32 columns or a tree. "auto" chooses one of these two later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
-FOLDS = 5  # of training rows, where some are kept apart
+FOLDS = 5  # number of folds of the training rows, if some rows are kept apart
 GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
-COPIES = 3  # of a table: as it is read, as columns, as rows of numbers
-THREAD_BYTES = 6_000_000  # of one thread: blocks of rows, buffers of linear algebra
+COPIES = 3  # a table is held three times: as it is read, as columns, as rows of numbers
+THREAD_BYTES = 6_000_000  # memory of one thread: blocks of rows, buffers of linear algebra
 # The sample size that errors propose may use this share of the memory left, because small tables
 # take a little more per row.
 MEMORY_MARGIN = 0.65
-MIN_PROPOSED = 1000  # rows
+MIN_PROPOSED = 1000  # least sample size that errors propose, in rows
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
 
@@ -37,11 +37,11 @@ Views = Sequence[tuple[Space, list[PlannedScore]]]
 
 
 class NotEnoughMemoryError(MemoryError):
-    """A table or its fit would take more memory than there is."""
+    """A table or its fit would take more memory than is available."""
 
 
 def check_fit(needed: int, n_rows: int, n_columns: int) -> None:
-    """Raise if a fit of so many bytes will not fit into memory, and say what would."""
+    """Raise if a fit needs more bytes than are available; the error proposes a sample size."""
     available = available_memory()
     if needed <= available:
         return
@@ -57,7 +57,7 @@ def check_fit(needed: int, n_rows: int, n_columns: int) -> None:
 def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
     """Raise if a table in a file or a Dask collection would not fit into memory.
 
-    ``n_rows`` and ``n_bytes`` are what was counted so far.
+    ``n_rows`` and ``n_bytes`` are the rows and bytes that were counted so far.
     """
     needed = COPIES * n_bytes
     if needed > available:
@@ -71,7 +71,7 @@ def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
 
 
 def _largest_size(n_rows: int, share: float) -> int:
-    """Return a round number of rows that is at most this share of them, but not very few."""
+    """Return a round number that is at most this share of the rows, but at least MIN_PROPOSED."""
     sizes = [digits * 10**power for power in range(2, 12) for digits in (10, 15, 20, 30, 50, 70)]
     return max((size for size in sizes if size <= share * n_rows), default=MIN_PROPOSED)
 
@@ -85,14 +85,14 @@ def count_fit_memory(
     n_bags: int,
     folded: bool = False,
 ) -> int:
-    """Return the bytes that a fit takes at the moment when most are held.
+    """Return the bytes that a fit takes at its peak.
 
     ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
-    was asked for, and ``n_bags`` is 0 if nothing is learned. If rows are ``folded``, there is a
-    second neighbor graph of most of them, and the neighbor lists of all rows are longer.
+    the user asked for, and ``n_bags`` is 0 if nothing is learned. If ``folded``, rows are scored in
+    folds: there is a second neighbor graph of most of them, and all neighbor lists are longer.
     """
     n_scores = count_scores(views)
-    held, lists = 24 * n_rows, 0  # hashes of the rows; more follows with every view
+    held, lists = 24 * n_rows, 0  # hashes of the rows; every view adds more below
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
         held += size * _bytes_to_keep(len(space.columns), plan, backend)
@@ -102,11 +102,11 @@ def count_fit_memory(
             of_one += 12 * depth_for(max(p.ks[-1] for p in plan), 1.0 / FOLDS) + 16
         lists = max(lists, size * of_one)
     scores, table = 8 * n_rows * n_scores, 8 * n_rows * (n_scores + n_columns)
-    # log-odds, probabilities, a temporary of their size, and three out-of-bag masks
+    # log-odds, probabilities, a temporary array of the same size, and three out-of-bag masks
     bags = (3 * 8 + 3) * n_rows * n_bags
-    # Memory of small arrays stays with the process after they are deleted, so it still counts: that
-    # of the scores when bags are drawn, and that of a copy of all inliers when log-odds are
-    # computed.
+    # Memory of small arrays stays with the process after they are deleted, so it still counts. When
+    # bags are drawn, the deleted scores count. When log-odds are computed, a deleted copy of all
+    # inliers counts.
     columns_at_once = max((len(p.ks) for _, plan in views for p in plan), default=0)
     gone = scores if 8 * n_rows * columns_at_once < GIVEN_BACK else 0
     copy_and_bags = table + bags if table < GIVEN_BACK else max(table, bags)
@@ -122,8 +122,8 @@ def count_scores(views: Views) -> int:
 
 
 def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> int:
-    """Return the bytes of one reference row that a fitted view remembers."""
-    rows = 8 * n_columns + 16  # as the metric wants them, and who is whose copy
+    """Return the bytes that a fitted view stores for one reference row."""
+    rows = 8 * n_columns + 16  # the row as the metric needs it, and links to its copies
     # plus two more columns, for distances computed as matrix products
     search = SEARCH_BYTES[backend] * n_columns + 16
     radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
@@ -136,21 +136,24 @@ def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> in
 def _bytes_of_lists(plan: list[PlannedScore]) -> int:
     """Return the bytes of the neighbor lists of one reference row.
 
-    They are needed only while the reference rows themselves are scored.
+    The lists are needed only while the reference rows themselves are scored.
     """
     reverse = max((p.ks[-1] for p in plan if p.definition.reads == "reverse"), default=0)
     return 12 * (max(p.ks[-1] for p in plan) + reverse) + 16
 
 
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
-    """Return the bytes that this process may still take; ``own`` names its control groups."""
+    """Return the bytes that this process may still use.
+
+    ``cgroups`` is the folder of all control groups; the file ``own`` lists those of this process.
+    """
     import psutil  # type: ignore[import-untyped]
 
     return min([int(psutil.virtual_memory().available), *_left_in_cgroups(cgroups, own)])
 
 
 def _left_in_cgroups(cgroups: Path, own: Path) -> Iterator[int]:
-    """Give what every limit on this process leaves."""
+    """Yield, for every memory limit of this process, the bytes that are left."""
     for line in _read(own).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -170,11 +173,11 @@ def _left_in_cgroups(cgroups: Path, own: Path) -> Iterator[int]:
 
 
 def _left_in(folder: Path, limit_file: str, usage_file: str, reclaimable: str) -> Iterator[int]:
-    """Give what the limit of one group leaves, nothing if it has none."""
+    """Yield the bytes left under the limit of one group; yield nothing if it has no limit."""
     limit, usage = _read(folder / limit_file).strip(), _read(folder / usage_file).strip()
     if limit.isdecimal() and usage.isdecimal():
         statistics = dict(line.split(" ", 1) for line in _read(folder / "memory.stat").splitlines())
-        # Copies of files count as used, but the system gives them up when memory is asked for.
+        # Cached file contents count as used, but the system frees them when memory is needed.
         used = int(usage) - int(statistics.get(reclaimable, 0))
         yield max(0, int(limit) - max(0, used))
 
@@ -182,5 +185,5 @@ def _left_in(folder: Path, limit_file: str, usage_file: str, reclaimable: str) -
 def _read(file: Path) -> str:
     try:
         return file.read_text()
-    except OSError:  # no Linux, no such version, or not ours to read
+    except OSError:  # not Linux, the other version of cgroups, or no permission to read
         return ""

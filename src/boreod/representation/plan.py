@@ -1,7 +1,8 @@
-"""The plan of a representation: which scores run at which k, and what is left out.
+"""The plan of a representation: which scores are computed at which k, and which are left out.
 
-Parameters are read here and nowhere else. What was asked for by default and cannot exist is left
-out and said so; what was asked for explicitly and cannot exist is an error.
+The parameters ``scores`` and ``ks`` are read only here. Some columns cannot exist for a small
+table. Columns of the default grid are then left out with a warning; a column that the user named
+is an error.
 """
 
 import re
@@ -19,24 +20,24 @@ from boreod.scores.base import PlannedScore
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
-FEW = "few"  # scores that differ much, in the place of a list
+FEW = "few"  # this word, given instead of a list, chooses a few scores that differ much
 
 
 class ColumnsLeftOutWarning(UserWarning):
-    """Some columns of a grid cannot exist for this table and were left out."""
+    """Some columns of the grid of scores and ks cannot exist for this table and were left out."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One score the user asked for, by the first part of its column names."""
+    """One score that the user asked for."""
 
-    label: str
+    label: str  # first part of the names of its columns
     definition: Score
-    k: int | None = None  # set when one column such as "lof_10" was asked for
+    k: int | None = None  # set if the user asked for one column, such as "lof_10"
 
 
 def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
-    """Sort what the user asked for into scores and detectors, which search no neighbors."""
+    """Split the parameter ``scores`` into scores and detectors; detectors search no neighbors."""
     if isinstance(scores, str):
         scores = list(SCORES) if scores == "all" else [scores]
     if not isinstance(scores, Iterable):
@@ -68,7 +69,7 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
 
 
 def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -> None:
-    """Refuse two requests that would give columns of the same name."""
+    """Raise if two requests would give columns of the same name."""
     by_label: dict[str, Score] = {}
     for request in requests:
         if by_label.setdefault(request.label, request.definition) != request.definition:
@@ -103,7 +104,7 @@ def _read_name(name: str, label: str | None) -> Request:
 
 
 def read_ks(ks: Any) -> Ks | None:
-    """Check the ks that the user gave; None stands for the paper's grid."""
+    """Check the parameter ``ks`` and return it sorted; None stands for the grid of the paper."""
     if ks is None:
         return None
     if isinstance(ks, Integral) or (isinstance(ks, np.ndarray) and ks.ndim == 0):
@@ -122,7 +123,7 @@ def read_ks(ks: Any) -> Ks | None:
 def make_plan(
     requests: Sequence[Request], ks: Ks | None, n_rows: int, view: str
 ) -> tuple[list[PlannedScore], list[str]]:
-    """Return the scores of a view with their ks, and the names of columns left out."""
+    """Return the scores of a view with their ks, and the names of columns that are left out."""
     planned: dict[str, PlannedScore] = {}
     left_out: list[str] = []
     for request in requests:
@@ -150,7 +151,10 @@ def make_plan(
 
 
 def warn_left_out(left_out: Sequence[str], ks: Ks | None, n_rows: int) -> None:
-    """Say what was left out, except what the paper's grid never has."""
+    """Warn of columns that were left out, except k = 1 of the paper's grid.
+
+    Some scores never have k = 1, so its absence needs no warning.
+    """
     if ks is None:
         left_out = [name for name in left_out if not name.split("@")[0].endswith("_1")]
     if not left_out:

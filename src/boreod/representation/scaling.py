@@ -1,9 +1,9 @@
 """Scaling of the columns of a representation before a linear model reads them.
 
-Scores have long tails: one row beside a clump of copies can have a LOF of thousands. Min-max
-scaling (the paper's) keeps their shape; rank scaling replaces a value by the share of training rows
-below it, which no tail can stretch. Both at once are for models that can use either: raw columns
-scaled, scores ranked, and raw columns ranked behind them.
+Scores have long tails: a row near a clump of copies can have a LOF of thousands. Min-max scaling,
+which the paper uses, keeps the shape of such a column. Rank scaling replaces a value by the share
+of training rows below it, so a long tail has no effect. The scaler ``"both"`` is for models that
+can use either: it returns raw columns min-max scaled, scores as ranks, then raw columns as ranks.
 """
 
 from dataclasses import dataclass
@@ -20,18 +20,17 @@ NO_RANGE, NO_QUANTILES = np.empty(0), np.empty((0, 0))
 
 @dataclass(frozen=True, eq=False)
 class MinMax:
-    """Training rows go to [0, 1], constant columns to 0; new rows may lie far outside."""
+    """Scale training rows to [0, 1] and constant columns to 0; new rows may lie far outside."""
 
-    # least value of every column, and one over its extent
-    low: NDArray
-    factor: NDArray
+    low: NDArray  # least value of every column, which is subtracted
+    factor: NDArray  # then multiplied: 1 / (largest value - least value), 0 in constant columns
 
     @classmethod
     def fit(cls, table: NDArray) -> "MinMax":
         """Learn the range of every column."""
         low = table.min(axis=0)
         extent = table.max(axis=0) - low
-        usable = extent > np.finfo(np.float64).tiny  # smaller ones have no inverse
+        usable = extent > np.finfo(np.float64).tiny  # the inverse of a smaller extent overflows
         return cls(low, np.divide(1.0, extent, out=np.zeros_like(extent), where=usable))
 
     def transform(self, table: NDArray) -> NDArray:
@@ -39,12 +38,12 @@ class MinMax:
         return _scale(np.ascontiguousarray(table), self.low, self.factor, NO_QUANTILES)
 
     def keep(self, places: list[int]) -> "MinMax":
-        """Return the same for some of the columns."""
+        """Return the scaler of the columns at these positions."""
         return MinMax(self.low[places], self.factor[places])
 
 
 def standardize(table: NDArray) -> MinMax:
-    """Return what brings columns to mean 0 and deviation 1, constant ones to 0."""
+    """Return a scaler to mean 0 and standard deviation 1; constant columns become 0."""
     center, spread = table.mean(axis=0), table.std(axis=0)
     usable = spread > 1e-12 * np.abs(table).max(axis=0)
     return MinMax(center, np.divide(1.0, spread, out=np.zeros_like(spread), where=usable))
@@ -52,9 +51,9 @@ def standardize(table: NDArray) -> MinMax:
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """The share of training rows below a value, between 0 and 1, interpolated."""
+    """Replace each value by the share of training rows below it, interpolated."""
 
-    quantiles: NDArray  # of every column, one after the other
+    quantiles: NDArray  # ascending quantiles, one row for each column of the table
 
     @classmethod
     def fit(cls, table: NDArray) -> "Rank":
@@ -67,16 +66,16 @@ class Rank:
         return _scale(np.ascontiguousarray(table), NO_RANGE, NO_RANGE, self.quantiles)
 
     def keep(self, places: list[int]) -> "Rank":
-        """Return the same for some of the columns."""
+        """Return the scaler of the columns at these positions."""
         return Rank(self.quantiles[places])
 
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """Raw columns scaled and scores ranked, column by column, then raw columns ranked."""
+    """Return raw columns min-max scaled, then scores as ranks, then raw columns as ranks."""
 
-    scaled: MinMax  # of raw columns, which come first
-    ranked: Rank  # of all columns
+    scaled: MinMax  # scaler of the raw columns, which come first in the table
+    ranked: Rank  # scaler of all columns
 
     @classmethod
     def fit(cls, table: NDArray, n_raw: int) -> "Both":
@@ -94,7 +93,7 @@ class Both:
         return _scale(np.ascontiguousarray(table), low, factor, self.ranked.quantiles)
 
     def keep(self, places: list[int]) -> "Both":
-        """Return the same for some of the columns."""
+        """Return the scaler of the columns at these positions."""
         raw = [place for place in places if place < self.n_raw]
         return Both(self.scaled.keep(raw), self.ranked.keep(places))
 
@@ -104,14 +103,14 @@ SCALERS = ("minmax", "rank", "both")
 
 
 def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
-    """Learn a scaler of columns, of which the raw ones come first."""
+    """Learn a scaler of this kind; the first ``n_raw`` columns of the table are raw columns."""
     if kind == "both":
         return Both.fit(table, n_raw)
     return Rank.fit(table) if kind == "rank" else MinMax.fit(table)
 
 
 def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
-    """Return the column that each scaled feature comes from."""
+    """Return, for each scaled feature, the index of the column that it comes from."""
     columns = np.arange(n_columns)
     return (
         np.concatenate([columns, columns[: scaler.n_raw]]) if isinstance(scaler, Both) else columns
@@ -120,9 +119,11 @@ def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
 
 @compiled
 def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) -> NDArray:
-    """Return the first columns scaled, as many as have a range, then ranks of all with quantiles.
+    """Return min-max scaled columns, then ranks.
 
-    Ranks of columns that were scaled come last. All at once: a row may come alone.
+    The first ``len(low)`` columns are scaled. The first ``len(quantiles)`` columns are ranked; the
+    ranks of columns that were also scaled come last. One kernel does both, because the table may
+    be a single row and a second call would take more time than its work.
     """
     n_scaled, n_ranked = low.shape[0], quantiles.shape[0]
     result = unset((table.shape[0], n_scaled + n_ranked))
@@ -139,7 +140,10 @@ def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) ->
 
 @inner
 def _rank(known: NDArray, value: float) -> float:
-    """Find a value among the quantiles of its column; equal to several means their middle."""
+    """Return the rank of a value from the quantiles of its column.
+
+    A value that equals several quantiles gets the mean of their ranks.
+    """
     last = known.shape[0] - 1
     left = right = _bisect(known, value, ZERO)
     if left <= last and known[left] == value:
@@ -152,7 +156,7 @@ def _rank(known: NDArray, value: float) -> float:
 
 @inner
 def _bisect(known: NDArray, value: float, behind: int) -> int:
-    """Return the place of a value in ascending ones, before or behind equal ones."""
+    """Return where a value belongs among ascending values: before equal values, or behind them."""
     low, high = 0, known.shape[0]
     while low < high:
         middle = (low + high) // 2

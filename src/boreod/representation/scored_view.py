@@ -1,8 +1,9 @@
 """One view with its fitted scores: from rows to score columns.
 
-Training rows and new rows take the same way: a block, its descriptions, its comparison with the
-frozen descriptions of the reference rows. Only scores that read nothing but distances are computed
-for new rows by one kernel, see :mod:`boreod.scores.together`, to the same bits.
+Training rows and new rows are scored by the same steps. The neighbors of a block of rows are
+searched, the block is described, and the descriptions are compared with the stored descriptions of
+the reference rows. There is one exception: for new rows, one kernel computes all scores that read
+only distances, with the same bits. See :mod:`boreod.scores.together`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,8 +32,8 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.together import Together
 
 BLOCK_ROWS = 512
-NEAR = 10  # the neighbor whose distance measures how isolated a row is
-GEOMETRY_BYTES = 1_000_000  # of one block, so that it stays in the cache between scores
+NEAR = 10  # the distance to this neighbor measures how isolated a row is
+GEOMETRY_BYTES = 1_000_000  # the geometry of a block is at most this large, to stay in the cache
 
 
 @dataclass(eq=False)
@@ -41,11 +42,11 @@ class ScoredView:
 
     space: Space  # columns, metric and reference rows
     graph: NeighborGraph  # neighbor graph of the reference rows
-    scores: list[FittedScore]  # scores with their frozen descriptions
-    known: KnownRows  # finds rows that are among the reference rows, by all columns of the table
-    scale: MinMax | Rank | None = None  # of the columns, before distances are computed
-    # distance of every training row to its 10th reference row, itself left out; None in a
-    # model that was loaded
+    scores: list[FittedScore]  # scores with the descriptions of the reference rows
+    known: KnownRows  # finds equal reference rows of a row; compares all columns of the table
+    scale: MinMax | Rank | None = None  # scales columns before distances are computed
+    # Distance from every training row to its 10th nearest reference row other than itself. It is
+    # None in a model that was loaded from a file.
     isolation: NDArray | None = None
 
     @classmethod
@@ -60,8 +61,9 @@ class ScoredView:
     ) -> tuple["ScoredView", list[NDArray], TrainingGraph]:
         """Search, describe and compare all reference rows.
 
-        Return their scores too, by score, and their lists: long enough to be those of a part of
-        the rows when such a share of them is ``left_out``.
+        Return the view, one array of scores of the reference rows for each score, and the neighbor
+        lists. The lists are long enough to have k neighbors left when this share of all rows is
+        ``left_out``.
         """
         points = known.rows.take(space.columns, axis=1)
         scale = fit_scale(space.metric, points)
@@ -81,7 +83,10 @@ class ScoredView:
     def fit_part(
         self, training: TrainingGraph, rows: NDArray, plan: list[PlannedScore], engine: Engine
     ) -> "ScoredView":
-        """Return the view of some of its reference rows, ascending, whose lists are known."""
+        """Return the view of some of its reference rows.
+
+        ``rows`` are ascending positions. Neighbor lists come from ``training``, not from a search.
+        """
         known = self.known.part(rows)
         ks, reverse_k = _depths(plan, len(rows))
         part = part_of(training, rows, ks, reverse_k, _copies(known, self.space))
@@ -112,11 +117,14 @@ class ScoredView:
 
     @property
     def near(self) -> int:
-        """The neighbor whose distance measures how isolated a row is, in a small table the last."""
+        """The k of the neighbor that measures isolation; in a small table, that of the last."""
         return min(NEAR, len(self.graph.reference) - 1)
 
     def search(self, rows: NDArray, depth: int = 0) -> Block:
-        """Search the neighbors of rows, at least so many; a known row itself is left out."""
+        """Search at least ``depth`` neighbors of each row.
+
+        A row that equals a reference row leaves this one out of its neighbors.
+        """
         own = self.known.find(rows)
         return self.graph.new_block(self.place(rows), own, depth)
 
@@ -127,7 +135,7 @@ class ScoredView:
 
     @cached_property
     def _reads_all(self) -> bool:
-        """Whether points are whole rows."""
+        """Whether the neighbor space has all columns of the table, in the same order."""
         return self.space.columns.tolist() == [*range(self.known.rows.shape[1])]
 
     def score(self, block: Block) -> NDArray:
@@ -142,9 +150,12 @@ class ScoredView:
 
     @cached_property
     def _ways(self) -> tuple[Together, list[FittedScore], list[FittedScore], NDArray | None]:
-        """Scores that one kernel computes, those that come one by one, those that share geometry.
+        """How scores of new rows are computed: three groups of scores, and an order of columns.
 
-        Also the places of all columns in this order, if it is another one.
+        One kernel computes the first group together. Scores of the second group are computed one
+        by one. Scores of the third group share the geometry of a block. The last item gives, for
+        each column of the view, its position among the columns of the three groups; None if both
+        orders are the same.
         """
         together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
         rest = [s for s in self.scores if s not in together.scores]
@@ -156,7 +167,7 @@ class ScoredView:
         return together, others, sharing, None if in_order else order
 
     def _score_in_parts(self, scores: list[FittedScore], block: Block) -> list[NDArray]:
-        """Score so few rows at once that what scores share stays in the cache."""
+        """Score few rows at a time, so that the geometry that scores share stays in the cache."""
         if len(block.points) <= self.geometry_rows:
             return [s.score(block) for s in scores]
         # Only one part exists at a time, because each holds its geometry.
@@ -165,7 +176,7 @@ class ScoredView:
         return [np.vstack(of_parts) for of_parts in zip(*by_part, strict=True)]
 
     def keep(self, names: Iterable[str]) -> "ScoredView | None":
-        """Return the view for some of its columns, or None if it has none of them."""
+        """Return the view with only these columns; None if it has none of them."""
         wanted = set(names)
         kept = []
         for s in self.scores:
@@ -180,9 +191,10 @@ class ScoredView:
     def _score_reference(self, graph: TrainingGraph, engine: Engine) -> list[NDArray]:
         """Describe all reference rows, then compare them.
 
-        One score at a time goes over all rows, because what it remembers fits into the cache and
-        what all remember does not. First descriptions look up none, so they are made together:
-        those that share geometry, and the others.
+        Each score handles all rows before the next score begins, because the descriptions of one
+        score fit into the cache and those of all scores do not. The first description of a score
+        reads no other description. So first descriptions are computed together, once for scores
+        that share geometry and once for the others.
         """
         sharing = self._sharing_geometry
         others = [s for s in self.scores if s.definition.descriptions and s not in sharing]
@@ -222,10 +234,10 @@ class ScoredView:
             s.frozen.append(graph.spread(result))
 
     def _compare_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
-        """Return the scores of all reference rows and remember their summary."""
+        """Return the scores of all reference rows, and store their summary in the score."""
         if not s.definition.compares():
             scores = s.frozen[-1]
-            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # nobody looks them up
+            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # new rows do not read them
         else:
             of_distinct = unset((graph.n_distinct, len(s.ks)))
             engine.map_unordered(
@@ -263,20 +275,20 @@ def _describe(
 
 
 def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
-    """Return unfinished scores of some reference rows."""
+    """Return the scores of some reference rows before the last step, ``finish``."""
     block = graph.block(rows)
     return s.compare(block, [array[block.own] for array in s.frozen])
 
 
 def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
-    """Learn how columns are scaled before distances are computed; None if they are not."""
+    """Return the scaler to apply before distances are computed; None if there is none."""
     if metric == "standardized":
         return standardize(points)
     return Rank.fit(points) if metric == "ranked" else None
 
 
 def _copies(known: KnownRows, space: Space) -> tuple[NDArray, NDArray] | None:
-    """Return distinct rows where those of the view are those of the table; None elsewhere."""
+    """Return the distinct rows of the table if the view has the same ones, otherwise None."""
     is_plain = space.metric in ("euclidean", "manhattan")
     if is_plain and space.columns.tolist() == [*range(known.rows.shape[1])]:
         return known.distinct()
@@ -284,13 +296,13 @@ def _copies(known: KnownRows, space: Space) -> tuple[NDArray, NDArray] | None:
 
 
 def _depths(plan: list[PlannedScore], n_rows: int) -> tuple[Ks, int]:
-    """Return the ks of a graph, with the one that measures isolation, and its reverse k."""
+    """Return the ks of a graph, including the k that measures isolation, and its reverse k."""
     ks, reverse_k = search_depths(plan)
     return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 
 
 def search_depths(scores: Sequence[FittedScore | PlannedScore]) -> tuple[Ks, int]:
-    """Return all ks in use, and the largest one that needs reverse neighbors."""
+    """Return all ks in use, and the largest k that needs reverse neighbors (0 if there is none)."""
     ks = sorted({k for s in scores for k in s.ks})
     reverse = [s.ks[-1] for s in scores if s.definition.reads == "reverse"]
     return tuple(ks), max(reverse, default=0)

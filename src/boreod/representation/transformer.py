@@ -28,9 +28,11 @@ from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
-CHECKED_ROWS = 20_000  # from here on the memory that a fit takes is counted
-CHECKED_VALUES = 5_000_000  # few rows may have very many columns
-LARGE_TABLE = 10_000  # rows; a search through more of them is expensive
+# A fit checks its memory first if the table has this number of rows, or this number of values: few
+# rows may have very many columns.
+CHECKED_ROWS = 20_000
+CHECKED_VALUES = 5_000_000
+LARGE_TABLE = 10_000  # a search through more rows than this is expensive
 CHEAP_VIEWS = ("sample:256", "sample:1024")
 FAR_KS = (100, 50, 20, 10, 5)
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
@@ -40,16 +42,16 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     """Turn rows into ``[X, score_1(X), ..., score_m(X)]``.
 
     One neighbor search per view serves all scores at all k. New rows are scored against the rows
-    seen in ``fit``; a row identical to one of those leaves it out of its neighbors, so transforming
-    the training table again gives the training scores.
+    seen in ``fit``. If a row equals one of these, the equal row does not count as its neighbor. So
+    transforming the training table again gives the training scores.
 
     Parameters
     ----------
     scores
-        ``"all"`` for the paper's twelve, or a list of names (``"lof"``, and ``"iforest"`` for an
-        isolation forest, which needs no neighbors), single columns (``"lof_10"``), scores with
-        parameters (``LoOP(extent=2)``), detectors of other libraries (``EllipticEnvelope()``), or
-        pairs (name, score or detector).
+        ``"all"`` for the twelve scores of the paper, or a list of names (``"lof"``, and
+        ``"iforest"`` for an isolation forest, which needs no neighbors), single columns
+        (``"lof_10"``), scores with parameters (``LoOP(extent=2)``), detectors of other libraries
+        (``EllipticEnvelope()``), or pairs (name, score or detector).
     ks
         Neighborhood sizes; None for the paper's 1, 10, 20, ..., 100 as far as the table allows.
     views
@@ -58,19 +60,20 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     passthrough
         Whether the raw columns come first.
     neighbors
-        How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster of the
-        two on some rows. All are exact.
+        How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"``, which times the two on
+        some rows and takes the faster one. All are exact.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
-        Seed of subspaces, reference samples and detectors without a seed.
+        Seed of subspaces, of reference samples, and of detectors that have no seed.
     verbose
         Show a progress bar when the work is long.
 
     Attributes
     ----------
     left_out_
-        Names of grid columns that cannot exist for this table.
+        Names of columns that were left out because this table has too few rows for their k, or
+        because the score does not allow their k.
 
     Examples
     --------
@@ -106,7 +109,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlierRepresentation":
-        """Search the neighbors of all rows and remember what new rows are compared with."""
+        """Search the neighbors of all rows, and store the descriptions that scores compare with."""
         self.fit_transform(X)
         return self
 
@@ -118,23 +121,23 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             return self.fit_compute(points, names)
 
     def transform(self, X: ArrayLike) -> NDArray:
-        """Return the representation of rows, old or new."""
-        if not hasattr(self, "fitted_columns_"):  # the check itself costs as much as a small search
+        """Return the representation of training rows or new rows."""
+        if not hasattr(self, "fitted_columns_"):  # the check is as slow as a small search
             check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))
 
     def compute(self, points: NDArray) -> NDArray:
-        """Return the representation of rows that were checked already: float64 in C order."""
+        """Return the representation of checked rows, which are float64 in C order."""
         return self.fitted_columns_.compute(points, current_engine(self.n_jobs, self.verbose))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
-        """Return the names of the output columns; those of the input are checked."""
+        """Return the names of the output columns; raise if ``input_features`` are wrong."""
         check_is_fitted(self)
         OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return np.array(self.columns_, dtype=object)
 
     def keep(self, columns: Iterable[str]) -> "OutlierRepresentation":
-        """Return a fitted representation of these columns, in this order, and nothing else."""
+        """Return a fitted representation that has only these columns, in this order."""
         check_is_fitted(self)
         kept = copy.copy(self)
         if isinstance(columns, str):
@@ -165,14 +168,14 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         points
             Float64 rows in C order, not to be changed afterwards.
         names
-            Names of their columns.
+            Names of the columns of ``points``.
         n_bags
-            Number of bags that are learned afterwards, which take memory, too.
+            Number of bags that are learned afterwards; they count in the check of memory.
         apart
-            Mask of rows that are nobody's neighbors and in no isolation tree, see
-            :mod:`boreod.representation.columns`.
+            Mask of rows that are kept apart: they are no row's neighbor and in no isolation tree,
+            see :mod:`boreod.representation.columns`.
         known
-            The same rows with their hashes, if they are known already.
+            The same rows with their hashes, if these were computed before.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)
@@ -183,7 +186,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         random = read_seed(self.random_state)
         raw = [str(name) for name in names]
         if apart is not None and not (apart.any() and (~apart).sum() >= 2):
-            apart = None  # nothing to keep apart, or nothing to keep it from
+            apart = None  # no rows to keep apart, or too few other rows
         self.n_features_in_ = points.shape[1]
 
         self.left_out_: list[str] = []
@@ -225,7 +228,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
 
 def _checked(names: list[str]) -> list[str]:
-    """Refuse no columns, and two columns of the same name."""
+    """Return the names; raise if there are none, or if two are equal."""
     if not names:
         raise ValueError(
             "There is no column to compute: `scores` or `views` is empty and `passthrough` is "
@@ -249,9 +252,10 @@ def make_representation(
 ) -> OutlierRepresentation:
     """Return a fresh copy of the representation that a user gave, or the default one.
 
-    By default a large table also gets views of few reference rows if there is a budget: a tight one
-    then has scores to buy. ``"few"`` are scores that differ much, as far as there are so many rows;
-    of an untaught detector, those whose consensus ranks best.
+    By default a large table also gets views of few reference rows if there is a budget, so that
+    even a tight budget can buy scores. ``"few"`` chooses a few scores that differ much and that the
+    table has enough rows for. For a detector without labels (not ``taught``), ``"few"`` chooses the
+    scores whose consensus ranks outliers best.
     """
     if given is not None and not isinstance(given, str):
         fresh = clone(given)
@@ -269,6 +273,6 @@ def make_representation(
 
 
 def _least_rows(column: str) -> int:
-    """Return how many reference rows a score column needs, one fold of them left out."""
+    """Return how many reference rows a score column needs, if one fold is left out of them."""
     k = column.partition("_")[2]
     return -(-FOLDS * (int(k) + 1) // (FOLDS - 1)) if k else 2

@@ -1,8 +1,8 @@
 """Views: the neighbor spaces in which scores are computed.
 
-A view is a choice of columns, metric and reference rows. Each has one neighbor graph, one search at
-prediction time and a short name that ends the names of its columns: ``lof_10@s03`` is LOF with
-k = 10 in the fourth random subspace.
+A view is a choice of columns, metric and reference rows. Each view has one neighbor graph and takes
+one search at prediction time. The names of its columns end in ``@`` and the name of the view:
+``lof_10@s03`` is LOF with k = 10 in the fourth random subspace.
 
 =================  =========================================================  =================
 spelling           neighbor space                                             column names
@@ -43,12 +43,13 @@ class View:
     Parameters
     ----------
     name
-        Ends the names of its columns, after ``@``; empty for the plain full space.
+        Name of the view. It ends the names of its columns, after ``@``; empty for the full space.
     columns
         Names or positions of the columns, None for all.
     metric
-        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``; or Euclidean between columns that are
-        ``"standardized"`` or ``"ranked"`` among the reference rows.
+        ``"euclidean"``, ``"manhattan"`` or ``"cosine"``. With ``"standardized"`` or ``"ranked"``,
+        columns are first standardized or ranked among the reference rows, and distances are
+        Euclidean.
     sample
         Number of random reference rows, None for all.
 
@@ -66,18 +67,18 @@ class View:
 
 @dataclass(frozen=True)
 class Space:
-    """A view on one table: column positions, and positions of the reference rows if not all."""
+    """A view of one table."""
 
     name: str
-    columns: NDArray
+    columns: NDArray  # positions of the columns
     metric: str
-    rows: NDArray | None
+    rows: NDArray | None  # positions of the reference rows; None for all rows
 
 
 def resolve_views(
     views: Any, n_rows: int, column_names: Sequence[str], random: np.random.RandomState
 ) -> list[Space]:
-    """Turn what the user wrote into spaces of a table, drawing what is random."""
+    """Turn the parameter ``views`` into spaces of a table; draw random columns and rows."""
     if isinstance(views, str | View):
         views = [views]
     if not isinstance(views, Iterable):
@@ -97,7 +98,7 @@ def resolve_views(
 
 
 def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> Iterable[View]:
-    """Turn one spelling into views."""
+    """Turn one item of the parameter ``views`` into views."""
     if isinstance(spelling, View):
         return [spelling]
     if not isinstance(spelling, str):
@@ -115,7 +116,7 @@ def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> 
 
 
 def _draw_subspaces(count: int, n_columns: int, random: np.random.RandomState) -> Iterable[View]:
-    """Draw sizes from floor(d/2) to d - 1, then that many columns without replacement."""
+    """Draw subspaces: a size from floor(d/2) to d - 1, then this number of different columns."""
     if n_columns < 2:
         raise ValueError(
             "'subspaces' needs a table of at least 2 columns; got 1. Use the view 'full'."
