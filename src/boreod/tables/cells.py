@@ -129,8 +129,7 @@ def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
         assert not isinstance(kind.rule, DateForm)
         return _to_numbers(column, kind.rule)
     words = pc.utf8_lower(_present(column))
-    fits = pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")
-    bad = as_mask(pc.invert(fits))
+    bad = as_mask(pc.invert(pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")))
     return with_nulls(pc.match_substring_regex(words, r"^(true|1(\.0*)?)$"), bad), bad
 
 

@@ -10,8 +10,6 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
 from boreod.tables.arrow import (
     Column,
     TableError,
@@ -144,9 +142,8 @@ def _with_row_numbers(batch: Any) -> Any:
     place = batch.schema.get_field_index(ROW)
     if place < 0:
         return batch
-    numbers = batch.column(place).to_numpy().astype(np.int64)
     rest = batch.select([name for name in batch.schema.names if name != ROW])
-    return rest.replace_schema_metadata({ROWS: numbers.tobytes()})
+    return rest.replace_schema_metadata({ROWS: batch.column(place).to_numpy().tobytes()})
 
 
 def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> TableReader:
@@ -231,8 +228,8 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
 
     What is dropped need not be in all of them.
     """
-    dropped = as_names(options.drop, [])
-    options = replace(options, optional=(*options.optional, *options.drop, *dropped))
+    optional = (*options.optional, *options.drop, *as_names(options.drop, []))
+    options = replace(options, optional=optional)
     names: list[str] = []
     left = iter(paths)
     for path in left:

@@ -337,10 +337,7 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
         else:
             optional = (settled.label,)
         wanted = Options(columns=options["columns"], drop=options["drop"], optional=optional)
-        places = wanted.chosen(known, "the table")
-        if wishes.is_collection(frame):
-            return frame[[frame.columns[place] for place in places]]
-        frame = take_columns(frame, places)
+        frame = take_columns(frame, wanted.chosen(known, "the table"))
     if wishes.is_collection(frame):
         return frame
     return settle_labels(add_to_table(_to_arrow(frame), since), settled)

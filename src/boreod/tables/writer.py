@@ -158,8 +158,7 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
         raise TableError(f"There is no folder {Path(shown).parent} to write to. Make it first.")
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
-    named = (path for source in inputs for path in expand(os.fspath(source)))
-    paths = map(local_path, named)
+    paths = [local_path(path) for source in inputs for path in expand(os.fspath(source))]
     for source in [os.path.realpath(path) for path in paths if path is not None]:
         exist = os.path.exists(target) and os.path.exists(source)
         if target == source or (exist and os.path.samefile(target, source)):

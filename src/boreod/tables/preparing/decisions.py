@@ -90,73 +90,70 @@ class Question:
 def decide(column: Any, asked: Question) -> Decision:
     """Look at a training column of a plain type and decide, or refuse one that no step suits."""
     kind = kind_of(column.type)
-    name = asked.name
     if kind == "text":
-        return _decide_text(as_text(column, name), asked)
+        return _decide_text(as_text(column, asked.name), asked)
     if kind == "date or time" and not pa.types.is_duration(column.type):
-        zone = getattr(column.type, "tz", None)
         form = TIME if pa.types.is_time(column.type) else DateStep.form
-        return _decide_date(column, DateStep(name, "text", form, zone), "")
+        step = DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
+        return _decide_date(column, step, "")
     if pa.types.is_integer(column.type):
         # Float64 does not know all whole numbers beyond this one.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
-                step = DateStep(name, "number", form="nanoseconds")
+                step = DateStep(asked.name, "number", form="nanoseconds")
                 return _decide_date(column, step, "nanoseconds since 1970")
-            return _decide_codes(as_text(column, name), asked, "text")
+            return _decide_codes(as_text(column, asked.name), asked, "text")
     if kind == "boolean":
-        return _decide_number(numbers_of(column, name, kind), kind, asked)
+        return _decide_number(numbers_of(column, asked.name, kind), kind, asked)
     # Durations are numbers, too.
-    values = numbers_of(column, name, "number")
+    values = numbers_of(column, asked.name, "number")
     return _decide_numbered(column, values, asked) or _decide_number(values, "number", asked)
 
 
 def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     present = values[~np.isnan(values)]
-    name = asked.name
     missing = len(values) - len(present)
     if not len(present):
-        return _leave_out(name, "all values are missing")
+        return _leave_out(asked.name, "all values are missing")
     if present.min() == present.max():
-        return _constant(NumberStep(name, kind, marked=True), f"{present[0]:g}", missing)
+        return _constant(NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing)
     # The lower of two middle values is one that was there.
     middle = float(np.quantile(present, 0.5, method="lower"))
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
         done += f"; {missing} missing filled with {middle:g} and marked"
-    step = NumberStep(name, kind, middle, marked=missing > 0)
+    step = NumberStep(asked.name, kind, middle, marked=missing > 0)
     if kind == "boolean":
         return Decision(step, done)
     if missing or not _is_row_id(present):
-        return Decision(step, done, sentinel_note(present, name))
-    if not asked.wanted and (_sounds_like(name, CODES) or _counts_rows(present)):
-        return _leave_out_id(name, "its whole numbers are all different")
+        return Decision(step, done, sentinel_note(present, asked.name))
+    if not asked.wanted and (_sounds_like(asked.name, CODES) or _counts_rows(present)):
+        return _leave_out_id(asked.name, "its whole numbers are all different")
     return Decision(
         step,
         done,
-        f"Column {shorten(name)} looks like an id: its whole numbers are all different. If "
-        f"it is one, say so ({option('id', name)}).",
+        f"Column {shorten(asked.name)} looks like an id: its whole numbers are all different. If "
+        f"it is one, say so ({option('id', asked.name)}).",
     )
 
 
 def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision | None:
     """Decide for numbers that are times or codes; None if they are numbers."""
     present = values[~np.isnan(values)]
-    name = asked.name
     if not len(present) or present.min() == present.max() or asked.wanted:
         return None
-    form, meaning = _find_numbered_dates(present, name)
+    form, meaning = _find_numbered_dates(present, asked.name)
     if form:
-        return _decide_date(column, DateStep(name, "number", form=form), meaning)
+        return _decide_date(column, DateStep(asked.name, "number", form=form), meaning)
     is_whole = bool((present % 1 == 0).all()) and not _is_row_id(present)
-    if not is_whole or not _sounds_like(name, CODES, alone=ENTITIES):
+    if not is_whole or not _sounds_like(asked.name, CODES, alone=ENTITIES):
         return None
-    words = as_text(column, name)
+    words = as_text(column, asked.name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
     # 118 and 118.0 are one code if all codes are written as numbers are.
-    alike = words.equals(as_text(pc.cast(column, pa.float64()), name))
+    alike = words.equals(as_text(pc.cast(column, pa.float64()), asked.name))
     return _decide_codes(words, asked, "number" if alike else "text")
 
 
@@ -182,27 +179,27 @@ def _decide_codes(words: Any, asked: Question, kind: str) -> Decision:
     found = _decide_words(words, words.drop_null(), asked)
     if found.step is None:
         return found
-    note = (
+    return Decision(
+        replace(found.step, kind=kind),
+        f"codes: {found.done}",
         f"Column {shorten(asked.name)} holds whole numbers that are taken for codes, because of "
-        "its name or their size: they have levels and no order. If they are amounts, rename it."
+        "its name or their size: they have levels and no order. If they are amounts, rename it.",
     )
-    return Decision(replace(found.step, kind=kind), f"codes: {found.done}", note)
 
 
 def _decide_text(words: Any, asked: Question) -> Decision:
     present = words.drop_null()
-    name = asked.name
     if not len(present):
-        return _leave_out(name, "all values are missing")
+        return _leave_out(asked.name, "all values are missing")
     written = find_written(words, asked.decimal)
     if isinstance(written, DateForm) and written.form:
         others = count_others(words, written.form)
         how = f"written {written.form}" + (f", {others} otherwise" if others else "")
-        found = _decide_date(words, DateStep(name, "text", written.form), how)
+        found = _decide_date(words, DateStep(asked.name, "text", written.form), how)
         if not written.in_doubt:
             return found
         doubt = (
-            f"Column {shorten(name)} may have days or months first, as in "
+            f"Column {shorten(asked.name)} may have days or months first, as in "
             f"{shorten(present[0].as_py())}; days are taken. If months are first, write dates "
             "as 2024-01-31."
         )
@@ -210,15 +207,15 @@ def _decide_text(words: Any, asked: Question) -> Decision:
     if isinstance(written, DateForm):
         day, month = find_contradiction(words)
         raise TableError(
-            f"Column {shorten(name)} holds dates with days first, such as {shorten(day)}, and with "
-            f"months first, such as {shorten(month)}. Write them as 2024-01-31, or leave the "
-            f"column out ({option('drop', name)})."
+            f"Column {shorten(asked.name)} holds dates with days first, such as {shorten(day)}, "
+            f"and with months first, such as {shorten(month)}. Write them as 2024-01-31, or leave "
+            f"the column out ({option('drop', asked.name)})."
         )
     if isinstance(written, Ambiguous):
-        raise written.question(name)
+        raise written.question(asked.name)
     if written is None:
         return _decide_words(words, present, asked)
-    found = _decide_number(numbers_of(words, name, "number", rule=written), "text", asked)
+    found = _decide_number(numbers_of(words, asked.name, "number", rule=written), "text", asked)
     if not isinstance(found.step, NumberStep):
         return found
     done = f"number written like {written.like}; {found.done}".replace("; as it is", "")
@@ -227,12 +224,11 @@ def _decide_text(words: Any, asked: Question) -> Decision:
 
 def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     """Decide for words that are no dates: levels, many levels, free text, or a row's id."""
-    name = asked.name
     missing = len(words) - len(present)
     counted = pc.value_counts(present)
     counts = counted.field("counts").to_numpy()
     if len(counts) == 1:
-        only = CategoryStep(name, "text", marked=True)
+        only = CategoryStep(asked.name, "text", marked=True)
         return _constant(only, shorten(present[0].as_py()), missing)
     # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
@@ -246,13 +242,13 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
         levels = sorted(counted.field("values").filter(pa.array(frequent)).to_pylist())
         pooled = len(counts) - len(levels)
         rare = f"; {pooled} rare one{'s' * (pooled > 1)} pooled" if pooled else ""
-        category = CategoryStep(name, "text", levels, pooled > 0, marked=missing > 0)
+        category = CategoryStep(asked.name, "text", levels, pooled > 0, marked=missing > 0)
         return Decision(category, f"{count_of(len(levels), 'level')}{rare}{marked}")
-    step = learn_levels(words, name, asked.targets, missing > 0)
+    step = learn_levels(words, asked.name, asked.targets, missing > 0)
     if not step.names:
-        return _leave_out(name, f"its {len(counts)} words are equally frequent")
-    parts = [what.removeprefix(f"{name} ") for what in step.names if what != f"{name} is missing"]
-    done = " and ".join(parts)
+        return _leave_out(asked.name, f"its {len(counts)} words are equally frequent")
+    parts = step.names[: len(step.values)]
+    done = " and ".join(part.removeprefix(f"{asked.name} ") for part in parts)
     if asked.targets is not None:
         done += " (without a row's own label)"
     return Decision(step, f"{done or 'whether it is missing'} of {len(counts)} levels{marked}")
@@ -260,21 +256,20 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
     """Decide for words that are different in nearly each row: free text, or the id of the row."""
-    name = asked.name
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
     # Words that differ in their digits only are numbered, not written.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):
         why = f"{distinct} different words in {len(present)} rows tell rows apart"
-        return _leave_out_id(name, why)
+        return _leave_out_id(asked.name, why)
     missing = len(words) - len(present)
-    done = f"text: {', '.join(parts)}" + (f"; {missing} missing marked" if missing else "")
-    note = (
-        f"Column {shorten(name)} holds free text, of which only {' and '.join(parts)} are learned "
-        f"from. If it names rows, say so ({option('id', name)})."
+    return Decision(
+        TextStep(asked.name, "text", parts, marked=missing > 0),
+        f"text: {', '.join(parts)}" + (f"; {missing} missing marked" if missing else ""),
+        f"Column {shorten(asked.name)} holds free text, of which only {' and '.join(parts)} are "
+        f"learned from. If it names rows, say so ({option('id', asked.name)}).",
     )
-    return Decision(TextStep(name, "text", parts, marked=missing > 0), done, note)
 
 
 def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:

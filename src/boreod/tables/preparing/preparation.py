@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,8 +167,9 @@ class Preparation:
         check_columns(self.inputs_, known, "The table", self.inputs_)
         needed = set(self.inputs_)
         check_names([name for name in known if name in needed], "the table")
-        batch = self._complete(batch)
-        return self._fill(batch, lambda step, part, column: step.fill(part, column, first_row))
+        return self._fill(
+            self._complete(batch), lambda step, part, column: step.fill(part, column, first_row)
+        )
 
     def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
         """Return the rows of the training table once more as :meth:`fit_transform` did."""
@@ -196,15 +198,17 @@ class Preparation:
 
     def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], NDArray]) -> NDArray:
         result = np.zeros((table.num_rows, len(self.names_)))
-        start = 0
-        for step in self.steps_:
-            end = start + len(step.outputs)
-            part = result[:, start:end]
+        for step, end in zip(self.steps_, self._ends, strict=True):
+            part = result[:, end - len(step.outputs) : end]
             missing = fill(step, part, column_of(table, step.name))
             if step.marked:
                 part[:, -1] = missing
-            start = end
         return result
+
+    @property
+    def _ends(self) -> list[int]:
+        """Where the output columns of every step end."""
+        return list(accumulate(len(step.outputs) for step in self.steps_))
 
     @property
     def tells_training_rows(self) -> bool:
@@ -221,15 +225,12 @@ class Preparation:
     @property
     def marks_(self) -> dict[int, int]:
         """Places of output columns that are filled, and of those that mark where."""
-        marks = {}
-        end = 0
-        for step in self.steps_:
-            start = end
-            end += len(step.outputs)
-            for place, (kind, _) in enumerate(step.outputs if step.marked else (), start):
-                if kind == "value":
-                    marks[place] = end - 1
-        return marks
+        return {
+            end - len(step.outputs) + place: end - 1
+            for step, end in zip(self.steps_, self._ends, strict=True)
+            for place, (kind, _) in enumerate(step.outputs)
+            if step.marked and kind == "value"
+        }
 
     @property
     def types_(self) -> dict[str, Any]:
@@ -385,19 +386,18 @@ def _learn(
         except TableError as error:
             refused.append(str(error))
             continue
+        outputs = 0
         if decision.step is not None:
             steps.append(decision.step)
+            outputs = len(decision.step.names)
         if decision.note is not None:
             notes.append(decision.note)
-        outputs = 0 if decision.step is None else len(decision.step.names)
         summary.append((name, kind_of(column.type), decision.done, outputs))
     if refused:
         raise TableError(" ".join(refused))
     many = sum(isinstance(step, LevelStep) for step in steps)
-    for place, step in enumerate(steps):
-        if isinstance(step, LevelStep):
-            steps[place] = step.within(STORED_BYTES // many)
-    return steps, summary, notes
+    kept = [s.within(STORED_BYTES // many) if isinstance(s, LevelStep) else s for s in steps]
+    return kept, summary, notes
 
 
 def _holds(table: Any, name: str) -> str:

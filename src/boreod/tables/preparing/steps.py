@@ -15,6 +15,7 @@ and others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Fol
 folds of a level, the one with more rows of the code 1 has the lower odds, and trees learn that.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,7 +59,7 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(ABC):
     """What is done to a column: a subclass for each thing that a column may become."""
 
     name: str
@@ -66,9 +67,9 @@ class Step:
     marked: bool = field(default=False, kw_only=True)  # whether missing values have a column
 
     @property
+    @abstractmethod
     def values(self) -> list[tuple[str, str]]:
         """Kinds and levels of the output columns without that of missing values."""
-        raise NotImplementedError
 
     @property
     def outputs(self) -> list[tuple[str, str]]:
@@ -86,18 +87,18 @@ class Step:
         return self.kind
 
     @property
+    @abstractmethod
     def is_possible(self) -> bool:
         """Whether a training column can have led to it; what is stored may be anything."""
-        raise NotImplementedError
 
     def words_of(self, column: Any) -> Any:
         """Return a column as text; codes that were numbers have no point."""
         words = as_text(column, self.name)
         return whole_words(words) if self.kind == "number" else words
 
+    @abstractmethod
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
         """Write the values of some rows into zeros, and return which rows have no value."""
-        raise NotImplementedError
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
         """Do the same for the training rows, as if each of them were new."""
@@ -288,8 +289,7 @@ class LevelStep(Step):
         columns = []
         if self.middle is not None:
             columns.append(_frequency(np.bincount(places) - 1, self.rows)[places])
-        if self.total_known:
-            assert targets is not None
+        if self.total_known and targets is not None:
             columns.append(_odds_so_far(places, targets))
         return self._put(result, columns, words)
 

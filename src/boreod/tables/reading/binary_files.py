@@ -148,8 +148,7 @@ def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
                 f"from {members[0].place.shown} in {differing}. Move it elsewhere."
             )
     try:
-        schemas = [footer.schema for footer in footers]
-        return pa.unify_schemas(schemas, promote_options="permissive")
+        return pa.unify_schemas([f.schema for f in footers], promote_options="permissive")
     except pa.ArrowException as error:
         raise TableError(
             f"Files of one folder must have columns of the same types, unlike those of "

@@ -100,6 +100,14 @@ class ReadOptions:
             raise TableError(
                 f"`batch_rows` must be a whole number from 1 on; got {self.batch_rows!r}."
             )
+        for name, kind in (self.types or {}).items():
+            if kind not in TYPES and not isinstance(kind, Rule):
+                raise TableError(
+                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
+                    f"{shorten(name)}."
+                )
+        if self.decimal not in (".", ",", None):
+            raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
 
 
 @dataclass(frozen=True)
@@ -113,16 +121,6 @@ class Options(ReadOptions):
     optional: tuple[str, ...] = ()  # columns that need not be there
     met: set[str] = field(default_factory=set)  # columns to drop that were there
     found: BadCells = field(default_factory=BadCells)
-
-    def __post_init__(self) -> None:
-        for name, kind in self.types.items():
-            if kind not in TYPES and not isinstance(kind, Rule):
-                raise TableError(
-                    f"The type of a column must be one of {', '.join(TYPES)}; got {kind!r} for "
-                    f"{shorten(name)}."
-                )
-        if self.decimal not in (".", ",", None):
-            raise TableError(f"`decimal` (--decimal) must be . or , and not {self.decimal!r}.")
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
         """Return the places of the columns to read; the others may be called anything.

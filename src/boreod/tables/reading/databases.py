@@ -32,8 +32,6 @@ from boreod.text import listed, shorten
 
 def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a table or query of an SQLite database."""
-    with reading(path, "an SQLite database"):
-        os.stat(path)
     with _asking(path, "an SQLite database", sqlite3.Error):
         address = f"file:{quote(os.path.abspath(path))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
@@ -50,20 +48,20 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
 
     def blocks() -> Iterator[Values]:
         before = 0
-        while True:
-            with _asking(path, "an SQLite database", sqlite3.Error):
+        with _asking(path, "an SQLite database", sqlite3.Error):
+            while True:
                 rows = cursor.fetchmany(BLOCK_ROWS)
-            values = {known[place]: [row[place] for row in rows] for place in places}
-            for name, cells in values.items():
-                if bytes in map(type, cells):
-                    raise TableError(
-                        f"Cells must hold one number or word each; column {shorten(name)} holds "
-                        f"bytes. Leave it out ({leave_out(name)})."
-                    )
-            yield values, rows_after(before)
-            before += len(rows)
-            if not rows:
-                return
+                values = {known[place]: [row[place] for row in rows] for place in places}
+                for name, cells in values.items():
+                    if bytes in map(type, cells):
+                        raise TableError(
+                            f"Cells must hold one number or word each; column {shorten(name)} "
+                            f"holds bytes. Leave it out ({leave_out(name)})."
+                        )
+                yield values, rows_after(before)
+                before += len(rows)
+                if not rows:
+                    return
 
     return from_values(blocks(), options)
 
@@ -71,8 +69,6 @@ def open_sqlite(path: str, options: Options, stack: ExitStack) -> Typed:
 def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a table or query of a DuckDB database."""
     duckdb = _library(path, "duckdb", "DuckDB", "duckdb")
-    with reading(path, "a DuckDB database"):
-        os.stat(path)
     with _asking(path, "a DuckDB database", duckdb.Error):
         # Pages that were read stay in memory up to the limit.
         safe = {"enable_external_access": "false", "memory_limit": "256MB"}
@@ -103,8 +99,6 @@ def open_workbook(path: str, options: Options) -> Typed:
     fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
     # It would warn of empty columns.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
-    with reading(path, "an Excel workbook"):
-        os.stat(path)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
         book = fastexcel.read_excel(path)
         names = book.sheet_names
@@ -185,7 +179,10 @@ def _find_table(path: str, query: str | None, tables: list[str], what: str) -> s
 
 @contextmanager
 def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
+    """Put what a library says about a file into one sentence."""
     try:
+        with reading(path, what):
+            os.stat(path)
         yield
     except kinds as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")[:200]

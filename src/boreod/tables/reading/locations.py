@@ -142,9 +142,8 @@ def several(paths: Iterable[str | os.PathLike[str]]) -> str:
 
 def expand(path: str) -> list[str]:
     """Return the files that a name stands for: several, or those that a pattern matches."""
-    names = path.split(BETWEEN)
     found: list[str] = []
-    for name in names:
+    for name in path.split(BETWEEN):
         is_pattern = not is_address(name) and not os.path.exists(name) and glob.has_magic(name)
         matching = sorted(glob.glob(name, recursive=True)) if is_pattern else [name]
         if not matching:

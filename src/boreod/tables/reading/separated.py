@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +47,10 @@ class Layout:
     lines: int
     size: int
     unnamed: frozenset[int] = frozenset()  # places of columns without a name
-    titles: tuple[list[str], ...] = ()  # what is above the names
+    titles: Sequence[list[str]] = ()  # what is above the names
 
 
-class Ragged(NamedTuple):
-    """A line with too few or too many cells: its row, counted from 0, and what it holds."""
-
-    row: int
-    cells: int
-    text: str
+Record = tuple[list[str], int, int]  # its cells, and the first and the last of its lines
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
@@ -93,9 +88,9 @@ def find_separator(text: str) -> str:
     best = ","
     most = (False, 0, 1)
     for separator in ",;\t|":
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        records = _records(io.StringIO(text, newline=""), separator)
         try:
-            widths = [len(record) for record in islice(filter(_is_record, reader), HEAD_LINES + 1)]
+            widths = [len(record) for record, _, _ in islice(records, HEAD_LINES + 1)]
         except csv.Error:
             continue
         if len(widths) > 1 and not text.endswith("\n"):
@@ -127,55 +122,44 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
         raise TableError(
             f"`separator` (--separator) must be one character such as , ; | or tab; got {given!r}."
         )
-    records, lines, ends = _first_records(text, separator, shown)
-    if not records:
+    found: list[Record] = []
+    try:
+        # If a later line is broken, the records before it stay.
+        found.extend(islice(_records(io.StringIO(text, newline=""), separator), HEAD_LINES))
+    except csv.Error as error:
+        if not found:
+            raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
+    if not found:
         raise TableError(
             f"{shown} holds nothing but drawn lines. A table needs column names and rows."
         )
+    records = [record for record, _, _ in found]
     if header is False:
         names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
-    place = find_header(records, [line + bool(before) for line in lines], header, shown)
+    place = find_header(records, [first + bool(before) for _, first, _ in found], header, shown)
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
     unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
-    above = islice(io.StringIO(text, newline=""), ends[place])
+    last = found[place][2]
+    above = islice(io.StringIO(text, newline=""), last)
     size = sum(len(line.encode()) for line in above) + len(before)
-    titles = tuple(records[:place])
-    return Layout(separator, names, ends[place] + bool(before), size, unnamed, titles)
+    return Layout(separator, names, last + bool(before), size, unnamed, records[:place])
 
 
-def _is_record(record: list[str]) -> bool:
-    """Return whether a line is neither empty nor drawn."""
-    return bool(record) and not (len(record) == 1 and RULE.fullmatch(record[0]))
-
-
-def _first_records(
-    text: str, separator: str, shown: str
-) -> tuple[list[list[str]], list[int], list[int]]:
-    """Return the first records, and the lines in which each of them begins and ends."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    records, lines, ends = [], [], []
-    try:
-        before = 0
-        for record in reader:
-            if _is_record(record):
-                records.append(record)
-                lines.append(before + 1)
-                ends.append(reader.line_num)
-            before = reader.line_num
-            if len(records) == HEAD_LINES:
-                break
-    except csv.Error as error:
-        if not records:
-            raise TableError(f"The first line of {shown} cannot be read: {error}.") from None
-    return records, lines, ends
+def _records(text: TextIO, separator: str) -> Iterator[Record]:
+    """Give the records of text; lines that are empty or drawn are none."""
+    reader = csv.reader(text, delimiter=separator)
+    before = 0
+    for record in reader:
+        if record and not (len(record) == 1 and RULE.fullmatch(record[0])):
+            yield record, before + 1, reader.line_num
+        before = reader.line_num
 
 
 def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
     where = partial(_place, source, layout)
-    width = len(layout.names)
-    ragged: list[Ragged] = []
+    ragged: list[Any] = []  # lines with too few or too many cells; rows are counted from 0
     rows = 0
     last = None
     names = [layout.names[place] for place in places]
@@ -193,18 +177,18 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
                     numbers = numbers[kept]
                 yield Block(chosen, _numbered(where, numbers))
     except pa.ArrowInvalid as error:
-        raise _explain(str(error), source, ragged, where, width) from None
+        raise _explain(str(error), source, ragged, where) from None
     if last is None:
         return
-    value = last.column(width - 1)[-1].as_py()
+    value = last.column(len(layout.names) - 1)[-1].as_py()
     # A mark that is never closed takes all lines after it.
     if source.quotes % 2 and value is not None and "\n" in value:
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
             "Close or remove it."
         )
-    if ragged and ragged[0].row < rows:
-        raise _explain("", source, ragged, where, width)
+    if ragged and ragged[0].number < rows:
+        raise _explain("", source, ragged, where)
     remarks = [[line.text.strip(' "')] for line in ragged]
     for note in (*empty.notes(), *other_lines(remarks, "below the table")):
         warnings.warn(note, stacklevel=2)
@@ -215,7 +199,7 @@ def _numbered(where: Where, numbers: NDArray) -> Where:
     return lambda row: where(int(numbers[row]))
 
 
-def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
+def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
     drawn = 0
     # Columns are numbered, as two of them may have the same name.
     names = list(map(str, range(len(layout.names))))
@@ -229,7 +213,7 @@ def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
         if RULE.fullmatch(row.text.strip()):
             drawn += 1
             return "skip"
-        ragged.append(Ragged(row.number - 1 - drawn, row.actual_columns, row.text))
+        ragged.append(row._replace(number=row.number - 1 - drawn))
         alone = row.actual_columns == 1 < len(names) - 1 and " " in ragged[0].text.strip()
         return "skip" if alone and len(ragged) < MAX_REMARKS else "error"
 
@@ -249,14 +233,12 @@ def _open(source: TextSource, layout: Layout, ragged: list[Ragged]) -> Any:
     )
 
 
-def _explain(
-    error: str, source: TextSource, ragged: list[Ragged], where: Where, width: int
-) -> TableError:
+def _explain(error: str, source: TextSource, ragged: list[Any], where: Where) -> TableError:
     if ragged:
         line = ragged[0]
         return TableError(
-            f"{where(line.row)} of {source.shown} has {count_of(line.cells, 'cell')} "
-            f"for {count_of(width, 'column')}. Correct it (a separator within a "
+            f"{where(line.number)} of {source.shown} has {count_of(line.actual_columns, 'cell')} "
+            f"for {count_of(line.expected_columns, 'column')}. Correct it (a separator within a "
             'cell needs quotation marks: "..."), or pass the right `separator` (--separator).'
         )
     if "straddl" in error:
@@ -278,19 +260,12 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         )
         for _ in range(layout.lines):
             next(lines)
-        records = csv.reader(lines, delimiter=layout.separator)
-        start = 0
-        found = -1
         try:
-            for record in records:
-                found += _is_record(record)
-                if found == row:
-                    break
-                start = records.line_num
-        except csv.Error:
+            _, first, _ = next(islice(_records(lines, layout.separator), row, None))
+        except (csv.Error, StopIteration):
             # It has a limit for cells, unlike the reader of the table.
             return f"Row {row + 1}"
-    return f"Line {layout.lines + start + 1}"
+    return f"Line {layout.lines + first}"
 
 
 def find_header(
@@ -407,5 +382,4 @@ def _left_out(count: int, which: str) -> str:
 
 
 def _first_of(shown: list[str], count: int) -> str:
-    more = ", ..." if count > MAX_SHOWN_LINES else ""
-    return ", ".join(shown[:MAX_SHOWN_LINES]) + more
+    return ", ".join(shown[:MAX_SHOWN_LINES]) + (", ..." if count > MAX_SHOWN_LINES else "")
