@@ -140,6 +140,16 @@ def as_mask(booleans: Any) -> NDArray:
     return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
 
 
+def encode(column: Any) -> tuple[Any, NDArray]:
+    """Return the distinct values of a column, and the place of each cell among them.
+
+    The place of a null is the number of distinct values.
+    """
+    encoded = pc.dictionary_encode(column)
+    places = pc.fill_null(encoded.indices, len(encoded.dictionary))
+    return encoded.dictionary, places.to_numpy(zero_copy_only=False)
+
+
 def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Give batches of so many rows, whatever a format reads at once; the last may have fewer."""
     held: list[Any] = []

@@ -270,8 +270,8 @@ class BadCells:
         if places[-1] == len(bad) - 1 and self.policy != "drop":
             self.total = (name, str(column[-1].as_py()))
         self._counts[name] = self._counts.get(name, 0) + len(places)
-        noun, written, rule = what.partition(" written ")
-        self._rules[name] = f"{noun}s{written}{rule}" if rule else ""
+        noun, _, rule = what.partition(" written ")
+        self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
         # So many bad cells are no faults of single rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:

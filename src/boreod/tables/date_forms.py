@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import TableError, as_mask, pa, pc
+from boreod.tables.arrow import TableError, as_mask, encode, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
 from boreod.text import shorten
 
@@ -115,8 +115,8 @@ def is_filled(column: Any) -> NDArray:
 def count_zones(column: Any) -> int:
     """Return how many times of a column of text or of a typed one have a zone."""
     if pa.types.is_string(column.type):
-        words = pc.utf8_trim_whitespace(column)
-        return pc.sum(pc.match_substring_regex(words, ZONED)).as_py() or 0
+        zoned = pc.match_substring_regex(pc.utf8_trim_whitespace(column), ZONED)
+        return pc.sum(zoned).as_py() or 0
     has_zone = getattr(column.type, "tz", None) is not None
     return len(column) - column.null_count if has_zone else 0
 
@@ -200,13 +200,12 @@ def _read_form(words: Any, form: str) -> Moments:
         with suppress(pa.ArrowException):
             seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
             return Moments(seconds, seconds.copy())
-    day = "" if form == TIME else FORMS[form]
-    rest = f"{HOURS}{MINUTES}{HALF}" if form == TIME else f"(?:(?:,? |T){CLOCK})?"
-    groups = pc.extract_regex(words, f"^{day}{rest}$")
+    pattern = f"{HOURS}{MINUTES}{HALF}" if form == TIME else f"{FORMS[form]}(?:(?:,? |T){CLOCK})?"
+    groups = pc.extract_regex(words, f"^{pattern}$")
     part = {field.name: groups.field(field.name) for field in groups.type}
     matched = groups.is_valid().to_numpy(zero_copy_only=False)
     start = np.where(matched, 0.0, np.nan)
-    if day:
+    if form != TIME:
         years = _whole(part["y"])
         short = as_mask(pc.equal(pc.utf8_length(part["y"]), 2))
         years = years + np.where(short, np.where(years < 69, 2000, 1900), 0)
@@ -236,10 +235,9 @@ def _whole(cells: Any) -> NDArray:
 
 
 def _number_of_each(cells: Any, number_of: Callable[[str], int]) -> NDArray:
-    """Return the number of each word; few are distinct."""
-    encoded = pc.dictionary_encode(pc.fill_null(cells, ""))
-    numbers = map(number_of, encoded.dictionary.to_pylist())
-    return np.array([*numbers, 0])[encoded.indices.to_numpy()]
+    """Return the number of each word, 0 for a missing one; few are distinct."""
+    words, places = encode(cells)
+    return np.array([*map(number_of, words.to_pylist()), 0])[places]
 
 
 def _month_number(word: str) -> int:
@@ -268,5 +266,4 @@ def day_seconds(years: NDArray, months: NDArray, days: NDArray) -> NDArray:
 
 def to_seconds(column: Any, unit: str) -> NDArray:
     """Return a column of times as seconds, NaN for nulls."""
-    whole = pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
-    return whole / SECONDS[unit]
+    return pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False) / SECONDS[unit]

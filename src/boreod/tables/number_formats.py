@@ -233,15 +233,14 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
     too_large = np.isinf(values)  # 1e999 is infinite.
     values[too_large] = np.nan
-    missing = as_mask(pc.is_null(cells)) | as_mask(pc.is_in(cells, value_set=pa.array(MISSING)))
+    missing = as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
     return Parsed(values, ~fits & ~missing | too_large)
 
 
 def first_code(cells: Any, unit: str = "") -> bool:
     """Return whether a cell looks like a code, which would not survive being a number."""
     beside = "" if _is_money(unit) else re.escape(unit)
-    codes = pc.match_substring_regex(cells, CODE.replace("$", f"{beside}$"))
-    return bool(pc.any(codes).as_py())
+    return bool(pc.any(pc.match_substring_regex(cells, CODE.replace("$", f"{beside}$"))).as_py())
 
 
 def _to_float(cells: Any, rule: NumberFormat) -> NDArray:

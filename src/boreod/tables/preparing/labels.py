@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import Names, TableError, as_names, column_of, pa, pc
+from boreod.tables.arrow import Names, TableError, as_names, column_of, encode, pa, pc
 from boreod.tables.cells import as_text, whole_words
 from boreod.tables.number_formats import MISSING
 from boreod.text import count_of, listed, shorten
@@ -88,12 +88,11 @@ class _LabelWords:
     def add(self, values: Any) -> None:
         """Add the next rows."""
         column = column_of(pa.table({self.name: _to_array(values, self.name)}), self.name)
-        encoded = pc.dictionary_encode(column)
-        words = pc.utf8_trim_whitespace(as_text(encoded.dictionary, self.name)).to_pylist()
+        distinct, places = encode(column)
+        words = pc.utf8_trim_whitespace(as_text(distinct, self.name)).to_pylist()
         own = [-1 if w is None else self.numbers.setdefault(w, len(self.numbers)) for w in words]
         small = np.int8 if len(self.numbers) <= 127 else np.int32
-        indices = pc.fill_null(encoded.indices, len(own)).to_numpy(zero_copy_only=False)
-        self._parts.append(np.array([*own, -1], small)[indices])
+        self._parts.append(np.array([*own, -1], small)[places])
 
     def codes(self, outlier_label: Any, assume: bool) -> NDArray:
         """Return the codes of all rows."""
@@ -266,9 +265,8 @@ class LabelSource:
 
         def settled() -> Iterator[Any]:
             for batch in batches:
-                words = pa.nulls(batch.num_rows, pa.string())
-                if place >= 0:
-                    words = _words(batch, self.label)
+                no_words = pa.nulls(batch.num_rows, pa.string())
+                words = no_words if place < 0 else _words(batch, self.label)
                 if given is not None:
                     words = given.apply(words, _keys(batch, ids))
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -284,8 +282,7 @@ class LabelSource:
         if self.inlier_label is None:
             return words
         known = [_canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
-        distinct = pc.unique(words.drop_null()).to_pylist()
-        found = [word for word in distinct if _canonical(word) in known]
+        found = [w for w in pc.unique(words.drop_null()).to_pylist() if _canonical(w) in known]
         mask = pc.is_in(words, value_set=pa.array(found, pa.string()))
         return pc.if_else(mask, words, pa.scalar(None, pa.string()))
 

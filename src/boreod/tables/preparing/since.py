@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.files import typed_json
-from boreod.tables.arrow import TableError, column_of, kind_of, pa, pc
+from boreod.tables.arrow import TableError, column_of, encode, kind_of, pa
 from boreod.tables.cells import as_numbers, as_text
 from boreod.tables.preparing.dates import DateStep, read_moments
 from boreod.tables.preparing.decisions import Question, decide
@@ -138,21 +138,20 @@ class _Memory:
                 "Sort the table."
             )
         self.latest = times[there[-1]] if len(there) else self.latest
-        encoded = pc.dictionary_encode(as_text(column_of(batch, self.since.id), self.since.id))
-        words = encoded.dictionary.to_pylist()
-        codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-        there = there[codes[there] >= 0]
+        distinct, codes = encode(as_text(column_of(batch, self.since.id), self.since.id))
+        there = there[codes[there] < len(distinct)]
         # The rows of an id stand together, in the order of time.
         order = there[np.argsort(codes[there], kind="stable")]
         own = codes[order]
         when = times[order]
         before = np.roll(when, 1)
         is_first = np.diff(own, prepend=-1) != 0
-        before[is_first] = [self.last.get(words[code], np.nan) for code in own[is_first]]
+        words = distinct.take(pa.array(own[is_first])).to_pylist()
+        before[is_first] = [self.last.get(word, np.nan) for word in words]
         result = np.full(len(times), np.nan)
         result[order] = when - before
         is_last = np.diff(own, append=-1) != 0
-        self.last.update(zip((words[c] for c in own[is_last]), when[is_last], strict=True))
+        self.last.update(zip(words, when[is_last], strict=True))
         return pa.array(result, pa.float64(), from_pandas=True)
 
 

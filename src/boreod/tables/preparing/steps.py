@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.tables.arrow import pa, pc
+from boreod.tables.arrow import encode, pa, pc
 from boreod.tables.cells import as_numbers, as_text, whole_words
 from boreod.tables.date_forms import to_seconds
 from boreod.tables.number_formats import NumberFormat
@@ -284,8 +284,7 @@ class LevelStep(Step):
         those of the rows before it, in a random order.
         """
         words = self.words_of(column)
-        encoded = pc.dictionary_encode(words)
-        places = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
+        _, places = encode(words)
         columns = []
         if self.middle is not None:
             columns.append(_frequency(np.bincount(places) - 1, self.rows)[places])
@@ -350,9 +349,8 @@ def find_levels(words: Any, levels: list[str]) -> NDArray:
 
 def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
     """Return the step of a column of words, some of them null."""
-    encoded = pc.dictionary_encode(words)
-    size = len(encoded.dictionary)
-    places = pc.fill_null(encoded.indices, size).to_numpy()
+    levels, places = encode(words)
+    size = len(levels)
     counts = np.bincount(places, minlength=size)[:size]
     facts: dict[str, Any] = {"rows": int(counts.sum()), "counts": counts.tolist()}
     for what in ("outliers", "known") if targets is not None else ():
@@ -362,7 +360,7 @@ def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -
     if counts.min() < counts.max():
         frequencies = _frequency(counts[places[places < size]] - 1, facts["rows"])
         facts["middle"] = float(np.quantile(frequencies, 0.5, method="lower"))
-    return LevelStep(name, "text", levels=encoded.dictionary.to_pylist(), marked=marked, **facts)
+    return LevelStep(name, "text", levels=levels.to_pylist(), marked=marked, **facts)
 
 
 def _frequency(counts: NDArray, rows: int) -> NDArray:

@@ -53,9 +53,8 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
             some = list(islice(records, BLOCK_ROWS))
             for place, record in some if options.columns is None else ():
                 if not record.keys() <= expected:
-                    new = min(record.keys() - expected)
                     raise TableError(
-                        f"{place} has the key {shorten(new)}, "
+                        f"{place} has the key {shorten(min(record.keys() - expected))}, "
                         f"which the first {BLOCK_ROWS} rows do not have. Add it there with null, "
                         "or read only the columns you need."
                     )

@@ -84,8 +84,8 @@ class Place:
         """Whether it is a folder; refuse what is not there."""
         with reading(self.shown):
             kind = self.filesystem.get_file_info(self.path).type
-        if kind == fs.FileType.NotFound:
-            raise TableError(f"There is no file {self.shown}. Check the name and the folder.")
+            if kind == fs.FileType.NotFound:
+                raise FileNotFoundError
         return bool(kind == fs.FileType.Directory)
 
 

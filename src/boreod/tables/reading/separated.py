@@ -85,25 +85,24 @@ def open_separated(source: TextSource, options: Options) -> Typed:
 
 def find_separator(text: str) -> str:
     """Return the separator that splits the first lines into the most columns, all alike."""
-    best = ","
-    most = (False, 0, 1)
-    for separator in ",;\t|":
-        records = _records(io.StringIO(text, newline=""), separator)
-        try:
-            widths = [len(record) for record, _, _ in islice(records, HEAD_LINES + 1)]
-        except csv.Error:
-            continue
-        if len(widths) > 1 and not text.endswith("\n"):
-            widths.pop()  # The last line may be cut.
-        if not widths:
-            continue
-        usual = max(widths, key=widths.count)
-        titles = widths.index(usual)
-        alike = set(widths[titles:]) == {usual}
-        found = (alike, -titles, usual) if alike else (False, 0, max(usual, widths[0]))
-        if usual > 1 and found > most:
-            best, most = separator, found
-    return best
+    return max(",;\t|", key=lambda separator: _how_well(text, separator))
+
+
+def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
+    """Return whether lines have the same number of cells, how few are titles, and that number."""
+    records = _records(io.StringIO(text, newline=""), separator)
+    try:
+        widths = [len(record) for record, _, _ in islice(records, HEAD_LINES + 1)]
+    except csv.Error:
+        return False, 0, 1
+    if len(widths) > 1 and not text.endswith("\n"):
+        widths.pop()  # The last line may be cut.
+    usual = max(widths, key=widths.count, default=1)
+    if usual == 1:
+        return False, 0, 1
+    titles = widths.index(usual)
+    alike = set(widths[titles:]) == {usual}
+    return (True, -titles, usual) if alike else (False, 0, max(usual, widths[0]))
 
 
 def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
