@@ -1,1 +1,1 @@
-"""One pipeline from a table and a model to scores, reasons, checks and comparisons."""
+"""Score tables with a model, explain rows, check tables and compare models."""

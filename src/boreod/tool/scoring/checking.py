@@ -1,8 +1,9 @@
-"""Whether a later table is like the training table: levels, missing values, ranges, units, alerts.
+"""Check whether a later table is like the training table.
 
-A *tally* counts while a table is scored, batch by batch, in memory that does not grow with it; the
-tallies of parts add up. What it holds is compared with the profile of the training rows. A finding
-must be larger than a limit and larger than chance.
+A *tally* counts missing values, unknown levels, values outside the training range and alerts while
+the table is scored, batch by batch. Its memory does not grow with the table, and the tallies of
+several parts can be added. Then the tally is compared with the profile of the training rows. A
+difference is a finding if it exceeds a limit and is larger than chance explains.
 """
 
 from collections import Counter
@@ -24,31 +25,32 @@ from boreod.tables.preparing.steps import CategoryStep, LevelStep, NumberStep, f
 from boreod.text import listed, renamed_hint, show_number, show_percent
 from boreod.tool.reasons import outputs_of
 
-MAX_CHANCE = 1e-3  # of a count that is a finding
+MAX_CHANCE = 1e-3  # a count is a finding if its probability by chance is below this
 MAX_SAMPLE_ROWS = 5000
-MAX_SAMPLE_NUMBERS = 2_000_000  # in all rows of the sample
+MAX_SAMPLE_NUMBERS = 2_000_000  # values in all rows and columns of the sample
 MAX_EXAMPLES = 3
-UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles that a change of unit moves alike
+UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles; a change of unit has the same factor for all
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a table may differ from the training table: shares of its rows.
+    """How far a table may differ from the training table. All limits but ``alerts`` are shares.
 
     Attributes
     ----------
     missing
-        More missing values in a column than in training.
+        Share of rows without a value in a column, above the share in training.
     unseen
-        More values in a column that training never had.
+        Share of rows with an unknown level in a column, above the share expected from training.
     outside
-        Rows with a value outside the training range of a column.
+        Share of rows with a value outside the training range of a column.
     shift
-        Distance of two distributions: the largest difference of shares of rows below some value.
+        Distance between two distributions of a column: the largest difference between the shares
+        of rows up to any value. For a level it is the difference between the shares of rows.
     alerts
-        Times as many, or as few, alerts as among training rows.
+        Factor by which alerts may be more frequent, or less frequent, than among training rows.
     novel
-        Rows unlike all training rows.
+        Share of novel rows, above their share in training.
     """
 
     missing: float = 0.05
@@ -60,9 +62,9 @@ class Limits:
 
 
 class Finding(NamedTuple):
-    """What is different: the kind of it, its column if it has one, and a sentence.
+    """A difference between tables: its kind, its column if there is one, and its description.
 
-    A finding that changes no score is no alarm.
+    A finding that does not affect scores is not an alarm.
     """
 
     kind: str
@@ -73,23 +75,23 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was seen of a table so far."""
+    """Counts over the rows of a table that were seen so far."""
 
     rows: int = 0
-    known: int = 0  # rows that the model has learned from; their alerts are counted out of bag
+    known: int = 0  # rows that the model has learned from; they are judged out of bag
     judged: int = 0  # rows that can be alerts; training rows that every bag holds cannot
     alerts: int = 0
     novel: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    sums: Any = None  # sum of every column of numbers; None before the first row
-    outside: Any = None  # numbers of rows outside the training range of every column
+    sums: Any = None  # sum of every prepared column; None before the first row
+    outside: Any = None  # for every column, the number of rows outside its training range
     keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
-    sample: Any = None  # rows with the lowest keys
+    sample: Any = None  # rows with the lowest keys, which is a random sample
 
     def add(self, model: Predictor, batch: Any, rows: NDArray, first_row: int) -> None:
-        """Count the rows of a batch, given as Arrow and as numbers."""
+        """Count the rows of a batch; ``rows`` are the same rows as prepared numbers."""
         seen = model.fitted_.seen
         part = Tally(len(rows), sums=rows.sum(axis=0))
         holes = dict[str, NDArray]()
@@ -113,7 +115,7 @@ class Tally:
         self.merge(part)
 
     def merge(self, other: "Tally") -> None:
-        """Add what was seen of other rows."""
+        """Add the counts of other rows."""
         for name in ("rows", "known", "judged", "alerts", "novel"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
@@ -141,7 +143,7 @@ class Tally:
 
 
 def check_columns_of(model: Predictor, names: list[str]) -> list[Finding]:
-    """Return columns that are gone, new, or in another order."""
+    """Return findings about columns that are missing, new, or in another order."""
     trained = [_called(model, row.column, names) for row in model.preparation_.summary_]
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
@@ -173,10 +175,10 @@ def find_changes(
     *,
     novelty: bool = True,
 ) -> list[Finding]:
-    """Return what is different in a table that was tallied.
+    """Return the findings about a table after all its rows were tallied.
 
-    ``threshold`` is that of the alerts, None if their number is not judged; with ``novelty`` novel
-    rows are among them.
+    ``threshold`` is the probability above which a row is an alert; None if the number of alerts is
+    not checked. With ``novelty`` novel rows are alerts, too.
     """
     if not tally.rows:
         return []
@@ -201,7 +203,7 @@ def find_changes(
 def _check_counts(
     tally: Tally, counts: dict[str, int], expected: dict[str, float], limit: float
 ) -> Iterator[tuple[str, float, float]]:
-    """Give columns with more such rows than expected: name, share, and share in training."""
+    """Give columns whose count is higher than expected: name, share, and share in training."""
     for name, count in counts.items():
         share = count / tally.rows
         usual = expected.get(name, 0.0)
@@ -239,9 +241,9 @@ def _check_values(
     limits: Limits,
     missing: dict[str, float],
 ) -> list[Finding]:
-    """Compare the distribution of numbers, and the shares of levels, where there is a value."""
+    """Compare distributions of numbers and shares of levels; missing values are left out."""
     found = []
-    # A day has one date, so dates are not compared.
+    # Dates are not compared, because a later table has later dates.
     dates = {step.name for step in _steps(model) if isinstance(step, DateStep)}
     for place, output in enumerate(outputs_of(model)):
         if output.column in dates:
@@ -250,7 +252,7 @@ def _check_values(
         if output.kind in ("level", "flag"):
             share = float(tally.sums[place]) / max(there, 1)
             usual = profile.means[place] / max(1.0 - missing.get(output.column, 0.0), 1e-9)
-            # Shares of few rows say little.
+            # Shares among few rows vary too much.
             if abs(share - usual) > limits.shift and there >= 30:
                 what = f"{output.column}: {output.level or 'yes'}"
                 text = f"{what} in {show_percent(share)} of the rows, was {show_percent(usual)}"
@@ -273,7 +275,7 @@ def _check_values(
 def _range_difference(
     model: Predictor, tally: Tally, place: int, rows: int, limit: float
 ) -> str | None:
-    """Describe rows outside the range of the training rows, None if they are few."""
+    """Say how many rows are outside the training range of a column; None if they are few."""
     assert model.record_.profile is not None
     count = int(tally.outside[place])
     if count <= limit * rows or not _is_more(count, rows, 1.0 / model.record_.profile.rows):
@@ -284,7 +286,7 @@ def _range_difference(
 
 
 def unit_difference(profile: TrainingProfile, place: int, values: NDArray) -> str | None:
-    """Describe a change of unit: all quantiles are off by about the same large factor."""
+    """Describe a change of unit, if all quantiles have changed by about the same large factor."""
     shares = profile.shares
     if len(values) < 20 or not set(UNIT_SHARES) <= set(shares):
         return None
@@ -306,18 +308,19 @@ def unit_difference(profile: TrainingProfile, place: int, values: NDArray) -> st
 def shift_difference(
     profile: TrainingProfile, place: int, values: NDArray, limit: float
 ) -> str | None:
-    """Describe a distribution that has moved by more than the limit and more than chance."""
+    """Describe a shift of the distribution, if it exceeds the limit and chance."""
     typical = profile.typical(place)
     if not len(values) or typical is None:
         return None
     known = np.array(profile.quantiles[place])
     shares = np.array(profile.shares)
-    # Of equal quantiles the last one counts, and equal values may go on up to the next quantile.
+    # Several quantiles may be equal; then the last one is used. The share of training rows up to
+    # this value is at least that of this quantile, and at most that of the next one.
     last = np.append(known[1:] != known[:-1], True)
     below = np.searchsorted(values, known[last], side="right") / len(values)
     most = np.append(shares[1:], 1.0)[last]
     distance = float(np.maximum(below - most, shares[last] - below).max())
-    # Chance exceeds this distance of Kolmogorov once in 10,000 columns.
+    # Without any change, the Kolmogorov distance exceeds this in 1 of 10,000 columns.
     chance = 2.23 * np.sqrt(1.0 / len(values) + 1.0 / profile.rows)
     if distance <= max(limit, chance):
         return None
@@ -358,7 +361,7 @@ def _check_alerts(
 
 
 def _usual_alerts(model: Predictor, novelty: bool, limit: float) -> float:
-    """Return the share of alerts among the rows that the training rows stand for."""
+    """Return the weighted share of alerts among training rows, judged out of bag."""
     chances, weights = model.oob_.probabilities, model.oob_.shares.weigh(model.oob_.labels)
     there = np.isfinite(chances)
     above = chances > limit
@@ -371,14 +374,15 @@ def _usual_alerts(model: Predictor, novelty: bool, limit: float) -> float:
 def _expected(
     model: Predictor, profile: TrainingProfile
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return for every column the shares of training rows with no value and with rare words."""
+    """Return for every column the expected shares of missing values and of unknown levels."""
     means = list(zip(outputs_of(model), profile.means, strict=True))
     missing = {output.column: mean for output, mean in means if output.kind == "missing"}
     rare = {output.column: mean for output, mean in means if output.kind == "other"}
     for step in _steps(model):
         if isinstance(step, LevelStep) and step.rows:
-            # By Good and Turing: the number of levels that were there once estimates how many are
-            # still new, and that of levels that were there twice how many rows have a rare one.
+            # The model does not store levels that occurred once, so they count as unknown. By Good
+            # and Turing, rows of levels that occurred once estimate the rows with new levels, and
+            # rows of levels that occurred twice estimate the rows with levels that occurred once.
             twice = 2 * step.counts.count(2)
             rare[step.name] = 1.0 - (sum(step.counts) - twice) / step.rows
     return missing, rare
@@ -390,7 +394,7 @@ def _steps(model: Predictor) -> list[Any]:
 
 
 def _is_more(count: int, rows: int, share: float) -> bool:
-    """Return whether a count is larger than chance explains if rows have this share."""
+    """Return whether a count of rows is larger than chance explains, if ``share`` is expected."""
     from scipy.special import bdtrc
 
     return count > 0 and bool(bdtrc(count - 1, rows, min(max(share, 1e-9), 1.0)) < MAX_CHANCE)
@@ -401,13 +405,13 @@ def _column(model: Predictor, batch: Any, name: str) -> Any:
 
 
 def _called(model: Predictor, name: str, known: list[str]) -> str:
-    """Return the name of a training column in a table, which may have no header."""
+    """Return the name that a training column has in a table, which may lack a header."""
     other = "c" + name[1:]
     return other if not model.preparation_.is_named and other in known else name
 
 
 def _find_missing(column: Any, step: Any = None) -> NDArray:
-    """Return which cells are empty, or hold what the step treats as missing."""
+    """Return which cells are empty, or are treated as missing by the step of the column."""
     if kind_of(column.type) == "text" and isinstance(step, DateStep):
         return ~is_filled(as_text(column, step.name))
     if kind_of(column.type) == "text" and isinstance(step, NumberStep):
@@ -416,7 +420,7 @@ def _find_missing(column: Any, step: Any = None) -> NDArray:
 
 
 def _without_filled(rows: NDArray, model: Predictor, holes: dict[str, NDArray]) -> NDArray:
-    """Return rows with NaN where the preparation has filled in a missing value."""
+    """Return rows with NaN in place of numbers that were filled in for missing values."""
     rows = rows.copy()
     for place, output in enumerate(outputs_of(model)):
         if output.kind == "value":
@@ -425,7 +429,7 @@ def _without_filled(rows: NDArray, model: Predictor, holes: dict[str, NDArray]) 
 
 
 def _keys(first_row: int, count: int) -> NDArray:
-    """Return a random number for every row that depends on the row number alone (splitmix64)."""
+    """Return a random key for every row, computed from its row number by splitmix64."""
     numbers = np.arange(first_row, first_row + count, dtype=np.uint64)
     mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

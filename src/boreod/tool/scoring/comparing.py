@@ -1,4 +1,4 @@
-"""Two models on one labelled table: which ranks better, and which rows they decide differently."""
+"""Compare two models on a labelled table: which ranks better, and where do decisions differ?"""
 
 from array import array
 from dataclasses import asdict, dataclass
@@ -38,11 +38,11 @@ class CompareOptions:
     Attributes
     ----------
     label, outlier_label
-        The column of labels and the label of outliers; None for those of the new model.
+        The column of labels, and the label of outliers; None to use those of the new model.
     alerts
-        Number of alerts that both models raise; None for their thresholds.
+        Number of alerts that each model raises; None to use the thresholds of the models.
     most
-        Number of rows with another decision to list.
+        Largest number of rows to list that are alerts of one model only.
     novelty
         Whether novel rows are alerts and rank first.
     seed
@@ -63,35 +63,35 @@ class Change(NamedTuple):
     row: int  # from 1
     ids: dict[str, Any]
     label: str | None
-    old: float  # probability that the old model gives
-    new: float  # probability that the new model gives
-    is_alert: bool  # whether the new model raises it
+    old: float  # probability by the old model
+    new: float  # probability by the new model
+    is_alert: bool  # whether the row is an alert of the new model
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two models say about the same rows.
+    """The results of two models on the same rows.
 
     Attributes
     ----------
     rows, outliers, inliers
-        Numbers of rows, and of those that judge the models.
+        Number of all rows, and of the outliers and inliers by which the models are judged.
     assumed
         Whether unlabelled rows count as inliers.
     learned
-        Numbers of rows that the old and the new model have learned from, which are judged out of
-        bag.
+        Numbers of rows that the old and the new model have learned from. These rows are judged out
+        of bag.
     measures
-        AUC and average precision of the new and the old model with an interval of the difference;
-        empty if the labelled rows are of one class.
+        AUC and average precision of the new and the old model, with an interval of the difference;
+        empty if all labelled rows are of one class.
     alerts, caught
-        Numbers of alerts, and of known outliers among them, of the old and the new model.
+        Numbers of alerts of the old and the new model, and of known outliers among these alerts.
     changed
         Number of rows that are alerts of one model only.
     changes
-        Some of these rows: those whose probabilities differ most, in the order of the table.
+        The changed rows whose probabilities differ most, in the order of the table.
     verdict
-        Which model is better, in a sentence; None if that cannot be judged.
+        A sentence that says which model is better; None if that cannot be judged.
     notes
         Remarks for the user.
     """
@@ -117,7 +117,7 @@ class Comparison:
 
 
 class _Scored(NamedTuple):
-    """What one model says of all rows."""
+    """The results of one model on all rows."""
 
     chances: NDArray
     suspicions: NDArray  # NaN for training rows that every bag holds
@@ -135,17 +135,17 @@ def compare_models(
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare two models on a file, each with its own preparation of columns.
+    """Compare two models on a file. Each model prepares the columns in its own way.
 
     Rows that a model has learned from are judged by its out-of-bag scores. The file is read twice,
-    and once more for ids; memory is 50 bytes a row.
+    and once more for ids. Memory is 50 bytes a row.
 
     Parameters
     ----------
     old, new
-        Two models, perhaps of different columns.
+        Two models, which may use different columns.
     source
-        A table with the columns of both.
+        A table with the columns of both models.
     options
         How to compare them.
     reading
@@ -234,7 +234,7 @@ def _score(
     if label is not None:
         options["types"] = {label: "text", **options["types"]}
         if options["columns"] is not None:
-            # Labels of a second file are found by the ids.
+            # Labels from a second file are matched by the ids.
             ids = model.preparation_.ids_ if "labels" in reading else ()
             options["columns"] = list(dict.fromkeys([*options["columns"], *ids, label]))
     odds = array("d")
@@ -274,7 +274,7 @@ def _score(
 
 
 def _open(path: str, which: str, label: str | None, options: dict[str, Any]) -> TableReader:
-    """Return a reader of a table that has a column of labels."""
+    """Return a reader of the table; an error about a missing column says who needs it."""
     try:
         reader = open_table(path, batch_rows=BATCH_ROWS, **options)
         check_columns([] if label is None else [label], reader.schema.names, path)
@@ -291,7 +291,7 @@ def _open(path: str, which: str, label: str | None, options: dict[str, Any]) -> 
 def _read_ids(
     model: Predictor, path: str, places: NDArray, reading: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the cells of the id columns at some places; empty if the table has none."""
+    """Return the cells of the id columns in the rows at ``places``; empty without such columns."""
     if not model.preparation_.ids_ or not len(places):
         return [{} for _ in places]
     found = []
@@ -311,7 +311,7 @@ def _read_ids(
 
 
 def _note_learned(before: _Scored, after: _Scored, unknown: int) -> list[str]:
-    """Say how rows are judged that a model has learned from."""
+    """Return a note on how a model is judged on rows that it has learned from."""
     known = " and ".join(
         f"the {name} model knows {found.learned:,}"
         for name, found in (("old", before), ("new", after))

@@ -1,4 +1,4 @@
-"""The most suspicious rows of a table, or rows that were asked for, with their reasons."""
+"""Explain the most suspicious rows of a table, or the rows that a user asks for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -26,23 +26,23 @@ class ExplainedRow:
     Attributes
     ----------
     row
-        Number of the row in the table, from 1.
+        Row number in the table, from 1.
     ids
         Values of the id columns.
     probability
         Probability of being an outlier.
     outlier
-        Whether it is an alert: above the model's threshold, or novel.
+        Whether the row is an alert: above the model's threshold, or novel.
     reasons
-        Names of columns or families of scores, and what they added to the log-odds.
+        Names of columns or families of scores, and what each of them added to the log-odds.
     words
-        The same in words: values beside those of normal rows, neighborhoods, known outliers.
+        The reasons in words. They compare the row with normal rows and with known outliers.
     novelty
-        Share of training rows that are less isolated; None if that is not known.
+        Share of training rows that are less isolated; None if it was not computed.
     novel
-        Why it is unlike all training rows, in words; None if it is not.
+        Why the row is novel, in words; None if it is not novel.
     outside
-        Columns outside the range of the training rows, in words; None if there are none.
+        Columns whose value is outside the training range, in words; None if there are none.
     """
 
     row: int
@@ -82,15 +82,15 @@ def explain_top(
     number
         Number of rows.
     ids
-        Columns that name rows, None for those of the fit.
+        Columns with the ids of rows; None for the id columns of the fit.
     reasons
-        Number of reasons for every row.
+        Largest number of reasons for every row.
     novelty
         Whether novel rows are alerts and come first.
     verbose
         Show a progress bar if it takes long.
     """
-    best: list[Any] = []  # tables of the most suspicious rows so far
+    best: list[Any] = []  # the most suspicious rows so far
     numbers = np.empty(0, np.int64)
     suspicion = np.empty(0)
     seen = 0
@@ -125,14 +125,14 @@ def explain_rows(
     reasons: int = 5,
     novelty: bool = True,
 ) -> list[ExplainedRow]:
-    """Return the requested rows, in the order of the table.
+    """Return the requested rows with their reasons, in the order of the table.
 
     Parameters
     ----------
     rows
-        Numbers of rows, from 1.
+        Row numbers, from 1.
     cases
-        Names of rows: values of the columns ``ids``, as text.
+        Ids of rows: values of any of the columns ``ids``, as text.
     model, batches, ids, reasons, novelty
         As in :func:`explain_top`.
     """

@@ -1,8 +1,8 @@
 """How rows are ranked, which of them are alerts, and which of two models ranks rows better.
 
-Rows are ranked by a *suspicion*: their log-odds, or for novel rows a number above all log-odds that
-grows with their distance. A row unlike all training rows is looked at first, whatever its odds.
-Nothing here needs pyarrow, so reports on plain numbers can use it.
+Rows are ranked by a *suspicion*. It is the log-odds of a row. For a novel row it is a number above
+all log-odds that grows with the distance to the training rows, so novel rows rank first whatever
+their log-odds are. This module does not need pyarrow, so reports on plain numbers can use it.
 """
 
 from dataclasses import dataclass, replace
@@ -18,15 +18,16 @@ from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.predictor import Predictor
 
-CERTAIN = 36.0  # log-odds above which probabilities are 1
-NOVEL = 1e200  # lowest suspicion of novel rows; log-odds stay far below
+CERTAIN = 36.0  # probabilities of larger log-odds are 1 in float64, or nearly so
+NOVEL = 1e200  # lowest suspicion of a novel row, far above all log-odds
 
 
 @dataclass(frozen=True)
 class Cut:
     """Where the requested number of alerts ends.
 
-    Rows above ``suspicion`` are alerts, and of the rows that have it those up to ``last_row``.
+    Rows above ``suspicion`` are alerts. Rows with exactly this suspicion are alerts if their row
+    number is at most ``last_row``.
     """
 
     suspicion: float
@@ -34,7 +35,7 @@ class Cut:
 
     @classmethod
     def find(cls, suspicion: NDArray, alerts: int) -> "Cut":
-        """Return the cut for rows in the order of the table; the first of equal rows are alerts.
+        """Return the cut for rows in the order of the table; of equal rows the first are alerts.
 
         Examples
         --------
@@ -48,7 +49,7 @@ class Cut:
         return cls(lowest, int(np.flatnonzero(suspicion == lowest)[left - 1]) + 1)
 
     def alerts(self, suspicion: NDArray, first_row: int) -> NDArray:
-        """Return which rows are alerts, given the number of the first of them."""
+        """Return which rows are alerts; ``first_row`` is the row number of the first row."""
         numbers = np.arange(first_row, first_row + len(suspicion))
         return (suspicion > self.suspicion) | (
             (suspicion == self.suspicion) & (numbers <= self.last_row)
@@ -56,7 +57,7 @@ class Cut:
 
 
 def count_of_alerts(threshold: Any) -> int | None:
-    """Return how many rows of a table ``"alerts:20"`` asks for, None for other thresholds.
+    """Return the number of alerts that ``"alerts:20"`` asks for; None for other thresholds.
 
     Examples
     --------
@@ -70,19 +71,19 @@ def count_of_alerts(threshold: Any) -> int | None:
 
 
 def suspicion_of(log_odds: NDArray, novelty: Novelty | None) -> NDArray:
-    """Return what rows are ranked by: log-odds, and a larger number for novel rows."""
+    """Return suspicions, by which rows are ranked: log-odds, or a larger number for novel rows."""
     if novelty is None:
         return log_odds
     return np.where(novelty.novel, NOVEL * (1.0 + np.log1p(novelty.times_usual)), log_odds)
 
 
 def is_alert(suspicion: NDArray, threshold: float) -> NDArray:
-    """Return which rows are alerts: above a probability, or novel."""
+    """Return which rows are alerts: those above a probability, and novel rows."""
     return (suspicion > logit(threshold)) | (suspicion >= NOVEL)
 
 
 def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:
-    """Return ranks among sorted numbers: 1 for the highest; equal ones share the best rank.
+    """Return ranks among all suspicions: 1 for the highest; equal rows share the best rank.
 
     Examples
     --------
@@ -93,12 +94,12 @@ def rank(suspicion: NDArray, ascending: NDArray) -> NDArray:
 
 
 def top_reasons(explanation: Explanation, number: int) -> list[list[tuple[str, float]]]:
-    """Return the reasons that moved each row most; reasons that moved nothing are left out."""
+    """Return the columns that change each row's log-odds most; columns that add 0 are left out."""
     return [[pair for pair in row if pair[1] != 0.0] for row in explanation.top(number)]
 
 
 def write_reason(name: str, contribution: float) -> str:
-    """Return a reason in a few words.
+    """Return a name and its contribution to the log-odds as text.
 
     Examples
     --------
@@ -113,17 +114,17 @@ def write_reason(name: str, contribution: float) -> str:
 def judge_rows(
     model: Predictor, rows: NDArray, found: Assessment, start: int = 0
 ) -> tuple[NDArray, Novelty | None, NDArray]:
-    """Return log-odds and novelty that a model is judged by, and the places of known rows.
+    """Return log-odds and novelty for judging a model, and the indices of equal training rows.
 
     Rows that the model has learned from are judged out of bag; their log-odds are NaN if every bag
-    holds them. The places of all other rows are UNKNOWN. ``start`` is the place of the first row in
-    the table.
+    holds them. For all other rows the index is UNKNOWN. ``start`` is the index of the first row in
+    its table.
     """
     novelty = found.novelty
     places = model.record_.learned_rows.find(rows, start)
     known = places != UNKNOWN
     odds = np.where(known, logit(model.oob_proba_[places]), found.log_odds)
-    # Out-of-bag probabilities do not resolve larger log-odds.
+    # Larger log-odds cannot be recovered from out-of-bag probabilities, which are rounded.
     odds = np.clip(odds, -CERTAIN, CERTAIN)
     if novelty is not None and known.any():
         novel = model.fitted_.seen.novel_training_rows()[places]
@@ -132,10 +133,10 @@ def judge_rows(
 
 
 class ScoreComparison(NamedTuple):
-    """Two models on the same labelled rows.
+    """The comparison of two models on the same labelled rows.
 
-    ``measures`` are AUC and average precision of both with an interval of the difference;
-    ``verdict`` says which model ranks better, by more than chance, as a part of a sentence.
+    ``measures`` are AUC and average precision of both models, with an interval of the difference.
+    ``verdict`` is a clause that says which model ranks better, if the difference exceeds chance.
     """
 
     measures: dict[str, Compared]
@@ -160,9 +161,9 @@ def compare_scores(
     first, second
         Scores of the two models.
     names
-        What the verdict calls the models.
+        Names of the two models in the verdict.
     weights
-        Number of rows that each row stands for; None for one each.
+        Number of rows that each row stands for; None means 1 each.
     seed
         Random seed of the bootstrap.
 
@@ -188,7 +189,7 @@ def compare_scores(
 
 
 def _better(measure: Compared, names: tuple[str, str]) -> str | None:
-    """Return the model whose measure is higher by more than chance, None if neither is."""
+    """Return the model whose measure is higher by more than chance; None if there is none."""
     if measure.low > 0.0:
         return names[0]
     return names[1] if measure.high < 0.0 else None
@@ -199,8 +200,9 @@ def alert_threshold(
 ) -> float:
     """Return the probability above which a row is an alert.
 
-    It is spelled as the parameter ``threshold``, ``"fpr:0.01"`` and so on; None is that of the fit.
-    With ``novelty`` novel rows are alerts too: counts of alerts and false positives hold both.
+    ``spelling`` is written like the parameter ``threshold``, such as ``"fpr:0.01"``; None means the
+    threshold of the fit. With ``novelty`` novel rows are alerts, too, and the counts of alerts and
+    false positives include them.
     """
     wanted = model.threshold if spelling is None else spelling
     if spelling is None and not (novelty and isinstance(wanted, str)):

@@ -1,7 +1,7 @@
-"""The parts of a table that is scored, and the temporary place where their scores wait.
+"""The parts of a table that is scored, and the temporary storage of their scores.
 
-A table is one part that this process reads from beginning to end; or it is a Parquet file or a
-folder of them, cut into chunks that any worker of an engine can read.
+Any table can be a single part, which this process reads from beginning to end. A Parquet file, or
+a folder of Parquet files, can also be split into chunks that any worker of an engine can read.
 """
 
 import os
@@ -44,14 +44,14 @@ from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-MIN_CHUNKS = 64  # gives many workers something to do if a table is short
+MIN_CHUNKS = 64  # so that many workers have something to do if a table is short
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that follow one another; ``first_row`` counts the rows of all parts, from 1.
+    """Consecutive rows; ``first_row`` is the number of the first row in the whole table, from 1.
 
-    ``read`` gives their batches, for a schema and a number of rows in a batch.
+    ``read`` takes a schema and a number of rows per batch, and gives the batches.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ChunkedFile:
-    """A Parquet file, its chunks, and columns that only the names of its folders have."""
+    """A Parquet file and its chunks; only the names of its folders hold the columns ``added``."""
 
     number: int
     name: str
@@ -70,7 +70,7 @@ class ChunkedFile:
 
 
 class PartedTable(NamedTuple):
-    """A table with its parts; only a table in chunks has files and a known number of rows."""
+    """A table with its parts; ``files`` and ``rows`` are known only if it is read in chunks."""
 
     schema: Any
     parts: list[Part]
@@ -82,7 +82,7 @@ class PartedTable(NamedTuple):
 def open_whole(
     path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, verbose: bool
 ) -> Iterator[PartedTable]:
-    """Open any table as one part."""
+    """Open any table as a single part."""
     options = scoring.reading(reading)
     with open_table(path, batch_rows=batch_rows, **options) as reader:
         steps = count_batches(path, options.get("format"), batch_rows)
@@ -99,7 +99,7 @@ def open_whole(
 def open_chunks(
     path: str, scoring: Scoring, batch_rows: int, reading: dict[str, Any] | None, engine: Engine
 ) -> PartedTable:
-    """Open a Parquet file or a folder of them as chunks of a batch or more."""
+    """Open a Parquet file, or a folder of Parquet files, in chunks."""
     if scoring.model.preparation_.since_:
         raise TableError(
             f"This model uses the {scoring.model.preparation_.since_[0].name!r}, for which rows "
@@ -133,7 +133,7 @@ def open_chunks(
 def _read_chunk(
     member: Member, start: int, stop: int, schema: Any, batch_rows: int
 ) -> Iterator[Any]:
-    """Give rows ``start`` to ``stop`` of a file; refuse a file that is no longer what it was."""
+    """Give rows ``start`` to ``stop`` of a file; raise if the file has changed since."""
     rows = 0
     for batch in rebatch(read_rows(member, schema, batch_rows, start, stop), batch_rows):
         yield batch
@@ -143,7 +143,9 @@ def _read_chunk(
 
 
 def split_rows(groups: Iterable[int], most: int) -> list[tuple[int, int]]:
-    """Return first and last rows of chunks; they end where row groups do, unless these are long.
+    """Return where each chunk starts and stops.
+
+    A chunk ends where a row group ends, but a row group of more than ``most`` rows is split.
 
     Examples
     --------
@@ -166,7 +168,7 @@ def split_rows(groups: Iterable[int], most: int) -> list[tuple[int, int]]:
 def check_chunks(
     source: str, options: ScoreOptions, reading: dict[str, Any] | None, folder: str | None
 ) -> None:
-    """Refuse what cannot be scored in chunks; ``folder`` is the output if it is a folder."""
+    """Raise if a table cannot be scored in chunks; ``folder`` is the output if it is a folder."""
     if folder is not None and options.top is not None:
         raise TableError(
             f"The most suspicious rows (`top`, --top) are one table, and {folder} is a folder. "
@@ -191,7 +193,7 @@ def check_chunks(
 
 
 def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
-    """Return about how many batches a table has; None if that takes reading it."""
+    """Return about how many batches a table has; None if that is unknown before it is read."""
     kind = find_format(path, asked, to_read=True)
     is_packed = path.lower().endswith(PACKED)
     if not os.path.isfile(path) or kind not in (*TEXT_FORMATS, "parquet") or is_packed:
@@ -216,20 +218,20 @@ class FileStore:
         self._sorted = np.empty(0)
 
     def check(self) -> None:
-        """Do nothing: an open file stays until it is closed."""
+        """Do nothing: an open file cannot be removed before it is closed."""
 
     @contextmanager
     def create(self, _: int) -> Iterator[Any]:
-        """Give the file to write to."""
+        """Give the file, open for writing."""
         yield self._file
         self._file.seek(0)
 
     def open(self, _: int) -> AbstractContextManager[Any]:
-        """Give the file to read from."""
+        """Give the file, open for reading."""
         return nullcontext(self._file)
 
     def keep_sorted(self, suspicion: NDArray) -> None:
-        """Keep the suspicions of all rows."""
+        """Keep the sorted suspicions of all rows."""
         self._sorted = suspicion
 
     def sorted(self) -> NDArray:
@@ -239,12 +241,12 @@ class FileStore:
 
 @dataclass(frozen=True)
 class FolderStore:
-    """A temporary folder for the scores of many parts, which all workers see."""
+    """A temporary folder for the scores of many parts; all workers can read and write it."""
 
     folder: str
 
     def check(self) -> None:
-        """Refuse to go on without the folder: it is not there, or was removed after Ctrl-C."""
+        """Raise if the folder is not there: workers cannot see it, or Ctrl-C removed it."""
         if not os.path.isdir(self.folder):
             raise TableError(
                 f"There is no folder {os.path.dirname(self.folder)} where rows were scored. All "
@@ -258,7 +260,7 @@ class FolderStore:
 
     @contextmanager
     def create(self, number: int) -> Iterator[Any]:
-        """Give a file to write a part to; writing it again does no harm."""
+        """Give a file for the scores of a part; a part may be written more than once."""
         with (
             whole_file(self.path(f"{number}.scores")) as unfinished,
             pa.OSFile(str(unfinished), "wb") as file,
@@ -266,24 +268,24 @@ class FolderStore:
             yield file
 
     def open(self, number: int) -> AbstractContextManager[Any]:
-        """Give the file of a part to read from."""
+        """Give the file of a part, open for reading."""
         return pa.OSFile(str(self.path(f"{number}.scores")))
 
     def keep_sorted(self, suspicion: NDArray) -> None:
-        """Keep the suspicions of all rows."""
+        """Keep the sorted suspicions of all rows."""
         with writing(TEMPORARY):
             np.save(self.path("sorted.npy"), suspicion)
 
     def sorted(self) -> NDArray:
-        """Return the suspicions of all rows in ascending order; no worker has to hold them."""
+        """Return the suspicions of all rows in ascending order, mapped from the disk."""
         return np.load(self.path("sorted.npy"), mmap_mode="r")
 
 
 @contextmanager
 def temporary_file(output: str) -> Iterator[FileStore]:
-    """Give a store on the disk of the output, in a file without a name where systems allow it.
+    """Give a store in a temporary file, on the disk of the output.
 
-    Nothing is left of it however the process ends.
+    Where the system allows it, the file has no name, so it is gone however the process ends.
     """
     folder = None if output == STANDARD else os.path.dirname(os.path.realpath(output))
     with writing(TEMPORARY):
@@ -291,13 +293,13 @@ def temporary_file(output: str) -> Iterator[FileStore]:
     try:
         yield FileStore(file)
     finally:
-        with suppress(OSError):  # a full disk was reported before
+        with suppress(OSError):  # a full disk was already reported
             file.close()
 
 
 @contextmanager
 def temporary_folder(path: str) -> Iterator[FolderStore]:
-    """Give a store in a hidden folder beside a place; it goes away whatever happens."""
+    """Give a store in a hidden folder next to ``path``; it is removed at the end."""
     parent, name = os.path.split(os.path.realpath(path))
     folder = os.path.join(parent, f".{name}.{secrets.token_hex(6)}.part")
     gone = f"{folder}.gone"
@@ -306,7 +308,7 @@ def temporary_folder(path: str) -> Iterator[FolderStore]:
             os.mkdir(folder)
         yield FolderStore(folder)
     finally:
-        # Workers that still run cannot add to a folder of another name.
+        # The folder gets another name first, so that workers that still run cannot add files to it.
         with suppress(OSError):
             os.rename(folder, gone)
         shutil.rmtree(gone, ignore_errors=True)

@@ -46,21 +46,22 @@ class ScoreOptions:
     Attributes
     ----------
     carry
-        Columns to copy to the output; None for the model's ids, empty for row numbers.
+        Columns to copy to the output; None for the id columns of the model. If it is empty, the
+        output has row numbers instead.
     all_columns
-        Copy all columns.
+        Whether to copy all columns.
     reasons
-        Number of reasons for every row.
+        Largest number of reasons for every row.
     top
         Number of rows to write, the most suspicious first; None for all rows in their order.
     threshold
-        Threshold of the decision, None for that of the model. ``"alerts:20"`` makes the twenty rows
-        of this table that rank first alerts, novel rows before others; of equal rows the first ones
-        are taken.
+        Threshold of the decision; None for the threshold of the model. With ``"alerts:20"`` the
+        twenty most suspicious rows of this table are alerts. Novel rows come before others; among
+        equal rows the first in the table are taken.
     novelty
-        Whether novel rows are alerts and rank first, and rows get columns about their novelty.
+        Whether novel rows are alerts and rank first, and the output has columns about novelty.
     numbers
-        Whether reasons are names of columns and what they add to the log-odds, not words.
+        Whether a reason is a column name and what the column adds to the log-odds, not a sentence.
     batch_rows
         Number of rows that are scored at once.
     """
@@ -77,22 +78,22 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A model and what is wanted of the rows that it scores."""
+    """A model, and the options for scoring rows with it."""
 
     model: Predictor
     carry: tuple[str, ...] | None  # empty for row numbers, None for all columns
     reasons: int = 0
     threshold: float = 0.5
     novelty: bool = True
-    numbers: bool = False  # whether reasons are names and contributions, not words
-    alerts: int | None = None  # number of rows of this table that are alerts
+    numbers: bool = False  # whether reasons are names and contributions, not sentences
+    alerts: int | None = None  # requested number of alerts in this table, if any
 
     @classmethod
     def plan(cls, model: Predictor, options: ScoreOptions) -> "Scoring":
-        """Check the options of a user, and look up what they leave to the model.
+        """Check the options of a user, and take from the model what they leave open.
 
-        With ``"alerts:20"`` the threshold is where the twenty rows end, which is known only when
-        all rows are scored.
+        With ``"alerts:20"`` the threshold is known only after all rows are scored; until then it
+        is 1.
         """
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
@@ -119,9 +120,9 @@ class Scoring:
         return list(dict.fromkeys([*self.carry, *needed]))
 
     def reading(self, options: dict[str, Any] | None) -> dict[str, Any]:
-        """Return options of ``open_table`` with the columns and types that scoring needs."""
+        """Return options for ``open_table``, with the columns and types that scoring needs."""
         given = options or {}
-        # Ids are read as text, so that they come out as they went in.
+        # Ids are read as text, so that the output has them unchanged.
         carried = dict.fromkeys(self.carry or (), "text")
         return {
             **given,
@@ -137,7 +138,7 @@ class Scoring:
 
     @property
     def knows_novelty(self) -> bool:
-        """Whether rows get their novelty; a model that searches no neighbors does not know it."""
+        """Whether rows get a novelty; a model that searches no neighbors cannot compute it."""
         return self.novelty and self.model.fitted_.searches
 
     @property
@@ -158,15 +159,18 @@ class Scoring:
         return pa.schema([*carried, *(pa.field(*pair) for pair in self.added)])
 
     def without_training(self, n_jobs: int | None) -> "Scoring":
-        """Return the same without what only a fit needs, to be pickled for workers."""
+        """Return a copy for workers, without the data that only a fit needs."""
         return replace(self, model=for_workers(self.model, n_jobs))
 
     def cut(self, suspicion: NDArray) -> Cut | None:
-        """Return where the requested alerts end, given all rows in the order of the table."""
+        """Return where the requested alerts end; None if no number of alerts is requested.
+
+        ``suspicion`` holds all rows in the order of the table.
+        """
         return None if self.alerts is None else Cut.find(suspicion, self.alerts)
 
     def check(self, known: list[str]) -> None:
-        """Refuse tables that lack a column, and columns whose names are those of results."""
+        """Raise if a column is missing, or if a column to copy has the name of a result."""
         check_columns(self.columns, known, "The table", types_to_read(self.model.preparation_))
         carried = known if self.carry is None else self.carry
         added = {"rank", *(name for name, _ in self.added)}
@@ -180,9 +184,9 @@ class Scoring:
     def score(
         self, batch: Any, first_row: int = 1, tally: Tally | None = None
     ) -> tuple[Any, NDArray]:
-        """Return the scores of a batch, without ranks, and how suspicious its rows are.
+        """Return the scores of a batch, without ranks, and the suspicions of its rows.
 
-        The ``tally`` counts what a check of the table needs.
+        If a ``tally`` is given, it counts the rows for a check of the table.
         """
         with plain_interrupts():
             rows = prepare(self.model, batch, first_row)
@@ -206,7 +210,7 @@ class Scoring:
         return pa.RecordBatch.from_pydict(columns, schema=self.schema(batch.schema)), suspicion
 
     def _count_alerts(self, tally: Tally, rows: NDArray, found: Assessment, first_row: int) -> None:
-        """Count alerts and novel rows as the model is judged: training rows out of bag."""
+        """Count alerts and novel rows; rows of the training table are judged out of bag."""
         odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
         judged = suspicion_of(odds, novelty)
         tally.known += int(np.count_nonzero(places != UNKNOWN))
@@ -215,7 +219,7 @@ class Scoring:
         tally.novel += int(np.count_nonzero(judged >= NOVEL))
 
     def _reason_columns(self, batch: Any, rows: NDArray, found: Assessment) -> dict[str, Any]:
-        """Return columns ``reason_1``, ``reason_2`` and so on, empty where there are no more."""
+        """Return columns ``reason_1``, ``reason_2`` and so on; null if a row has fewer reasons."""
         if self.numbers:
             texts = _numeric_reasons(found, self.reasons)
         else:
@@ -231,7 +235,7 @@ class Scoring:
     def score_all(
         self, batches: Iterable[Any], first_row: int = 1, tally: Tally | None = None
     ) -> Iterator[tuple[Any, NDArray]]:
-        """Give scores and suspicions of batches that follow one another; memory stays constant."""
+        """Give scores and suspicions of consecutive batches; memory does not grow with them."""
         for batch in batches:
             self.check(batch.schema.names)
             if batch.num_rows:
@@ -240,7 +244,7 @@ class Scoring:
 
 
 def _numeric_reasons(found: Assessment, number: int) -> list[list[str]]:
-    """Return reasons of every row as names and contributions, after why a row is novel."""
+    """Return reasons as names and contributions; for a novel row the first says why it is novel."""
     assert found.explanation is not None
     pairs = top_reasons(found.explanation, number)
     texts = [[write_reason(*pair) for pair in row] for row in pairs]
@@ -260,7 +264,7 @@ def score_frame(
     novelty: bool = True,
     numbers: bool = False,
 ) -> Any:
-    """Return ids, probability, rank, decision, novelty and reasons as the same kind of frame.
+    """Return ids, probability, rank, decision, novelty and reasons, in the same kind of frame.
 
     Parameters
     ----------
@@ -278,7 +282,7 @@ def score_frame(
     )
     scoring = Scoring.plan(model, options)
     scoring.check(table.column_names)
-    # The time since the last row of an id is known in a whole table only, not in a batch of one.
+    # The time since the last row of an id can be computed for a whole table, not for one row.
     if is_whole(table):
         made = table.column_names
         since = [since for since in model.preparation_.since_ if since.name not in made]
@@ -301,17 +305,18 @@ def map_in_arrow(
     novelty: bool = True,
     numbers: bool = False,
 ) -> "ArrowMap":
-    """Return a function for ``DataFrame.mapInArrow`` of Spark, which also knows its schema.
+    """Return a function for ``DataFrame.mapInArrow`` of Spark, with a method for its schema.
 
     Parameters
     ----------
     model
-        A model, or the name of its file; it travels with the function.
+        A model, or the name of its file. The function holds the model.
     carry
-        Columns to copy to the output; empty for the model's ids, or all columns if it has no ids.
+        Columns to copy to the output. If it is empty, these are the id columns of the model, or all
+        columns if the model has none.
     reasons, threshold, novelty, numbers
-        As in :class:`boreod.tool.ScoreOptions`; there are no ranks, and alerts are a rate,
-        ``"alerts:20/5000"``.
+        As in :class:`boreod.tool.ScoreOptions`. A number of alerts must be a rate, such as
+        ``"alerts:20/5000"``. There are no ranks.
 
     Examples
     --------
@@ -344,17 +349,17 @@ def map_in_arrow(
 
 @dataclass(frozen=True)
 class ArrowMap:
-    """Scores batches as they come, in any process; made by :func:`map_in_arrow`."""
+    """A function that scores batches, in any process; made by :func:`map_in_arrow`."""
 
     scoring: Scoring
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Give ids, probability, decision, novelty and reasons of all rows of record batches."""
+        """Give record batches with ids, probability, decision, novelty and reasons of all rows."""
         for scored, _ in self.scoring.score_all(batches):
             yield scored
 
     def schema(self, given: Any) -> Any:
-        """Return the schema of the scores: Spark's or Arrow's, like that of the rows."""
+        """Return the schema of the scores, which is a Spark or an Arrow schema, like ``given``."""
         self.scoring.check(given.names)
         if isinstance(given, pa.Schema):
             return self.scoring.schema(given)
@@ -375,15 +380,16 @@ def ranked_schema(schema: Any) -> Any:
 def with_ranks(
     batch: Any, suspicion: NDArray, ascending: NDArray, cut: Cut | None, first_row: int = 1
 ) -> Any:
-    """Return a scored batch with a column of ranks among the sorted suspicions of all rows.
+    """Return a scored batch with a column of ranks; ``ascending`` holds all suspicions, sorted.
 
-    A ``cut`` decides which rows are alerts; ``first_row`` is the number of the first row.
+    If there is a ``cut``, it decides which rows are alerts. ``first_row`` is the row number of the
+    first row in the batch.
     """
     if cut is not None:
         place = batch.schema.names.index("outlier")
         alerts = pa.array(cut.alerts(suspicion, first_row))
         batch = batch.set_column(place, batch.schema.field(place), alerts)
-    # Searching in sorted order stays within few pages of memory.
+    # Searching for sorted values reads few pages of memory at a time.
     order = np.argsort(suspicion)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = rank(suspicion[order], ascending)

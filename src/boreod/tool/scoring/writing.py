@@ -1,7 +1,7 @@
-"""Scores of a table of any size, in a file or a folder: read, score, rank, write.
+"""Score a table of any size, and write the scores to a file or a folder.
 
-A rank needs all rows. Scored batches therefore wait in a temporary place until the last one has
-come, and 8 bytes a row are kept in memory.
+Ranks are known only after all rows are scored. So scored batches are first written to a temporary
+file or folder, and only 8 bytes a row are kept in memory.
 """
 
 import os
@@ -45,16 +45,16 @@ from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, ranke
 
 @dataclass(frozen=True)
 class ScoreSummary:
-    """What was written.
+    """Counts of scored rows, alerts and written rows.
 
     Attributes
     ----------
     rows
         Number of rows that were scored.
     outliers
-        Number of alerts: rows above the threshold, and novel ones.
+        Number of alerts: rows above the threshold, and novel rows.
     novel
-        Number of novel rows, None if novelty was not asked for or is not known.
+        Number of novel rows; None if novelty was not asked for or cannot be computed.
     threshold
         Probability above which a row is an alert.
     written
@@ -64,7 +64,7 @@ class ScoreSummary:
     files
         Number of files in the output.
     asked
-        Number of alerts that was asked for, None if the threshold made them.
+        Number of alerts that was asked for; None if a threshold decides on alerts.
     """
 
     rows: int
@@ -86,25 +86,27 @@ def score_table(
     reading: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ScoreSummary:
-    """Score a table into a file, or Parquet files into a folder with files of the same names.
+    """Score a table, and write the scores to a file; scores of Parquet files may be a folder.
 
-    The output has the columns that name rows, ``probability``, ``rank``, ``outlier``, ``novelty``,
-    ``outside``, and reasons. Ranks and row numbers count over all files of a folder. Memory does
-    not depend on the length of the table, except for 8 bytes a row.
+    The output has the id columns, ``probability``, ``rank``, ``outlier``, ``novelty``, ``outside``
+    and reasons. A folder has a file for each input file, with the same name; ranks and row numbers
+    count the rows of all files. Memory does not depend on the length of the table, except for 8
+    bytes a row.
 
     Inside ``with boreod.parallel.dask(...)`` the cluster scores Parquet files in chunks, and all
-    workers must see the disk of the output. Otherwise the model's ``n_jobs`` threads do all work.
+    workers must be able to write to the disk of the output. Otherwise ``n_jobs`` threads, as set in
+    the model, do all work.
 
     Parameters
     ----------
     model
         The model that scores the rows.
     source
-        Any table, or ``-`` for standard input. For a folder of scores it must be a Parquet file or
-        a folder of them, also at an address such as ``s3://bucket/folder``.
+        Any table, or ``-`` for standard input. If the output is a folder, this must be a Parquet
+        file or a folder of Parquet files; an address such as ``s3://bucket/folder`` is allowed.
     output
-        A file whose suffix is its format, ``-`` for standard output, or a folder that is new or
-        empty: a name that ends in a slash or has no suffix.
+        A file whose suffix gives the format, ``-`` for standard output, or a folder. The name of a
+        folder ends in a slash or has no suffix, and the folder must be new or empty.
     options
         What the scored table holds.
     reading
@@ -136,7 +138,7 @@ def score_table(
             table = stack.enter_context(opened)
             scoring.check(table.schema.names)
             store = stack.enter_context(temporary_file(target))
-            engine = Threads(model.n_jobs)  # the one part has its own progress bar
+            engine = Threads(model.n_jobs)  # the only part has a progress bar of its own
         suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
         cut = scoring.cut(suspicion)
         suspicion.sort()
@@ -160,7 +162,7 @@ def score_table(
 
 
 def is_folder_name(path: str) -> bool:
-    """Return whether an output is a folder: it ends in a slash, is there as one, or has no suffix.
+    """Return whether an output is a folder: it ends in a slash, is one already, or has no suffix.
 
     Examples
     --------
@@ -176,7 +178,7 @@ def is_folder_name(path: str) -> bool:
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """How a table differs from the training table: its number of rows, and findings."""
+    """Number of rows of a table, and findings: how it differs from the training table."""
 
     rows: int
     findings: list[Finding]
@@ -197,19 +199,19 @@ def check_table(
     Parameters
     ----------
     limits
-        What is allowed; None for the usual limits.
+        How far the table may differ; None for the default limits.
     threshold, novelty
-        As in :class:`ScoreOptions`; a number of alerts is not judged.
+        As in :class:`ScoreOptions`. With ``"alerts:20"`` the number of alerts is not checked.
     model, source, reading, verbose
         As in :func:`score_table`.
     """
     name = fspath(source)
     scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
     findings = []
-    if name != STANDARD:  # a pipe is read once
+    if name != STANDARD:  # a pipe can be read only once
         given = reading or {}
         types = {**given.get("types", {}), **types_to_read(model.preparation_)}
-        # Faults of unused columns do not matter, and those of other columns are found below.
+        # Errors in unused columns do not matter, and errors in used columns are raised below.
         with (
             suppress(TableError),
             open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
@@ -227,7 +229,7 @@ def check_table(
 
 
 def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Finding]:
-    # A number of alerts is as asked for, so there is nothing to judge.
+    # If a number of alerts was asked for, there is no need to check how many there are.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
 
@@ -235,7 +237,7 @@ def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Findin
 def _summarize(
     suspicion: NDArray, scoring: Scoring, tally: Tally, written: int, files: int = 1
 ) -> ScoreSummary:
-    """Return what was written, given all suspicions in ascending order."""
+    """Return the summary, given the suspicions of all rows in ascending order."""
     novel = None
     notes = []
     if scoring.knows_novelty:
@@ -271,7 +273,7 @@ def _score_parts(
     engine: Engine,
     batch_rows: int,
 ) -> tuple[NDArray, Tally]:
-    """Put the scores of all rows into the store, and return their suspicions and a tally."""
+    """Write the scores of all rows to the store, and return their suspicions and a tally."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
     small = scoring.without_training(max(1, threads // len(table.parts)))
     suspicion = np.empty(table.rows or 0)
@@ -303,13 +305,13 @@ def _score_part(
     schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
     batches = part.read(schema, batch_rows)
     with (
-        use_engine(Threads),  # parts are spread over workers, rows of a part are not
+        use_engine(Threads),  # workers share the parts, so a part is scored by threads only
         writing(TEMPORARY),
         store.create(part.number) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
         for scored, own in scoring.score_all(batches, part.first_row, tally):
-            store.check()  # after Ctrl-C nobody waits for the rest
+            store.check()  # raises after Ctrl-C, so that the worker stops
             sink.write_batch(scored.append_column("suspicion", pa.array(own)))
             suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64), tally
@@ -318,13 +320,13 @@ def _score_part(
 def read_ranked(
     store: FileStore | FolderStore, parts: Iterable[Part], cut: Cut | None
 ) -> Iterator[Any]:
-    """Give the scored batches of some parts with their ranks; a ``cut`` decides on alerts."""
+    """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts."""
     ascending = store.sorted()
     for part in parts:
         first_row = part.first_row
         with store.open(part.number) as file:
             for batch in pa.ipc.open_stream(file):
-                # The suspicion is found by place, because a table may have a column of that name.
+                # The suspicion is the last column. The table may have another one of the same name.
                 last = batch.num_columns - 1
                 suspicion = batch.column(last).to_numpy()
                 scored = batch.select(list(range(last)))
@@ -333,7 +335,7 @@ def read_ranked(
 
 
 def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
-    """Give all ranked batches as they come, or only the ``top`` most suspicious rows by rank."""
+    """Give all ranked batches, or only the ``top`` most suspicious rows, sorted by rank."""
     if top is None:
         yield from batches
         return
@@ -342,7 +344,7 @@ def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
         chosen = np.flatnonzero(batch.column("rank").to_numpy() <= top)
         part = pa.Table.from_batches([batch.take(pa.array(chosen))])
         table = part if table is None else pa.concat_tables([table, part])
-        # Cut after every batch, because many rows may share a rank.
+        # Rows are dropped after every batch, because very many rows may share a rank.
         order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
         table = table.take(pa.array(order))
     if table is not None:
@@ -357,9 +359,9 @@ def _write_folder(
     engine: Engine,
     cut: Cut | None,
 ) -> None:
-    """Write all files into a folder of the store, which then becomes the output."""
+    """Write all files into a folder of the store, and then move that folder to the output."""
     whole = store.path("whole")
-    # Folders are made now, because after Ctrl-C no thread may make one again.
+    # Folders are made here and not in threads, which could make them again after Ctrl-C.
     with writing(target):
         for file in files:
             Path(whole, file.name).parent.mkdir(parents=True, exist_ok=True)
@@ -376,7 +378,7 @@ def _write_folder(
 
 
 def _write_file(store: FolderStore, schema: Any, cut: Cut | None, file: ChunkedFile) -> str:
-    """Write the scores of a file, and return its name in the store; the caller moves it."""
+    """Write the scores of one file, and return their file name in the store."""
     name = f"{file.number}.parquet"
     kept = [column for column in schema.names if column not in file.added]
     with (
@@ -390,7 +392,7 @@ def _write_file(store: FolderStore, schema: Any, cut: Cut | None, file: ChunkedF
 
 
 def _check_output(path: str, source: str, into_folder: bool) -> None:
-    """Refuse an output of chunks that has no place on a disk, and folders that are not new."""
+    """Raise if chunks cannot be written to the output, or if its folder is not empty."""
     refuse_address(path)
     if path == STANDARD:
         raise TableError("Scores in chunks need a place on a disk. Name a file or a folder.")
