@@ -1,6 +1,6 @@
-"""The registries: scores of neighbors, and the detectors of boreod that search no neighbors.
+"""Registries: scores, which need neighbors, and boreod's own detectors, which need none.
 
-To add one, write its class and name it here.
+To add a score or a detector, write its class and list the class here.
 """
 
 from boreod.scores.base import Score

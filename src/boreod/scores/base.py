@@ -1,9 +1,9 @@
-"""What every score is: describe a neighborhood, then compare it with those of the neighbors.
+"""Base of all scores: describe a row's neighborhood, then compare it with those of its neighbors.
 
 A score names one or more *descriptions*, methods that turn a block of rows into an array with one
-column per k. Descriptions of the reference rows are computed once and frozen; a new row is
-described by the same method and compared with the frozen ones. A score without comparison (a plain
-distance) is its last description.
+column per k. Descriptions of the reference rows are computed once and frozen. A new row is
+described by the same method and compared with the frozen descriptions. A score that compares
+nothing, such as a plain distance, is its last description.
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,16 +17,16 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-# Limits of parameters, with which products of distances stay finite.
+# Limits of parameters; within them, products of distances stay finite.
 SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
-# Relative deviation up to which values count as equal: they differ by rounding only.
+# Values count as equal up to this relative deviation, because it may come from rounding.
 EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
 class Described:
-    """One description, of the rows of a block and of all reference rows."""
+    """One description: of the rows of a block (``own``) and of all reference rows."""
 
     own: NDArray
     reference: NDArray
@@ -34,22 +34,22 @@ class Described:
 
 @dataclass(frozen=True)
 class Score:
-    """Base of all neighbor-based scores; high means outlying.
+    """Base of all neighbor-based scores; a high score means outlying.
 
-    Parameters of a score are the fields of its dataclass, all of them positive numbers.
+    The parameters of a score are the fields of its dataclass. All of them are positive numbers.
     """
 
     name: ClassVar[str]  # short name, also the first part of column names
     title: ClassVar[str]  # the name as its authors write it
     citation: ClassVar[str]  # where it was published
     formula: ClassVar[str]  # the score in one line
-    # what it needs beyond distances: ``"distances"`` (nothing), ``"reverse"`` or
-    # ``"geometry"``
+    # what the score needs: only ``"distances"`` to neighbors, also ``"reverse"`` neighbors, or also
+    # the ``"geometry"``, which means the distances or angles between neighbors
     reads: ClassVar[str] = "distances"
-    # whether it looks up k-distances of reference rows, which a model file must then hold
+    # whether the score looks up k-distances of reference rows; a model file must then hold them
     reads_radii: ClassVar[bool] = True
     min_k: ClassVar[int] = 1  # smallest k that gives an informative score
-    # names of the methods that describe a block, in order; each sees the ones before
+    # names of the methods that describe a block, in order; each gets the descriptions before it
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Score:
 
     @classmethod
     def compares(cls) -> bool:
-        """Whether the frozen descriptions of reference rows are looked up at all."""
+        """Whether the score makes a comparison; if not, it needs no frozen descriptions."""
         return cls.compare is not Score.compare
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -69,7 +69,7 @@ class Score:
         return described[-1].own
 
     def summarize(self, scores: NDArray) -> NDArray:
-        """Return what new rows must know of the reference rows' scores: (values, ks)."""
+        """Return what :meth:`finish` needs from the scores of the reference rows: (values, ks)."""
         finite = np.isfinite(scores)
         high = np.where(finite, scores, -np.inf).max(axis=0)
         low = np.where(finite, scores, np.inf).min(axis=0)
@@ -77,7 +77,7 @@ class Score:
         return np.array([np.where(none, 0.0, low), np.where(none, 0.0, high)])
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
-        """Replace infinities by the extreme finite scores of the reference rows."""
+        """Replace infinities by the lowest or highest finite score of the reference rows."""
         return without_infinities(scores, summary)
 
     def parameters(self) -> dict[str, float]:
@@ -94,24 +94,24 @@ class PlannedScore:
     ks: Ks
 
     def column_names(self, view: str) -> list[str]:
-        """Return the names of its columns in a view."""
+        """Return the names of the score's columns in a view."""
         return [f"{self.label}_{k}{'@' + view if view else ''}" for k in self.ks]
 
 
 @dataclass(eq=False)
 class FittedScore(PlannedScore):
-    """A score with what it must remember of the reference rows."""
+    """A score and what it remembers of the reference rows."""
 
     frozen: list[NDArray] = field(default_factory=list)
     summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
 
     def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
-        """Return one description of a block, given the ones before."""
+        """Return one description of a block, given the descriptions before it."""
         method = getattr(self.definition, self.definition.descriptions[step])
         return method(block, self.ks, self._described(own))
 
     def compare(self, block: Block, own: list[NDArray]) -> NDArray:
-        """Return unfinished scores of a block."""
+        """Return the scores of a block before :meth:`Score.finish`."""
         return self.definition.compare(block, self.ks, self._described(own))
 
     def score(self, block: Block) -> NDArray:
@@ -122,11 +122,11 @@ class FittedScore(PlannedScore):
         return self.definition.finish(self.compare(block, own), self.summary)
 
     def as_it_is(self) -> "FittedScore":
-        """Return a copy that stays the same when further descriptions come."""
+        """Return a copy that does not change when this score gets further descriptions."""
         return replace(self, frozen=list(self.frozen))
 
     def keep(self, ks: Ks) -> "FittedScore":
-        """Return the same score for some of its ks."""
+        """Return this score for only some of its ks."""
         columns = [self.ks.index(k) for k in ks]
         frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
         return replace(self, ks=ks, frozen=frozen, summary=self.summary[:, columns])
@@ -136,7 +136,7 @@ class FittedScore(PlannedScore):
 
 
 def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:
-    """Put the lowest and the highest values of a summary in the place of infinities."""
+    """Replace infinities by the lowest and the highest values of a summary."""
     if np.isfinite(scores).all():
         return scores
     bounded = np.where(scores == np.inf, summary[1], scores)
@@ -164,7 +164,7 @@ def mean_over(values: NDArray, column: int, indices: NDArray, row: int, k: int) 
 
 @inner
 def sum_in_lanes(values: NDArray) -> float:
-    """Add up values in four lanes, which need not wait for each other."""
+    """Add up values as four separate sums, so that additions need not wait for each other."""
     a = b = c = d = 0.0
     whole = values.shape[0] - values.shape[0] % 4
     for place in range(0, whole, 4):

@@ -1,22 +1,23 @@
 """LDF, KDEOS and LoOP: a density of the row, compared with the densities of its neighbors.
 
-LDF: LOF with a kernel density, in which each neighbor has a bandwidth of its own.
+LDF is LOF with a kernel density, in which each neighbor has its own bandwidth.
 
     u(p, o)  = max(d(p, o), kd_k(o)) / (h kd_k(o))
     lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
     ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
 
-KDEOS: how many standard deviations is the density below that of the neighbors?
+KDEOS: by how many standard deviations is the density below that of the neighbors?
 
     h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
     dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o
-    z_k(p)     = (mean - dens_k(p)) / standard deviation, both of dens_k over p and its k neighbors
+    z_k(p)     = (mean - dens_k(p)) / sd,    mean and sd of dens_k over p and its k neighbors
     kdeos_k(p) = Phi(z_k(p))
 
 Here s = scale (4 pi)^(-1/10), the canonical bandwidth of the Gaussian kernel, and D is the
-intrinsic dimension. A row with bandwidth 0 adds 1 to rows at distance 0.
+intrinsic dimension. A row with bandwidth 0 adds 1 to the densities of rows at distance 0.
 
-Both densities are kept as logarithms, because kd^d leaves the range of float64 for many columns.
+The densities of LDF and KDEOS are kept as logarithms, because kd^d can leave the range of float64
+if there are many columns.
 
 LoOP: the probability that a row is less dense than its neighbors.
 
@@ -44,14 +45,14 @@ from boreod.neighbors import Block, Ks
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
 from boreod.scores.knn import sums_to
 
-LARGEST_DISTANCE = 1e150  # distance in bandwidths whose square is still finite
-IN_A_CLUMP = 1.0  # the score of a row among copies
-LARGEST_EXPONENT = 709.782712893384  # of a finite exponential
+LARGEST_DISTANCE = 1e150  # largest distance in bandwidths; its square is still finite
+IN_A_CLUMP = 1.0  # score of a row if a neighbor has infinite density, because it has copies
+LARGEST_EXPONENT = 709.782712893384  # largest x for which exp(x) is finite
 
 
 @dataclass(frozen=True)
 class LDF(Score):
-    """Mean kernel density of the neighbors over the own one, bounded by 1 / smoothing.
+    """Mean kernel density of the neighbors / own kernel density, bounded by 1 / smoothing.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class LDF(Score):
         )
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the bounded ratio of densities; a clump of copies has infinite density."""
+        """Return the bounded ratio of densities; rows with many copies have infinite density."""
         own, reference = described[-1].own, described[-1].reference
         ratios = _compare(own, reference, block.indices, np.array(ks))
         self.bound(ratios)
@@ -96,7 +97,7 @@ class LDF(Score):
         return ratios
 
     def bound(self, log_ratios: NDArray) -> None:
-        """Put bounded ratios in the place of what :func:`log_ratio` returned, and leave NaN."""
+        """Turn results of :func:`log_ratio` into bounded ratios, in place; NaN stays NaN."""
         np.exp(log_ratios, log_ratios)
         log_ratios += self.smoothing
         np.reciprocal(log_ratios, log_ratios)
@@ -128,7 +129,7 @@ def log_density(
     distances: NDArray, indices: NDArray, row: int, radii: NDArray, log_radii: NDArray,
     column: int, k: int, dimension: float, bandwidth: float, terms: NDArray,
 ) -> float:  # fmt: skip
-    """Return the logarithm of the kernel density of one row; ``terms`` has space for k of them."""
+    """Return the logarithm of the kernel density of one row; ``terms`` is a buffer of length k."""
     for place in range(k):
         neighbor = indices[row, place]
         radius = radii[neighbor, column]
@@ -154,9 +155,9 @@ def _compare(own: NDArray, reference: NDArray, indices: NDArray, ks: NDArray) ->
 def log_ratio(
     own: float, reference: NDArray, column: int, indices: NDArray, row: int, k: int, terms: NDArray
 ) -> float:
-    """Return the logarithm of the own density over the neighbors' mean; NaN in a clump of copies.
+    """Return the logarithm of own density / mean density of the neighbors.
 
-    What no exponential can hold is infinite.
+    It is NaN if a neighbor has infinite density, and infinite if its exponential would overflow.
     """
     for place in range(k):
         terms[place] = reference[indices[row, place], column]
@@ -168,7 +169,7 @@ def log_ratio(
 
 @inner
 def _log_mean_exp(terms: NDArray, k: int) -> float:
-    """Return log(mean(exp(terms))) of the first ``k`` without leaving the range of float64."""
+    """Return log(mean(exp(terms))) of the first ``k`` terms without overflow."""
     highest = terms[0]
     for place in range(k):
         highest = max(highest, terms[place])
@@ -180,8 +181,8 @@ def _log_mean_exp(terms: NDArray, k: int) -> float:
     return highest + np.log(total / k)
 
 
-LARGEST_TERM = 650.0  # a few thousand terms of this size are still finite
-NEGLIGIBLE = -60.0  # beside the row's own kernel, whose exponent is 0
+LARGEST_TERM = 650.0  # limit of exponents: the sum of a few thousand such terms is still finite
+NEGLIGIBLE = -60.0  # terms below this exponent are ignored: the row's own kernel has exponent 0
 
 
 @dataclass(frozen=True)
@@ -208,13 +209,13 @@ class KDEOS(Score):
     dimension: float = 2.0
 
     def bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return kernel bandwidths, from all but the last neighbor."""
+        """Return kernel bandwidths, computed from all but the last of the k neighbors."""
         sums = np.cumsum(block.distances[:, : ks[-1]], axis=1)
         sums = np.ascontiguousarray(sums[:, [k - 2 for k in ks]])
         return self.scale * (4.0 * np.pi) ** -0.1 * sums / np.array(ks)
 
     def log_bandwidth(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return logarithms of the bandwidths, which would else be taken again for every pair."""
+        """Return logarithms of the bandwidths, computed once and not again for every pair."""
         with np.errstate(divide="ignore"):
             return np.log(described[0].own)
 
@@ -249,7 +250,7 @@ def _log_kernel_density(
     logs: NDArray,
     dimension: float,
 ) -> NDArray:
-    log_of_one = 0.5 * math.log(2.0 * math.pi)  # a contribution of 1, without the constant
+    log_of_one = 0.5 * math.log(2.0 * math.pi)  # log(1), less the constant that is left out
     m, n_ks = own_logs.shape
     result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
     for row in range(m):
@@ -261,7 +262,7 @@ def _log_kernel_density(
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], distances[entry]
             column = n_ks - 1
-            while column >= 0 and distance <= radii[source, column]:  # these ascend with k
+            while column >= 0 and distance <= radii[source, column]:  # radii ascend with k
                 bandwidth, exponent = bandwidths[source, column], -np.inf
                 if bandwidth > 0.0:
                     u = distance / bandwidth
@@ -307,7 +308,7 @@ class LoOP(Score):
     Parameters
     ----------
     extent
-        Number of standard deviations that count as normal, the paper's lambda.
+        Number of standard deviations that count as normal, called lambda in the paper of LoOP.
     """
 
     name = "loop"
@@ -323,32 +324,32 @@ class LoOP(Score):
         return np.sqrt(sums_to(block.distances, np.array(ks), True) / np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return how much the own standard distance exceeds the neighbors', 0 if it does not."""
+        """Return own standard distance / mean of the neighbors' - 1, or 0 if this is negative."""
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             more = described[-1].own / around - 1.0
         return np.where((more > 0.0) & np.isfinite(more), more, 0.0)
 
     def summarize(self, scores: NDArray) -> NDArray:
-        """Return the spread of the reference rows."""
+        """Return the spread Z_k of the reference rows."""
         largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
-        relative = scores / largest  # squares of these cannot overflow
+        relative = scores / largest  # at most 1, so squares cannot overflow
         spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
-        with np.errstate(over="ignore"):  # infinity is certain
+        with np.errstate(over="ignore"):  # erf of infinity is 1
             return error_function()(scores / self.unit(summary))
 
     def unit(self, summary: NDArray) -> NDArray:
-        """Return the excess whose probability is that of the error function at 1."""
+        """Return Z_k sqrt 2, the divisor of the excess in the error function."""
         return summary[0] * np.sqrt(2.0)
 
 
 @cache
 def error_function() -> Any:
-    """Return the error function; SciPy is imported when it is first needed."""
+    """Return the error function; SciPy is imported at the first call."""
     from scipy.special import erf
 
     return erf
@@ -356,6 +357,6 @@ def error_function() -> Any:
 
 @inner
 def excess(own: float, around: float) -> float:
-    """Return how much a standard distance exceeds the mean of others; copies exceed nothing."""
+    """Return own / around - 1, or 0 if this is negative or not finite, as among copies."""
     more = own / around - 1.0
     return more if more > 0.0 and np.isfinite(more) else 0.0

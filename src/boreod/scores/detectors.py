@@ -1,7 +1,7 @@
-"""Detectors as columns, which search no neighbors: isolation forest and those of other libraries.
+"""Detectors that give a column without neighbors: isolation forest, and other libraries'.
 
 Isolation forest: how few random splits does it take to isolate a row? Every tree splits a sample of
-the rows at random until each row is alone or the tree is as deep as a balanced one. Let h be the
+the rows at random until each row is alone or the tree is as deep as a balanced tree. Let h be the
 number of splits that lead to a row's leaf, plus c(m) for a leaf that still holds m rows of the
 sample. With the mean H of h over all trees, and samples of n rows,
 
@@ -10,9 +10,9 @@ sample. With the mean H of h over all trees, and samples of n rows,
 c(n) is the mean of h in random trees over n rows. scikit-learn grows the trees; they are kept as
 plain arrays.
 
-Other libraries: scikit-learn's detectors give outliers low scores, so these are negated. PyOD's
-give outliers high scores, which are taken as they are. A detector that keeps its training scores
-(`decision_scores_`) is one of PyOD.
+Detectors of scikit-learn give outliers low scores, so their scores are negated. Detectors of PyOD
+give outliers high scores, which are used unchanged. A detector that keeps its training scores
+(`decision_scores_`) counts as a detector of PyOD.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
 N_TREES = 300  # with 100, ranks still depend on the seed
-SAMPLED = 256  # rows that a tree is grown on, as far as there are so many
+SAMPLED = 256  # number of rows that a tree is grown on; all rows if there are fewer
 BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class IsolationTrees:
-    """A fitted isolation forest, a column of its own."""
+    """A fitted isolation forest; its scores are one column."""
 
     name: ClassVar[str] = "iforest"
     title: ClassVar[str] = "Isolation forest"
@@ -41,9 +41,9 @@ class IsolationTrees:
     reads: ClassVar[str] = "columns"
     min_k: ClassVar[None] = None
 
-    label: str  # the name of its column
-    trees: Trees  # their values are numbers of splits
-    n_sampled: int  # rows that each tree was grown on
+    label: str  # name of the column
+    trees: Trees  # the value of a leaf is h, its number of splits
+    n_sampled: int  # number of rows that each tree was grown on
 
     @classmethod
     def fit(
@@ -56,9 +56,10 @@ class IsolationTrees:
     def fit_beside(
         cls, label: str, points: NDArray, apart: NDArray, random: np.random.RandomState
     ) -> tuple["IsolationTrees", NDArray]:
-        """Grow trees without rows that are apart; score each row by the trees that do not know it.
+        """Grow trees without the rows in the mask ``apart``; score rows by trees without them.
 
-        Samples hold at most half of the rows, so that there are such trees.
+        The score of a row uses only trees whose sample does not hold the row. Samples hold at most
+        half of the rows, so that there are such trees.
         """
         reference = np.flatnonzero(~apart)
         most = min(SAMPLED, max(1, len(reference) // 2))
@@ -80,7 +81,7 @@ class IsolationTrees:
     def _grow(
         cls, label: str, points: NDArray, random: np.random.RandomState, n_trees: int, most: int
     ) -> tuple["IsolationTrees", list[NDArray]]:
-        """Grow trees on samples of at most so many rows; return these samples, too."""
+        """Grow trees on samples of at most ``most`` rows; return the samples, too."""
         from sklearn.ensemble import IsolationForest
 
         seed = random.randint(np.iinfo(np.int32).max)
@@ -96,28 +97,28 @@ class IsolationTrees:
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1, high = outlying."""
-        if self._usual == 0.0:  # Samples of one row have nothing to compare.
+        if self._usual == 0.0:  # Trees over a single row have no splits.
             return np.full(len(points), 0.5)
         return np.exp2(self.trees.add_up(points)[:, 0] / -self._usual)
 
     @property
     def work(self) -> dict[str, int]:
-        """What its time depends on and that is the same in two fits of one table."""
+        """What its running time depends on; two fits to the same table give equal values."""
         return {"trees": self.trees.n_trees, "rows": self.n_sampled}
 
     @property
     def n_steps(self) -> int:
-        """The most comparisons that one row can take."""
+        """Largest number of comparisons that one row can take."""
         return int(self.trees.depths.sum())
 
     @cached_property
     def _usual(self) -> float:
-        """The mean number of splits, in all trees together."""
+        """Expected number of splits of a row, summed over all trees."""
         return self.trees.n_trees * float(mean_splits(self.n_sampled))
 
 
 def mean_splits(n_rows: ArrayLike) -> NDArray:
-    """Return c(n): how many random splits it takes in the mean to isolate one of n rows.
+    """Return c(n), the mean number of random splits that isolate one of n rows.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def mean_splits(n_rows: ArrayLike) -> NDArray:
 
 @dataclass(frozen=True)
 class ForeignDetector:
-    """A fitted copy of a detector, the name of its column and the range of its training scores."""
+    """A fitted copy of another library's detector, its column name and its range of scores."""
 
     label: str
     detector: Any
@@ -158,12 +159,12 @@ class ForeignDetector:
 
     @property
     def work(self) -> Any:
-        """What its time depends on and that is the same in two fits of one table."""
+        """What its running time depends on; two fits to the same table give equal values."""
         return self.detector
 
 
 def fresh_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy in which every missing seed, also of nested estimators, is set."""
+    """Return an unfitted copy; set seeds that are missing, also in nested estimators."""
     from sklearn.base import clone
 
     copy = clone(estimator)
@@ -187,11 +188,11 @@ def _outlyingness(detector: Any, points: NDArray) -> NDArray:
 
 
 def _is_low_for_outliers(detector: Any) -> bool:
-    """Tell scikit-learn's direction from PyOD's, whose detectors keep their `decision_scores_`."""
+    """Whether low scores mean outliers: scikit-learn's detectors, but not those of PyOD."""
     from sklearn.base import is_outlier_detector
 
     last = detector.steps[-1][1] if hasattr(detector, "steps") else detector
     try:
         return bool(is_outlier_detector(last)) and not hasattr(last, "decision_scores_")
-    except AttributeError:  # it knows nothing of scikit-learn's tags
+    except AttributeError:  # the detector lacks scikit-learn's tags
         return False

@@ -1,23 +1,24 @@
-"""Scores of the geometry of a neighborhood: what lies between the neighbors of a row.
+"""COF, LDOF and FastABOD: distances or angles between the neighbors of a row.
 
-COF: how long is the chain that connects the neighbors, link by link? It starts at p and always adds
-the neighbor that is nearest to those in the chain; c_1 ... c_k are the links. Of equal links, the
-first in the neighbor list is taken.
+COF: how long are the links of a chain that connects the neighbors? The chain starts at p. Each step
+adds the neighbor that is nearest to a row of the chain, and the distance between them is the link.
+c_1 ... c_k are the links in this order. If neighbors are equally near, the first in the neighbor
+list is added.
 
     ac_k(p)  = sum of (k + 1 - i) c_i / (k (k + 1) / 2)
     cof_k(p) = ac_k(p) / mean of ac_k(o) over the k nearest neighbors o
 
-LDOF: is the row farther from its neighbors than they are from each other? Undefined ratios
-(neighbors that coincide) are 1.
+LDOF: is the row farther from its neighbors than they are from each other? If all neighbors
+coincide, the ratio is undefined and the score is 1.
 
     ldof_k(p) = mean of d(p, o) / mean of d(o, o') over pairs of the k nearest neighbors
 
-FastABOD: do the neighbors lie in many directions, or all on one side? Over pairs {b, c} of the k
-nearest neighbors, as vectors from p; neighbors that coincide with p keep their place in the list
-and are skipped.
+FastABOD: do the neighbors lie in many directions, or all on one side? In a pair {b, c} of the k
+nearest neighbors, b and c are the vectors from p to the neighbors. Neighbors that coincide with p
+count among the k, but are in no pair.
 
     v = <b, c> / (|b|^2 |c|^2),    w = 1 / (|b| |c|)
-    abod_k(p) = - log of the w-weighted variance of v
+    abod_k(p) = - log of the w-weighted variance of v over all pairs
 
 Tang, Chen, Fu, Cheung: Enhancing effectiveness of outlier detections for low density patterns.
 PAKDD 2002.
@@ -33,11 +34,11 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors, sum_in_lanes
 
-ROWS_TOGETHER = 3  # rows side by side
+ROWS_TOGETHER = 3  # number of rows whose chains grow at the same time
 
 
 class COF(Score):
-    """Average chaining distance over the mean of the neighbors'."""
+    """Average chaining distance / mean average chaining distance of the neighbors."""
 
     name = "cof"
     title = "COF"
@@ -53,7 +54,7 @@ class COF(Score):
         return _chaining_distance(*bits, np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the own chaining distance over the mean of the neighbors'."""
+        """Return own chaining distance / mean chaining distance of the neighbors."""
         own, reference = described[-1].own, described[-1].reference
         around = mean_over_neighbors(reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -62,10 +63,11 @@ class COF(Score):
 
 @compiled
 def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
-    """Return average chaining distances; other distances come as the integers of their bits.
+    """Return average chaining distances.
 
-    Integers are in the order of the distances, and their minima are found by vectors at a time.
-    Some rows go side by side, because each step of one must wait for the step before.
+    ``distances`` and ``among`` hold the bits of float64 distances as integers. These integers sort
+    like the distances, and vector instructions find their minima. The chains of several rows grow
+    at the same time, because each step of one chain must wait for the step before.
     """
     m = distances.shape[0]
     result = unset((m, ks.shape[0]))
@@ -78,7 +80,7 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
             k = ks[column]
             width = whole_vectors(k)
             for lane in range(size):  # lists are sorted: the first neighbor is the first link
-                for place in range(width):  # what is no neighbor counts as in the chain
+                for place in range(width):  # places from k on count as in the chain
                     links[lane, place] = distances[start + lane, place] if place < k else -1
                 nearest[lane], total[lane] = 0, 0.0
             for left in range(k, 0, -1):
@@ -93,10 +95,11 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
 
 @inner
 def _add(distances: NDArray, links: NDArray) -> int:
-    """Take one step of Prim's algorithm: add a neighbor and return the next, the first if equal.
+    """Take one step of Prim's algorithm: update the links and return the next neighbor to add.
 
-    The added one has a negative distance to itself, and so a negative link: less than every
-    other, but the largest of all as an unsigned integer.
+    ``distances`` are those from the neighbor that was just added. Its distance to itself is
+    negative, so its link becomes negative and stays so. As an unsigned integer, a negative link is
+    larger than all others, so it is never the shortest. Of equal links the first is taken.
     """
     width, shortest = links.shape[0], np.uint64(2**64 - 1)
     for place in range(width):
@@ -110,7 +113,7 @@ def _add(distances: NDArray, links: NDArray) -> int:
 
 
 class LDOF(Score):
-    """Mean distance to the neighbors over the mean distance among them."""
+    """Mean distance to the neighbors / mean distance among the neighbors."""
 
     name = "ldof"
     title = "LDOF"
@@ -121,7 +124,7 @@ class LDOF(Score):
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the ratio from prefix sums."""
+        """Return the ratios; sums over k neighbors continue those of smaller k."""
         return _scatter_ratio(block.distances, block.distances_among(ks[-1]), np.array(ks))
 
 
@@ -143,7 +146,7 @@ def _scatter_ratio(distances: NDArray, among: NDArray, ks: NDArray) -> NDArray:
 
 
 class FastABOD(Score):
-    """Negated logarithm of the weighted variance of angles to pairs of neighbors."""
+    """Negated logarithm of the weighted variance of angles between pairs of neighbors."""
 
     name = "abod"
     title = "FastABOD"
@@ -154,7 +157,7 @@ class FastABOD(Score):
     min_k = 3
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the negated log variances; no variance at all is infinitely outlying."""
+        """Return the negated log variances; a variance of 0 gives infinity."""
         return _angle_score(block.points, block.reference, block.indices, np.array(ks))
 
 
@@ -167,12 +170,13 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
         _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
         size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
-        weight_before, largest_before, largest = 0.0, 0.0, 0.0  # of single neighbors, of pairs
+        # weights of pairs: `weight`, `largest`; weights of single neighbors: `..._before`
+        weight_before, largest_before, largest = 0.0, 0.0, 0.0
         for place in range(ks[-1]):
             own = inverse[place]
             if own > 0.0 and weight_before > 0.0:
                 _multiply(to, place, product)
-                if weight == 0.0:  # the first pairs: v of the one of largest weight
+                if weight == 0.0:  # first mean: v of the pair with the largest weight
                     nearest = 0
                     for other in range(1, place):
                         if inverse[other] > inverse[nearest]:
@@ -193,7 +197,7 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
 
 @inner
 def _turn_to_neighbors(point: NDArray, reference: NDArray, neighbors: NDArray, to: NDArray) -> None:
-    """Fill ``to`` with the vectors from a row to its neighbors, one column after the other."""
+    """Fill ``to`` with the vectors from a row to its neighbors: (columns, neighbors)."""
     d, width = to.shape
     for axis in range(d):
         for place in range(neighbors.shape[0], width):
@@ -206,9 +210,9 @@ def _turn_to_neighbors(point: NDArray, reference: NDArray, neighbors: NDArray, t
 
 @inner
 def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
-    """Divide the vectors by the longest length, so that no power leaves the range of float64.
+    """Divide the vectors by the largest length and return it, so that no power overflows.
 
-    Fills ``inverse`` with one over the new lengths, 0 for vectors without length.
+    Fill ``inverse`` with 1 / new length, and with 0 for vectors of length 0.
     """
     d, width = to.shape
     for place in range(width):
@@ -233,7 +237,10 @@ def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
 
 @inner
 def _multiply(to: NDArray, place: int, product: NDArray) -> None:
-    """Fill ``product`` with the inner products of one vector and those before it, or some more."""
+    """Fill ``product`` with the inner products of one vector and the vectors before it.
+
+    Loops run over whole vector registers, so ``product`` may get a few more values.
+    """
     width = whole_vectors(place)
     for other in range(width):
         product[other] = 0.0
@@ -253,9 +260,9 @@ def _multiply(to: NDArray, place: int, product: NDArray) -> None:
 def _deviate(
     product: NDArray, inverse: NDArray, place: int, mean: float, weighted: NDArray
 ) -> tuple[float, float]:
-    """Return weighted sums of the new pairs' deviations from the mean so far, and their squares.
+    """Return the weighted sums of the new pairs' deviations from ``mean``, and of their squares.
 
-    Overwrites the products. Deviations from a mean that is nearly right do not cancel.
+    Overwrite ``product``. As ``mean`` is nearly right, the sums lose few digits to cancellation.
     """
     own = inverse[place]
     for other in range(whole_vectors(place)):
@@ -268,8 +275,11 @@ def _deviate(
 
 @inner
 def _log_variance(weight: float, squares: float, largest: float) -> float:
-    """Return the logarithm of a variance; no v is larger than the largest weight."""
-    if weight == 0.0 or not np.isfinite(squares):  # no pair, or beyond measure: deep inside
+    """Return the logarithm of a variance, -inf if the variance may come from rounding alone.
+
+    Rounding errors of v are in proportion to ``largest``: no |v| exceeds the largest weight.
+    """
+    if weight == 0.0 or not np.isfinite(squares):  # no pair, or overflow: not outlying
         return np.inf
     variance = squares / weight
     return np.log(variance) if variance > (EQUAL * largest) ** 2 else -np.inf

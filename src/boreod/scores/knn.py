@@ -1,12 +1,12 @@
-"""kNN, kNN-weight, ODIN and INFLO: what the neighbor graph says by itself.
+"""kNN, kNN-weight, ODIN and INFLO: scores that follow directly from the neighbor graph.
 
     knn_k(p)   = kd_k(p), the distance of p to its k-th nearest neighbor
     knnw_k(p)  = sum of d(p, o) over the k nearest neighbors o
     odin_k(p)  = - |RNN_k(p)| / k,    RNN_k(p) = { o : d(p, o) <= kd_k(o) }
     inflo_k(p) = kd_k(p) * mean of 1 / kd_k(o) over N_k(p) united with RNN_k(p)
 
-ODIN is the in-degree in the neighbor graph. Outliers have a low one, so it is negated. INFLO prunes
-nothing: the pruning of the original only sets inliers to 1.
+ODIN is the in-degree in the neighbor graph. Outliers have a low in-degree, so it is negated. INFLO
+is computed without the pruning of its paper, which only sets the scores of inliers to 1.
 
 Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets.
 SIGMOD 2000.
@@ -81,7 +81,7 @@ def sums_to(distances: NDArray, ks: NDArray, squared: bool) -> NDArray:
 def fill_sums(
     distances: NDArray, row: int, ks: NDArray, start: int, stop: int, squared: bool, sums: NDArray
 ) -> None:
-    """Fill in the sums of one row for some of the ks, which ascend."""
+    """Fill in the sums of one row for the ks from ``start`` to ``stop``; ks must ascend."""
     total, place = 0.0, 0
     for column in range(start, stop):
         while place < ks[column]:
@@ -106,7 +106,7 @@ def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArra
 
 
 class INFLO(Score):
-    """Mean density of neighbors and reverse neighbors over the own one."""
+    """Mean density of neighbors and reverse neighbors / own density."""
 
     name = "inflo"
     title = "INFLO"
@@ -116,7 +116,7 @@ class INFLO(Score):
     descriptions = ()
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Compare the own k-distance with those of the influence space."""
+        """Compare the own k-distance with those of the neighbors and reverse neighbors."""
         reverse = block.reverse
         return _influence(
             block.distances,
@@ -150,7 +150,7 @@ def _influence(
             for column in range(n_ks):
                 k = ks[column]
                 if distance < own[column]:
-                    break  # among the neighbors of this and all larger k
+                    break  # already a neighbor, for this and all larger k
                 if distance > radii[source, column]:
                     continue  # not a reverse neighbor
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
@@ -166,8 +166,8 @@ def _influence(
 def _add_neighbors(
     indices: NDArray, radii: NDArray, ks: NDArray, total: NDArray, members: NDArray
 ) -> None:
-    """Begin the sums of one row with its neighbors."""
-    n_ks, first = ks.shape[0], 0  # the smallest k that has a neighbor in its list
+    """Start the sums of one row with its neighbors."""
+    n_ks, first = ks.shape[0], 0  # column of the smallest k that counts a neighbor
     for column in range(n_ks):
         total[column], members[column] = 0.0, ks[column]
     for place in range(ks[n_ks - 1]):
@@ -179,7 +179,7 @@ def _add_neighbors(
 
 @inner
 def _is_listed(distances: NDArray, indices: NDArray, distance: float, wanted: int) -> bool:
-    """Look for a row in a list, at whose end or beyond it lies."""
+    """Whether a row is in a sorted list; its distance is not below the last distance there."""
     place = indices.shape[0] - 1
     while place >= 0 and distances[place] == distance:
         if indices[place] == wanted:

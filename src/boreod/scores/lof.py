@@ -1,10 +1,10 @@
-"""LOF and SimplifiedLOF: is it less dense here than around the neighbors?
+"""LOF and SimplifiedLOF: is the density of a row lower than that of its neighbors?
 
     reach_k(p, o) = max(d(p, o), kd_k(o)) in LOF, d(p, o) in SimplifiedLOF
     density_k(p)  = 1 / mean of reach_k(p, o) over the k nearest neighbors o
     lof_k(p)      = mean of density_k(o) over the neighbors / density_k(p)
 
-A row in a clump of copies has infinite density and scores 1.
+A row whose neighbors are all copies of it has infinite density; its score is 1.
 
 Breunig, Kriegel, Ng, Sander: LOF: identifying density-based local outliers. SIGMOD 2000.
 Schubert, Zimek, Kriegel: Local outlier detection reconsidered. DMKD 28(1), 2014.
@@ -20,7 +20,7 @@ from boreod.scores.knn import KNNWeight
 
 
 class LOF(Score):
-    """Mean reachability density of the neighbors over the own one."""
+    """Mean reachability density of the neighbors / own reachability density."""
 
     name = "lof"
     title = "LOF"
@@ -32,7 +32,7 @@ class LOF(Score):
         return _reachability_density(block.distances, block.indices, block.radii(ks), np.array(ks))
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the mean density of the neighbors over the own density."""
+        """Return mean density of the neighbors / own density."""
         own = described[-1].own
         around = mean_over_neighbors(described[-1].reference, block.indices, np.array(ks))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -40,7 +40,7 @@ class LOF(Score):
 
 
 class SimplifiedLOF(LOF):
-    """Mean distance density of the neighbors over the own one."""
+    """LOF with densities that are 1 / mean distance to the neighbors."""
 
     name = "slof"
     title = "SimplifiedLOF"
@@ -49,7 +49,7 @@ class SimplifiedLOF(LOF):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return inverse mean distances."""
-        with np.errstate(divide="ignore", over="ignore"):  # of copies, and of almost copies
+        with np.errstate(divide="ignore", over="ignore"):  # sums are 0 or tiny
             return np.array(ks) / KNNWeight().describe(block, ks, described)
 
 
@@ -77,5 +77,5 @@ def reach_density(
 
 @inner
 def relative_density(own: float, around: float) -> float:
-    """Return the score; infinities are replaced later."""
+    """Return the score from the own density and the neighbors' mean; it may be infinite."""
     return 1.0 if np.isinf(own) else around / own

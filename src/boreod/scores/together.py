@@ -1,8 +1,9 @@
-"""One kernel that scores new rows by all scores that read nothing but distances.
+"""One kernel that scores new rows by all scores that need only distances.
 
-For a row that comes alone, a call costs more than the work in it, and small budgets buy just these
-scores. The kernel calls the formulas in the files of the scores. It repeats only plain quotients
-such as ``k / sum``. The scores have the same bits as those computed one by one.
+If a single row is scored, the call of a kernel takes more time than its work. So one call computes
+all these scores, which are also the ones that fit into small budgets. The kernel calls the formulas
+in the files of the scores. It repeats only plain quotients such as ``k / sum``. Its scores are
+equal, bit by bit, to scores that are computed one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,19 +28,19 @@ from boreod.scores.densities import (
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 
-# In the order of the kernel's columns.
+# Kinds of scores, in the order of the kernel's columns.
 KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
 NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """At most one score of every kind, and what the kernel needs to know of them."""
+    """At most one score of every kind, and the arguments of the kernel."""
 
     scores: list[FittedScore]  # in the order of their kinds
-    arguments: tuple[Any, ...]  # of the kernel, without rows and result
-    summary: NDArray  # of all columns but those of LoOP, which are the last
-    ldf: tuple[LDF, slice] | None  # with the places of its columns
+    arguments: tuple[Any, ...]  # arguments of the kernel, without rows and result
+    summary: NDArray  # summaries of all columns but those of LoOP, which come last
+    ldf: tuple[LDF, slice] | None  # LDF, and the slice of its columns
 
     @classmethod
     def of(
@@ -47,7 +48,7 @@ class Together:
     ) -> "Together":
         """Take the first score of every kind.
 
-        ``radii`` gives the k-distances of all reference rows, ``dimension`` is that of their view.
+        ``radii`` gives the k-distances of all reference rows, ``dimension`` is the view's.
         """
         found = [next((s for s in scores if type(s.definition) is kind), None) for kind in KINDS]
         taken = [s for s in found if s is not None]
@@ -76,7 +77,7 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        if not is_finite:  # beside copies
+        if not is_finite:  # some rows are near copies
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
                 np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
@@ -93,9 +94,9 @@ def _score(
     density: NDArray, plain_density: NDArray, kernel_radii: NDArray, log_radii: NDArray,
     kernel_density: NDArray, settings: NDArray, deviation: NDArray, unit: NDArray, out: NDArray,
 ) -> bool:  # fmt: skip
-    """Fill in unfinished scores, one kind after the other: its descriptions stay in the cache.
+    """Fill in scores before they are finished; return whether all but those of LoOP are finite.
 
-    Return whether all are finite; those of LoOP may be infinite.
+    One kind is computed after the other, so that its descriptions stay in the cache.
     """
     for row in range(distances.shape[0]):
         for column in range(cuts[0], cuts[1]):

@@ -1,10 +1,10 @@
-"""Kernels of trees: descend with many rows or trees at once, and interventional Shapley values.
+"""Kernels of trees: sums of leaf values, and interventional Shapley values.
 
-The next node is looked up, not branched to: rows take sides at random, and a processor that guesses
-the side is wrong half of the time. Sixteen descents at once then hide what a look-up takes. A
-packed node has four fields of 32 bits: column, threshold, left and right child (as places of their
-first field). A leaf is its own child. Sums are added in the order of the trees for every row, so
-they do not depend on the number of rows.
+The next node is looked up in an array, without a branch in the code: rows go left or right at
+random, so a processor would mispredict every second branch. Sixteen descents run at once, which
+hides the time of look-ups. A packed node has four fields of 32 bits: column, threshold, left and
+right child. A child is given as the index of its first field. A leaf is its own child. Every row
+adds up leaf values in the order of the trees, so its sum does not depend on the number of rows.
 """
 
 import numpy as np
@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 
-LARGEST_FLOAT32 = float(
-    np.finfo(np.float32).max
-)  # values beyond are drawn in before they are compared
-LANES = 16  # descents at once
-CHECK_EVERY = 4  # levels between two looks whether all descents have ended
-FEW_ROWS = 6  # below this, lanes are trees of one row, not rows of one tree: another kernel
-BLOCK = 512  # rows that pass through all trees together
+# Larger values, and values below its negative, are clipped before they are compared.
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LANES = 16  # number of descents at once
+CHECK_EVERY = 4  # number of levels after which to check whether all descents are at leaves
+# With fewer rows, one row descends many trees at once. Otherwise many rows descend one tree.
+FEW_ROWS = 6
+BLOCK = 512  # number of rows that go through all trees before the next rows do
+# On a path, the value of a column is from the row, from the base, or not decided yet.
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
 
 
 def narrow(table: NDArray) -> NDArray:
-    """Return float32 values as trees compare them; what is too large becomes the largest."""
+    """Return values as float32, as trees compare them; values out of range are clipped."""
     return np.clip(table, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32)
 
 
@@ -40,10 +41,10 @@ def pack(feature: NDArray, threshold: NDArray, right: NDArray) -> NDArray:
 
 @compiled
 def find_right(starts: NDArray, feature: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the right children of trees in preorder, 0 in leaves and where there is none.
+    """Return the right child of every node and the depth of every tree; nodes are in preorder.
 
-    Also for every tree how many steps lead to its deepest leaf. ``starts`` must ascend and end with
-    the number of nodes; the columns need not be those of trees.
+    The right child of a leaf is 0. ``starts`` must ascend and end with the number of nodes.
+    ``feature`` may be invalid: inner nodes that have no right child then get 0, too.
     """
     right, sizes = unset(len(feature), np.int32), unset(len(feature), np.int32)
     steps, deepest = unset(len(feature), np.int32), unset(len(starts) - 1, np.int32)
@@ -73,8 +74,8 @@ def add_up(
 ) -> NDArray:
     """Return the sum of leaf values of each group of trees: (rows, groups).
 
-    ``nodes`` are packed, as integers and as float32 numbers: the same bits. Some rows at a time go
-    through one tree, then through the next.
+    ``nodes`` are the packed nodes twice: as integers, and the same bits as float32 numbers. A block
+    of rows goes through one tree, then through the next.
     """
     n_rows, n_columns = table.shape
     result, tree_size = unset((n_rows, n_groups)), depths.shape[0] // n_groups
@@ -108,7 +109,7 @@ def add_up_few(
     value: NDArray,
     n_groups: int,
 ) -> NDArray:
-    """Return the same as :func:`add_up`; each row goes through some trees at a time."""
+    """Return the same as :func:`add_up`; each row goes through several trees at once."""
     n_trees, result = depths.shape[0], unset((table.shape[0], n_groups))
     values, size = unset(table.shape[1], np.float32), depths.shape[0] // n_groups
     at, offsets = unset(LANES, np.uint64), unset(LANES, np.uint64)
@@ -140,7 +141,7 @@ def _narrow(row: NDArray, out: NDArray) -> None:
 def _descend(
     values: NDArray, offsets: NDArray, at: NDArray, nodes: tuple[NDArray, NDArray], depth: int
 ) -> None:
-    """Go down from the places ``at`` to leaves, in all lanes."""
+    """Move all lanes of ``at``, indices into packed nodes, down to leaves."""
     packed, thresholds = nodes
     for _ in range(0, depth, CHECK_EVERY):
         moved = np.uint64(0)
@@ -168,7 +169,7 @@ def contribute(
 ) -> NDArray:
     """Return Shapley values of weighted sums over trees: (rows, columns).
 
-    ``most`` is the largest number of columns that can decide on one path.
+    ``most`` is an upper bound of the number of columns that the splits of one path read.
     """
     n_rows, n_columns = table.shape
     n_trees = starts.shape[0] - 1
@@ -207,14 +208,16 @@ def _share(
 ) -> None:
     """Add the Shapley values of one tree for one row.
 
-    Every leaf that a mixture of row and base reaches is visited once. With ``a`` columns taken from
-    the row and ``b`` from the base on its path, a column of the row gets its value times
-    (a-1)! b! / (a+b)!, a column of the base loses it times a! (b-1)! / (a+b)!. With the number of
-    ways to choose ``a`` of ``a + b`` these are 1 / (a ways) and 1 / (b ways). Sums over the leaves
-    below a split, gains and losses, are all that a column needs, so a leaf is added up once.
+    A mixture takes some columns from the row and the others from the base. Every leaf that a
+    mixture reaches is visited once. On the path to the leaf, ``a`` columns are from the row and
+    ``b`` from the base. A column of the row gains the leaf's value times (a-1)! b! / (a+b)!, and a
+    column of the base loses the value times a! (b-1)! / (a+b)!. Let ``ways`` be the number of ways
+    to choose ``a`` of ``a + b`` columns; then the factors are 1 / (a ways) and 1 / (b ways). A
+    column needs only the sums of gains and losses over all leaves below its split. So a leaf is
+    added to running sums once, not to every column of its path.
     """
     feature, threshold, right, value = nodes
-    places, sums = splits  # (column, child of the base) and (ways, gain, loss) of open splits
+    places, sums = splits  # open splits: (column, child of the base), (ways, gain, loss)
     node, n_open, a, b, ways = root, 0, 0, 0, 1.0
     while True:
         column = feature[node]
@@ -241,7 +244,7 @@ def _share(
             gain, loss = gain + sums[n_open, 1], loss + sums[n_open, 2]
         if n_open == 0:
             return
-        last = n_open - 1  # now the side of the base
+        last = n_open - 1  # next, the side of the base
         sums[last, 1], sums[last, 2] = gain, loss
         decided[places[last, 0]] = OF_BASE
         a, b, node = a - 1, b + 1, places[last, 1]

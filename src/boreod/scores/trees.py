@@ -1,9 +1,9 @@
-"""Many binary trees in flat arrays: their sums for rows, and the share of every column in them.
+"""Many binary trees in flat arrays: the sums of their leaf values, and what each column adds.
 
-Nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``, and where right
-children stand follows from which nodes are leaves. A row goes left where its value, as float32, is
-at most the threshold: scikit-learn's rule. Trees stand in groups of equal size, one after the
-other; a group is what one bag has learned, or a whole forest.
+The nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``. Right children
+are not stored, because they follow from which nodes are leaves. A row goes left if its value, as
+float32, is at most the threshold, as in scikit-learn. Trees form groups of equal size, one after
+the other. A group holds the trees of one bag, or of a whole forest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from boreod.scores.tree_kernels import (
     pack,
 )
 
-MAX_NODES = 2**28  # four fields a node must be counted in 32 bits
+MAX_NODES = 2**28  # a packed node has four fields, whose indices have 32 bits
 DTYPES = {
     "starts": np.int32,
     "feature": np.int32,
@@ -37,17 +37,17 @@ DTYPES = {
 class Trees:
     """Binary trees, one after the other."""
 
-    starts: NDArray  # first node of every tree, and the number of nodes: int32
-    feature: NDArray  # column that a node asks for, -1 in a leaf: int32
-    threshold: NDArray  # rows at or below go left, 0 in a leaf: float32
-    value: NDArray  # of a leaf, 0 inside: float64
+    starts: NDArray  # int32: index of the first node of every tree, then the number of nodes
+    feature: NDArray  # int32: index of the column that a node compares, -1 in a leaf
+    threshold: NDArray  # float32: rows at or below it go left; 0 in a leaf
+    value: NDArray  # float64: value of a leaf; 0 in an inner node
 
     @classmethod
     def build(cls, parts: Iterable[tuple[Any, ArrayLike]]) -> "Trees":
         """Copy fitted trees of scikit-learn (``tree_``), each with a value for every node.
 
-        Only the values of leaves are read. Thresholds are rounded down to float32, which is where
-        float32 values already change sides.
+        Only the values of leaves are read. Thresholds are rounded down to float32; every float32
+        value stays on its side.
         """
         pieces = [_flatten(tree, values) for tree, values in parts]
         return cls._put_together([len(piece[0]) for piece in pieces], pieces)
@@ -90,7 +90,7 @@ class Trees:
 
     @property
     def right(self) -> NDArray:
-        """The node on the right side of every node, 0 in a leaf: int32."""
+        """Index of the right child of every node, 0 in a leaf: int32."""
         return self._found[0]
 
     @property
@@ -104,7 +104,7 @@ class Trees:
 
     @cached_property
     def n_columns(self) -> int:
-        """Number of columns that a table must have at least."""
+        """Smallest number of columns that a table can have."""
         return int(self.feature.max()) + 1
 
     def add_up(self, table: NDArray, n_groups: int = 1) -> NDArray:
@@ -115,10 +115,10 @@ class Trees:
         return kernel(table, self.starts, self.depths, self._packed, self.value, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
-        """Return what columns add to a weighted sum of the groups, compared with a base row.
+        """Return what each column adds to the weighted sum of groups, compared with a base row.
 
-        These are the interventional Shapley values: a column that is left out takes its value
-        from the base. For every row they sum up to the difference of both weighted sums.
+        The results are interventional Shapley values: a column that is left out takes its value
+        from the base. For every row they sum up to its weighted sum less that of the base.
 
         Parameters
         ----------
@@ -143,14 +143,14 @@ class Trees:
         return contribute(rows, row, weights, self.starts, nodes, most)
 
     def first(self, n: int) -> "Trees":
-        """Return the first so many trees."""
+        """Return the first ``n`` trees."""
         nodes = slice(self.starts[n])
         return Trees(
             self.starts[: n + 1], self.feature[nodes], self.threshold[nodes], self.value[nodes]
         )
 
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
-        """Return the first so many trees of every group."""
+        """Return the first ``n`` trees of every group."""
         size = self._size_of_group(n_groups)
         if not 1 <= n <= size:
             raise ValueError(f"The number of trees must be from 1 to {size}; got {n}.")
@@ -161,7 +161,10 @@ class Trees:
         return Trees(starts, self.feature[nodes], self.threshold[nodes], self.value[nodes])
 
     def check(self, n_columns: int) -> None:
-        """Refuse arrays that are no trees over so many columns: no loop, nothing outside."""
+        """Raise if the arrays are not valid trees over ``n_columns`` columns.
+
+        In invalid trees, kernels might loop forever or read outside of the arrays.
+        """
         for name, dtype in DTYPES.items():
             array = getattr(self, name)
             if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
@@ -177,7 +180,8 @@ class Trees:
             raise ValueError(f"Trees must ask for columns 0 to {n_columns - 1}.")
         if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
             raise ValueError("Thresholds and values of trees must be finite numbers.")
-        # subtrees still to come after each node: an inner node opens one more, a leaf ends one
+        # An inner node opens one more subtree, a leaf closes one. After each node, ``waiting`` is
+        # the number of open subtrees, less 1 for every tree up to this one.
         waiting = np.cumsum(np.where(self.feature >= 0, 1, -1))
         trees = np.arange(len(starts) - 1)
         ended = waiting[starts[1:] - 1] == -1 - trees
@@ -206,7 +210,7 @@ class Trees:
         return packed, packed.view(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send the trees, not what is computed from them."""
+        """Pickle the trees without the arrays that are computed from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -224,7 +228,7 @@ def _flatten(tree: Any, values: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def _preorder(left: NDArray, right: NDArray) -> NDArray:
-    """Return the nodes such that a left child follows its parent; most trees are so already."""
+    """Return the nodes in preorder; most trees of scikit-learn are in preorder already."""
     inside = np.flatnonzero(left >= 0)
     if np.array_equal(left[inside], inside + 1):
         return np.arange(len(left))
