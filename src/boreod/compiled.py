@@ -16,7 +16,6 @@ calls. Numba itself looks only at the kernel's own file: it would run old code a
 
 import contextlib
 import functools
-import gc
 import hashlib
 import operator
 import os
@@ -37,7 +36,8 @@ ZERO: int = np.int64(0)  # type: ignore[assignment]
 # Unset integers in checked mode: -1 would be the last row, this index is in no table.
 POISON = 2**30
 _MAKING = threading.RLock()
-_HELD: list[Any] = []  # locks of Numba that a fork holds
+# A fork holds these locks of Numba.
+_HELD: list[Any] = []
 
 
 def compiled(function: Function) -> Function:
@@ -59,7 +59,8 @@ class Kernel:
         functools.update_wrapper(self, function)
         self._function = function
 
-    dispatcher: Any  # what Numba makes of the function
+    # Numba makes the dispatcher of the function.
+    dispatcher: Any
     # Calls go to the dispatcher without a function in between, which would take time.
     __call__ = property(operator.attrgetter("dispatcher"))
 
@@ -80,15 +81,17 @@ class Kernel:
             return self._function
         result = numba.njit(**OPTIONS)(self._function)
         module = sys.modules.get(self._function.__module__)
+        # Processes cannot import code that is in no module, such as that of an executed string.
         if getattr(module, self._function.__qualname__, None) is self:
             result._cache = self._make_cache(numba.config.CACHE_DIR) or result._cache
-        return result  # Other code, as in an executed string, cannot be imported by processes.
+        return result
 
     def _make_cache(self, folder: str) -> Any:
         """Return where machine code is kept, None if it cannot be kept anywhere."""
         is_closed = os.path.isdir(folder) and not os.access(folder, os.W_OK)
         for writable in [False] if is_closed else [True, False]:
-            with contextlib.suppress(RuntimeError):  # Numba found no such directory.
+            # Numba raises an error if it finds no such directory.
+            with contextlib.suppress(RuntimeError):
                 cache = _cache_class(self._stamp(), writable)(self._function)
                 cache.save_overload = functools.partial(_save, cache.save_overload)
                 return cache
@@ -133,7 +136,8 @@ class Inner(Kernel):
         return _load_numba().njit(**options, **OPTIONS)(self._function)
 
 
-KERNELS: list[Kernel] = []  # all kernels that were imported
+# Every kernel that was imported is listed here.
+KERNELS: list[Kernel] = []
 
 
 def count_kernels() -> tuple[int, int, list[str]]:
@@ -155,7 +159,8 @@ def _prepare_forks() -> None:
     """
     import logging  # noqa: F401
 
-    if hasattr(os, "register_at_fork"):  # not on Windows
+    # Windows has no fork.
+    if hasattr(os, "register_at_fork"):
         locks = {"after_in_parent": _free_locks, "after_in_child": _free_locks}
         os.register_at_fork(before=_hold_locks, **locks)
 
@@ -232,31 +237,11 @@ def _load_numba() -> Any:
         Kernel, lambda kernel, _: numba.types.Dispatcher(kernel.dispatcher)
     )
     numba.extending.overload(poisoned)(_poison_in_kernels)
-    _pause_collection(numba.core.event)
     for function, in_kernels in _linear_algebra(numba.types):
         # The implementation is the same for all types.
         choose = functools.partial(_return_first, in_kernels)
         numba.extending.overload(function, jit_options=OPTIONS, strict=False)(choose)
     return numba
-
-
-def _pause_collection(event: Any) -> None:
-    """Switch Python's garbage collector off while Numba compiles: it takes a twentieth of the time.
-
-    Compilations may be nested, but run in one thread at a time.
-    """
-    was_enabled: list[bool] = []
-
-    class Pause(event.Listener):
-        def on_start(self, _: Any) -> None:
-            was_enabled.append(gc.isenabled())
-            gc.disable()
-
-        def on_end(self, _: Any) -> None:
-            if was_enabled.pop():
-                gc.enable()
-
-    event.register("numba:compile", Pause())
 
 
 def _return_first(result: Any, *_: Any, **__: Any) -> Any:

@@ -8,8 +8,7 @@ from numpy.testing import assert_array_equal
 
 from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.metrics import METRICS, embed
-from boreod.neighbors.rough import TILE
-from boreod.neighbors.tree import KDTree, cut_into_cells
+from boreod.neighbors.tree import CELL_ROWS, KDTree, cut_into_cells
 
 RANDOM = np.random.default_rng(5)
 TABLES = {
@@ -23,12 +22,12 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_cells_hold_every_row_in_its_box(name):
     points = TABLES[name]
-    order, cuts, low, high = cut_into_cells(points, TILE)
+    order, cuts, low, high = cut_into_cells(points, CELL_ROWS)
     assert_array_equal(np.sort(order), np.arange(len(points)))
     assert cuts[0] == 0
     assert cuts[-1] == len(points)
     for number, (start, stop) in enumerate(pairwise(cuts)):
-        assert 0 < stop - start <= TILE
+        assert 0 < stop - start <= CELL_ROWS
         inside = points[order[start:stop]]
         assert_array_equal(inside.min(axis=0), low[:, number])
         assert_array_equal(inside.max(axis=0), high[:, number])
@@ -41,9 +40,9 @@ def test_brute_force_equals_the_tree(name, metric):
     points = embed(TABLES[name], METRICS[metric])
     radii = np.abs(RANDOM.normal(0.5, 0.5, len(points)))
     k = min(70, len(points))
+    searches = [backend(points, METRICS[metric]) for backend in (BruteForce, KDTree)]
     brute, tree = (
-        backend(points, METRICS[metric]).nearest_and_reverse(points[:40], k, radii)
-        for backend in (BruteForce, KDTree)
+        search.nearest_and_reverse(points[:40], k, search.reach(radii)) for search in searches
     )
     for mine, theirs in zip((*brute[:2], *brute[2]), (*tree[:2], *tree[2]), strict=True):
         assert_array_equal(mine, theirs)

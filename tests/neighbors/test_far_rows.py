@@ -142,7 +142,9 @@ def check(points, rows, k, metric, random):
         search = kind(points, metric)
         litter(random)
         answers.append(search.nearest(rows, k))
-        distances, indices, (offsets, entries, lengths) = search.nearest_and_reverse(few, k, radii)
+        distances, indices, (offsets, entries, lengths) = search.nearest_and_reverse(
+            few, k, search.reach(radii)
+        )
         assert_array_equal(distances, expected)
         assert_array_equal(indices, expected_indices)
         for row, found in enumerate(reverse):

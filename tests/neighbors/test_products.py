@@ -7,7 +7,6 @@ from numpy.testing import assert_array_equal
 from boreod.neighbors import graph
 from boreod.neighbors.brute import WORTH_PRODUCTS, BruteForce
 from boreod.neighbors.metrics import COSINE, EUCLIDEAN, MANHATTAN, METRICS, embed
-from boreod.neighbors.rough import TILE
 from boreod.neighbors.rounded import (
     FACTOR,
     error_of_differences,
@@ -16,7 +15,7 @@ from boreod.neighbors.rounded import (
     place_row,
     round_table,
 )
-from boreod.neighbors.tree import cut_into_cells
+from boreod.neighbors.tree import CELL_ROWS, cut_into_cells
 from neighbors.test_far_rows import Multiplying, oracle
 
 RANDOM = np.random.default_rng(17)
@@ -57,7 +56,9 @@ def test_same_bits_as_differences_and_float64(name, metric):
         radii = oracle(points, points[:1], 30, np.zeros(len(points)), code)[0][0, -1]
         radii = radii * RANDOM.uniform(0.5, 1.5, len(points))
         searches = [kind(points, code) for kind in (Multiplying, BruteForce)]
-        mine, theirs = (search.nearest_and_reverse(rows, k, radii) for search in searches)
+        mine, theirs = (
+            search.nearest_and_reverse(rows, k, search.reach(radii)) for search in searches
+        )
         for one, other in zip((*mine[:2], *mine[2]), (*theirs[:2], *theirs[2]), strict=True):
             assert_array_equal(one, other)
         distances, indices, reverse = oracle(points, rows[::9], k, radii, code)
@@ -72,7 +73,7 @@ def test_same_bits_as_differences_and_float64(name, metric):
 def test_errors_are_within_their_bounds(name):
     """Products and differences of float32 against exact distances, in long double."""
     points = embed(TABLES[name], EUCLIDEAN)
-    cells = cut_into_cells(points, TILE)
+    cells = cut_into_cells(points, CELL_ROWS)
     values, centers, center_of, radii, extent = round_table(points, cells, EUCLIDEAN)
     d, growth, (order, cuts, _, _) = points.shape[1], growth_of(points.shape[1]), cells
     for row in RANDOM.choice(len(points), 20):
@@ -96,7 +97,7 @@ def test_cells_share_a_center_only_where_rows_stay_near():
     cloud = RANDOM.normal(size=(1000, 100))
     apart = np.vstack([cloud, cloud + 100.0])
     for points, n_centers in ((cloud, 1), (apart, 2), (1e-3 * apart, 2), (1e12 + apart, 2)):
-        cells = cut_into_cells(points, TILE)
+        cells = cut_into_cells(points, CELL_ROWS)
         _, centers, center_of, radii, extent = round_table(points, cells, EUCLIDEAN)
         assert len(centers) == n_centers
         lengths = np.linalg.norm(points[cells[0]] - centers[center_of[0]], axis=1) / extent

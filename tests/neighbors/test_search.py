@@ -56,9 +56,9 @@ def test_backends_agree_to_the_bit(table, backend, metric):
     points = embed(TABLES[table], METRICS[metric])
     typical = BACKENDS["brute"](points, METRICS[metric]).nearest(points, 20)[0][:, -1]
     radii = typical * np.random.default_rng(0).uniform(0.2, 1.5, len(points))
+    searches = [BACKENDS[name](points, METRICS[metric]) for name in (backend, "brute")]
     mine, theirs = (
-        BACKENDS[name](points, METRICS[metric]).nearest_and_reverse(points[::3], 30, radii)
-        for name in (backend, "brute")
+        search.nearest_and_reverse(points[::3], 30, search.reach(radii)) for search in searches
     )
     for one, other in zip((*mine[:2], *mine[2]), (*theirs[:2], *theirs[2]), strict=True):
         assert_array_equal(one, other)
@@ -73,7 +73,8 @@ def test_reverse_neighbors(backend):
     points = TABLES["integers"]
     radii = np.random.default_rng(0).integers(0, 3, len(points)).astype(float)
     queries = points[:50]
-    _, _, found = BACKENDS[backend](points, 0).nearest_and_reverse(queries, 1, radii)
+    search = BACKENDS[backend](points, 0)
+    _, _, found = search.nearest_and_reverse(queries, 1, search.reach(radii))
     offsets, indices, distances = found
     covered = cdist(queries, points) <= radii
     assert_array_equal(np.diff(offsets), covered.sum(axis=1))

@@ -1,8 +1,8 @@
 """A block of rows and what surrounds them: all that a score may look at.
 
-A block of training rows and a block of new rows look the same to a score; that is why one function
-serves both. The geometry of a neighborhood, what lies between the neighbors of a row, is computed
-once a block and shared by COF, LDOF and FastABOD.
+A block of training rows and a block of new rows look the same to a score, so one function serves
+both. The distances among the neighbors of a row are computed once per block, and COF, LDOF and
+FastABOD share them.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,21 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
-LANES = 8  # values that the widest vector instructions handle at once
+# The widest vector instructions handle so many values at once.
+LANES = 8
 
 
 @dataclass(frozen=True)
 class Reverse:
-    """Reference rows that have a row within their k-distance, for a block of rows."""
+    """Reference rows that have a row within their k-distance, for a block of rows.
 
-    # entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block
+    Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block. They are
+    positions of reference rows, ascending within a row of the block, and the distances to them.
+    """
+
     offsets: NDArray
-    indices: NDArray  # reference rows, ascending within a row of the block
-    distances: NDArray  # distances to them
+    indices: NDArray
+    distances: NDArray
 
     def part(self, rows: slice) -> "Reverse":
         """Return the reverse neighbors of some rows of the block."""
@@ -36,19 +40,23 @@ class Reverse:
 
 @dataclass
 class Block:
-    """Rows, their neighbors in the reference table, and on demand what lies between those."""
+    """Rows, their neighbors in the reference table, and on demand the distances among those.
 
-    points: NDArray  # the rows as the metric embeds them
-    reference: NDArray  # all reference rows, embedded likewise
-    # the neighbors, nearest first; the row itself is not among them
+    ``points`` and ``reference`` are embedded by the metric. ``distances`` and ``indices`` list the
+    neighbors, nearest first, without the row itself. ``own`` are the positions of the rows among
+    the reference rows, -1 for others. ``dimension`` is the number of columns of the view. ``radii``
+    returns the k-distances of all reference rows for some ks, a column per k.
+    """
+
+    points: NDArray
+    reference: NDArray
     distances: NDArray
     indices: NDArray
-    own: NDArray  # the rows themselves among the reference rows, -1 for rows that are not there
-    metric: int  # code of the metric
-    dimension: int  # number of columns of the view
-    # gives the k-distances of all reference rows for some ks, a column per k
+    own: NDArray
+    metric: int
+    dimension: int
     radii: Callable[[Ks], NDArray]
-    find_reverse: Callable[[], Reverse]  # gives the reverse neighbors of the rows of the block
+    find_reverse: Callable[[], Reverse]
     _among: NDArray | None = field(default=None, repr=False)
 
     def own_radii(self, ks: Ks) -> NDArray:
@@ -89,9 +97,10 @@ def whole_vectors(n: int) -> int:
 def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
     """Return the distances among the first ``k`` neighbors of every row: (rows, k, k and more).
 
-    Lines are whole vectors long; what follows after ``k`` values has no meaning. Inner loops run
-    over neighbors, not over columns: that keeps the order of additions and still fills vector
-    registers. The distance to itself is -0.0, which as an integer is less than all others.
+    Lines are whole vectors long, and only their first ``k`` values have a meaning. Inner loops run
+    over neighbors, not over columns. This keeps the order of additions and still fills vector
+    registers. The distance of a neighbor to itself is -0.0, which as an integer is less than all
+    others.
     """
     m, d, start = indices.shape[0], reference.shape[1], ZERO
     width = whole_vectors(k)

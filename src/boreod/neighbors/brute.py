@@ -29,14 +29,16 @@ from boreod.neighbors.rough import (
     NO_RADIUS,
     TOGETHER,
     find_candidates,
-    rows_of_cells,
 )
 from boreod.neighbors.rounded import Rounded, rough_reach, round_table
-from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells
+from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells, rows_of_cells
 from boreod.parallel import computed_once, one_blas_thread
 
-WORTH_PRODUCTS = 2**20  # rows times values of the table; less takes less than preparing BLAS
-NO_RADII = np.empty(0)
+# Below so many rows times values of the table, a search takes less time than preparing BLAS.
+WORTH_PRODUCTS = 2**20
+# The radii in the order of cells as the float32 pass needs them, the largest of every cell, and the
+# radii themselves.
+Reach = tuple[NDArray, NDArray, NDArray]
 NO_LIMIT = nullcontext()
 
 
@@ -46,8 +48,8 @@ class BruteForce:
     name = "brute"
 
     def __init__(self, points: NDArray, metric: int) -> None:
-        self.points, self.metric = points, metric
-        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
+        self.points = points
+        self.metric = metric
 
     @computed_once
     def _table(self) -> tuple[Rounded, Cells]:
@@ -60,48 +62,53 @@ class BruteForce:
         return self._table[1][0]
 
     def uses_products(self, n_rows: int) -> bool:
-        """Tell whether a search for so many rows may multiply matrices."""
+        """Return whether a search for so many rows may multiply matrices."""
         worth = n_rows >= TOGETHER and n_rows * self.points.size >= WORTH_PRODUCTS
         return worth and self.metric != MANHATTAN
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
-        return self._search(rows, k, NO_RADII)[:2]
+        return self._search(rows, k, self._no_reach)[:2]
+
+    @computed_once
+    def _no_reach(self) -> Reach:
+        return self.reach(np.empty(0))
+
+    def reach(self, radii: NDArray) -> Reach:
+        """Return what a search makes of the radii of all reference rows, or of none."""
+        table, cells = self._table
+        lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
+        farthest = np.full(len(cells[1]) - 1, NO_RADIUS)
+        if len(radii):
+            lengths = lengths[self.order]
+            farthest = np.maximum.reduceat(lengths, cells[1][:-1])
+        return rough_reach(lengths, table[-1], self.points.shape[1], self.metric), farthest, radii
 
     def nearest_and_reverse(
-        self, rows: NDArray, k: int, radii: NDArray
+        self, rows: NDArray, k: int, reach: Reach
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
         """Return the nearest, and every reference row that has the row within its radius.
 
         The second part is (offsets, indices, distances), indices ascending within a row.
         """
-        distances, indices, pairs, n_pairs = self._search(rows, k, radii)
+        distances, indices, pairs, n_pairs = self._search(rows, k, reach)
         m = len(rows)
         room = unset(n_pairs)
         offsets = unset(m + 2, np.int64)
         covering = unset(n_pairs, np.int32)
         within = unset(n_pairs)
         _truly_covering(
-            self.points, rows, pairs, radii, self.metric, room, offsets, covering, within
+            self.points, rows, pairs, reach[2], self.metric, room, offsets, covering, within
         )
         return distances, indices, (offsets[:-1], covering[: offsets[m]], within[: offsets[m]])
 
-    def _search(
-        self, rows: NDArray, k: int, radii: NDArray
-    ) -> tuple[NDArray, NDArray, NDArray, int]:
+    def _search(self, rows: NDArray, k: int, reach: Reach) -> tuple[NDArray, NDArray, NDArray, int]:
         """Return the nearest, and pairs of which the one may lie within the other's radius."""
         table, cells = self._table
-        reach = self._reach  # other threads may bring other radii
-        if reach is None or reach[0] is not radii:  # the same for every block
-            lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
-            lengths = lengths[self.order] if len(radii) else radii
-            rough = rough_reach(lengths, table[-1], rows.shape[1], self.metric)
-            self._reach = reach = (radii, rough, _largest_in(lengths, cells[1]))
-        _, rough, farthest = reach
         with_products = self.uses_products(len(rows))
         with one_blas_thread() if with_products else NO_LIMIT:
             candidates, counts, known, pairs, n_pairs = find_candidates(
-                table, cells, rows, k, rough, farthest, self.metric, with_products
+                table, cells, rows, k, *reach[:2], self.metric, with_products
             )
         distances = unset((len(rows), k))
         indices = unset((len(rows), k), np.int32)
@@ -118,13 +125,6 @@ class BruteForce:
         return distances, indices, pairs, n_pairs
 
 
-def _largest_in(lengths: NDArray, cuts: NDArray) -> NDArray:
-    """Return the largest radius in every cell."""
-    if len(lengths) == 0:
-        return np.full(len(cuts) - 1, NO_RADIUS)
-    return np.maximum.reduceat(lengths, cuts[:-1])
-
-
 @compiled
 def _nearest_of(
     points: NDArray, rows: NDArray, candidates: NDArray, counts: NDArray,
@@ -134,10 +134,13 @@ def _nearest_of(
 
     The counts of these become negative.
     """
-    m, k, n_unsure = rows.shape[0], distances.shape[1], 0
-    for row in range(m):
-        size, sure, to = counts[row, COUNT], ZERO, known[row, COMPLETE_TO]
+    k = distances.shape[1]
+    n_unsure = 0
+    for row in range(rows.shape[0]):
+        size = counts[row, COUNT]
+        to = known[row, COMPLETE_TO]
         some = candidates[row]
+        sure = ZERO
         # Without it, not all candidates were noted.
         if counts[row, COMPLETE]:
             reduced_distances(points, candidates, rows, row, size, metric, kept)
@@ -162,8 +165,8 @@ def _search_again(
 ) -> None:  # fmt: skip
     """Search some of the rows in float64 and fill in their lists.
 
-    Their nearest lie within a known length; a cell that is farther away is only met if there are
-    fewer.
+    Their nearest rows lie within a known length. A cell that is farther away is met only if there
+    are fewer than k rows so far.
     """
     order, cuts, _, _ = cells
     n_cells, k = cuts.shape[0] - 1, distances.shape[1]
@@ -206,8 +209,8 @@ def _truly_covering(
 ) -> None:  # fmt: skip
     """Keep the pairs whose true distance is within the radius, grouped by row.
 
-    ``offsets`` has one place more than needed: while pairs are put in their places it holds the
-    next free one of every row, which is where the next row begins in the end.
+    ``offsets`` has one place more than needed. While pairs are put in their places, it holds the
+    next free place of every row. In the end that is where the next row begins.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):
@@ -216,15 +219,19 @@ def _truly_covering(
         row, index = pairs[0, pair], pairs[1, pair]
         distance = finish(reduced_distance(rows[row], points[index], metric), metric)
         if distance <= radii[index]:
-            pairs[0, n_kept], pairs[1, n_kept], distances[n_kept] = row, index, distance
+            pairs[0, n_kept] = row
+            pairs[1, n_kept] = index
+            distances[n_kept] = distance
             offsets[row + 2] += 1
             n_kept += 1
     for row in range(m):
         offsets[row + 2] += offsets[row + 1]
     for pair in range(n_kept):
         to = offsets[pairs[0, pair] + 1]
-        indices[to], lengths[to] = pairs[1, pair], distances[pair]
+        indices[to] = pairs[1, pair]
+        lengths[to] = distances[pair]
         offsets[pairs[0, pair] + 1] += 1
-    for row in range(m):  # cells do not come in the order of indices
+    # Cells do not come in the order of indices.
+    for row in range(m):
         start, stop = offsets[row], offsets[row + 1]
         sort_pairs(indices[start:stop], lengths[start:stop], stop - start)

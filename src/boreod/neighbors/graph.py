@@ -1,16 +1,18 @@
 """The neighbor graph of a reference table.
 
-The only place that leaves a row out of its own list, breaks ties (through the back ends' common
-order) and cuts lists to k. Reverse neighbors are by distance: ``o`` is a reverse neighbor of ``p``
-at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new rows alike.
+This module is the only one that leaves a row out of its own list and cuts lists to k. Ties have the
+order that all back ends share. Reverse neighbors are defined by distance: ``o`` is a reverse
+neighbor of ``p`` at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new
+rows alike.
 
-Copies of a row have the same neighborhood, so only the first of them is searched and scored; a
+Copies of a row have the same neighborhood, so only the first of them is searched and scored. A
 table of many copies costs what its distinct rows cost.
 
-A search back end has two methods. ``nearest(rows, k)`` returns distances and indices of the k
-nearest reference rows by (distance, index). ``nearest_and_reverse(rows, k, radii)`` also returns
-offsets, indices and distances of the reference rows that have a row within their radius. Back ends
-agree to the last bit, so the choice between them changes nothing but the time.
+A search back end has three methods. ``nearest(rows, k)`` returns distances and indices of the k
+nearest reference rows by (distance, index). ``reach(radii)`` prepares the radii of all reference
+rows. ``nearest_and_reverse(rows, k, reach)`` also returns offsets, indices and distances of the
+reference rows that have a row within their radius. Back ends agree to the last bit, so the choice
+between them changes nothing but the time.
 """
 
 import time
@@ -28,39 +30,47 @@ from boreod.neighbors.brute import BruteForce
 from boreod.neighbors.known_rows import UNKNOWN, distinct_rows
 from boreod.neighbors.metrics import METRICS, embed
 from boreod.neighbors.tree import KDTree
-from boreod.parallel import Engine, one_blas_thread
+from boreod.parallel import Engine
 from boreod.text import shorten
 
-# From so many rows on, descriptions do not fit into the cache, and brute force needs whole blocks.
+# From so many rows on, descriptions do not fit into the cache of the processor.
 LARGE_TABLE = 20_000
 # Below so many rows a tree cannot win back the time of the comparison.
 ALWAYS_BRUTE_BELOW = 2000
 # Above so many columns, boxes of a tree hardly ever exclude each other.
 ALWAYS_BRUTE_ABOVE = 15
+# Searches are timed with so many rows. Brute force needs whole blocks where it is at its best.
 TIMED_ROWS = 16
 TIMED_ROWS_LARGE = 128
-SEARCH_ROWS = 128  # rows a search handles together: their candidates stay in the cache
-WIDE = 100  # columns from which up to four times as many rows share the reading of the table
-ENOUGH_BLOCKS = 32  # for all threads
+# A search handles so many rows together, because their candidates stay in the cache.
+SEARCH_ROWS = 128
+# From so many columns on, up to four times as many rows share the reading of the table.
+WIDE = 100
+# So many blocks keep all threads busy.
+ENOUGH_BLOCKS = 32
 Backend = BruteForce | KDTree
-Copies = tuple[NDArray, NDArray]  # positions of distinct rows; for every row its place among them
+# Copies are known by the positions of distinct rows, and every row's place among these.
+Copies = tuple[NDArray, NDArray]
 BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 @dataclass(eq=False)
 class NeighborGraph:
-    """Finds the neighbors of new rows, and knows the k-distances of the reference rows."""
+    """Finds the neighbors of new rows, and knows the k-distances of the reference rows.
 
-    # reference rows as the metric embeds them, and its code
+    ``reference`` holds rows that the metric has embedded, of ``dimension`` columns before that.
+    ``ks`` are all k in use, ascending, and ``reverse_k`` is the largest that needs reverse
+    neighbors, 0 for none. ``backend`` is None in a graph that travels with training rows and need
+    not search. The first entry of ``known_radii`` has all k-distances that are known.
+    """
+
     reference: NDArray
     metric: int
-    dimension: int  # number of columns of the view
-    # all k in use, ascending; the largest one that needs reverse neighbors, 0 for none
+    dimension: int
     ks: Ks
     reverse_k: int
-    backend: Any  # the search; None in a graph that travels with training rows and need not search
-    # k-distances of the reference rows by ks; the first entry has all that are known
+    backend: Any
     known_radii: dict[Ks, NDArray]
 
     @classmethod
@@ -90,7 +100,8 @@ class NeighborGraph:
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self.known_radii:
-            known, distances = list(self.known_radii.items())[0]  # noqa: RUF015  (threads add)
+            # A list is made at once, while other threads may add entries.
+            known, distances = list(self.known_radii.items())[0]  # noqa: RUF015
             chosen = distances[:, [known.index(k) for k in ks]]
             self.known_radii[ks] = np.ascontiguousarray(chosen)
         return self.known_radii[ks]
@@ -99,6 +110,11 @@ class NeighborGraph:
     def reverse_radii(self) -> NDArray:
         """The k-distances that decide who is a reverse neighbor."""
         return self.radii((self.reverse_k,))[:, 0]
+
+    @cached_property
+    def reach(self) -> Any:
+        """The same as the search needs them."""
+        return self.backend.reach(self.reverse_radii)
 
     def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
         """Return the same graph for some of its ks; nothing is searched again."""
@@ -118,9 +134,7 @@ class NeighborGraph:
         if self.reverse_k == 0:
             distances, indices = self.backend.nearest(rows, k)
         else:
-            distances, indices, entries = self.backend.nearest_and_reverse(
-                rows, k, self.reverse_radii
-            )
+            distances, indices, entries = self.backend.nearest_and_reverse(rows, k, self.reach)
             reverse = Reverse(*(without_own(entries, own) if is_known else entries))
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
@@ -141,19 +155,20 @@ class NeighborGraph:
 
 @dataclass(eq=False)
 class TrainingGraph:
-    """The neighbor lists of the reference rows themselves, which only a fit needs."""
+    """The neighbor lists of the reference rows themselves, which only a fit needs.
 
-    graph: NeighborGraph  # for rows that come later
-    # the lists of all rows
+    ``graph`` is for rows that come later. ``distinct`` are the first copies of all rows, in the
+    order in which blocks are cut, and ``place`` is the place of every row's first copy there.
+    ``inverse`` holds offsets, indices and distances of all reverse neighbors. It is None if nobody
+    needs them, or if some lists end in ties and so miss some. They are then searched block by
+    block, because ties can make them as many as all pairs.
+    """
+
+    graph: NeighborGraph
     distances: NDArray
     indices: NDArray
-    # the first of all copies of every row, in the order in which blocks are cut, and for
-    # every row the place of its first copy in there
     distinct: NDArray
     place: NDArray
-    # offsets, indices and distances of the reverse neighbors of all rows; None if nobody
-    # needs them, or if some lists end in ties or are approximate and so miss some. Then they
-    # are searched when they are asked for, because ties can make them as many as all pairs
     inverse: tuple[NDArray, NDArray, NDArray] | None = None
 
     @classmethod
@@ -164,7 +179,8 @@ class TrainingGraph:
 
         ``copies`` is what :func:`distinct_rows` returns, if it is known already.
         """
-        n, k, reverse_k = len(graph.reference), graph.k, graph.reverse_k
+        n = len(graph.reference)
+        k = graph.k
         copies = copies or distinct_rows(graph.reference)
         distinct, place = near_rows_together(copies, graph.backend)
         distances = unset((n, k))
@@ -177,24 +193,26 @@ class TrainingGraph:
             ties.append(found[2])
 
         engine.map_unordered(
-            partial(_search, k=k, reverse_k=reverse_k),
+            partial(_search, k=k, reverse_k=graph.reverse_k),
             list(blocks(len(distinct), _search_rows(graph.reference))),
             take,
             "neighbor search",
-            [(graph.backend, graph.reference, distinct)],  # as one: they share the rows
+            # They are sent as one object, because they share the rows.
+            [(graph.backend, graph.reference, distinct)],
         )
         if len(distinct) < n:
             copy_lists(distances, indices, distinct[place])
         radii = distances[:, [k - 1 for k in graph.ks]]
         graph.known_radii[graph.ks] = np.ascontiguousarray(radii)
         result = cls(graph, distances, indices, distinct, place)
-        if reverse_k > 0 and not any(ties):
+        if graph.reverse_k > 0 and not any(ties):
             result.inverse = turn_around(distances, indices, graph.reverse_radii)
         return result
 
     def without_search(self) -> "TrainingGraph":
         """Return what blocks of training rows need, a smaller message to other processes."""
-        if self.graph.reverse_k > 0 and self.inverse is None:  # these are still to be searched
+        # Reverse neighbors may still have to be searched.
+        if self.graph.reverse_k > 0 and self.inverse is None:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
 
@@ -215,9 +233,15 @@ class TrainingGraph:
     def block(self, rows: slice) -> Block:
         """Return some distinct reference rows with their neighbors, themselves left out."""
         own = self.distinct[rows]
-        chosen = rows if self._is_plain else own  # a slice copies nothing
-        points, lists = self.graph.reference[chosen], (self.distances[chosen], self.indices[chosen])
-        return self.graph.make_block(points, *lists, own, lambda: self._reverse_of(own))
+        # A slice copies nothing.
+        chosen = rows if self._is_plain else own
+        return self.graph.make_block(
+            self.graph.reference[chosen],
+            self.distances[chosen],
+            self.indices[chosen],
+            own,
+            lambda: self._reverse_of(own),
+        )
 
     def _reverse_of(self, own: NDArray) -> Reverse:
         graph = self.graph
@@ -226,7 +250,7 @@ class TrainingGraph:
         if self.inverse is not None:
             return Reverse(*pick(*self.inverse, own))
         points = graph.reference[own]
-        _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reverse_radii)
+        _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
         return Reverse(*without_own(entries, own))
 
 
@@ -241,9 +265,9 @@ def check_neighbors(wanted: object) -> None:
 def make_backend(wanted: str, points: NDArray, metric: int, k: int) -> Backend:
     """Build the search that is asked for, over embedded rows, for lists of length ``k``."""
     check_neighbors(wanted)
-    return (
-        choose_backend(points, metric, k) if wanted == "auto" else BACKENDS[wanted](points, metric)
-    )
+    if wanted == "auto":
+        return choose_backend(points, metric, k)
+    return BACKENDS[wanted](points, metric)
 
 
 def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
@@ -259,26 +283,22 @@ def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
     size = TIMED_ROWS
     if n >= LARGE_TABLE or brute.uses_products(TIMED_ROWS_LARGE):
         size = TIMED_ROWS_LARGE
-    if brute.uses_products(size):
-        # Finding the BLAS library takes time that must not be measured.
-        with one_blas_thread():
-            pass
     rows = np.ascontiguousarray(points[:: max(1, n // size)][:size])
     return brute if _seconds(brute, rows, k) <= _seconds(tree, rows, k) else tree
 
 
 def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
-    """Time one search after a first one that compiles or loads the kernel."""
-    backend.nearest(rows[:1], k)
+    """Time one search after another one, which may compile kernels and load BLAS."""
+    backend.nearest(rows, k)
     started = time.perf_counter()
     backend.nearest(rows, k)
     return time.perf_counter() - started
 
 
 def near_rows_together(copies: Copies, backend: Any) -> Copies:
-    """Let blocks of training rows be near each other: they then look up the same neighbors.
+    """Order the distinct rows of a large table so that near rows come into the same block.
 
-    What does not fit into the cache is so read from memory less often.
+    They look up the same neighbors, which are then read from memory less often.
     """
     distinct, place = copies
     if len(place) < LARGE_TABLE:
@@ -298,7 +318,7 @@ def _search(
     one_more = min(k + 1, reference.shape[0] - 1)
     own = distinct[rows]
     distances, indices = leave_out(*backend.nearest(reference[own], one_more + 1), own, one_more)
-    # nobody asks, or the lists hold everything there is
+    # Lists are complete if nobody needs reverse neighbors, or if they hold all other rows.
     complete = reverse_k == 0 or one_more == k
     ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
     return distances[:, :k], indices[:, :k], ties
@@ -343,7 +363,8 @@ def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
             continue
         for entry in range(distances.shape[1]):
             distances[row, entry] = distances[source, entry]
-        indices[row, 0], place = source, 1
+        indices[row, 0] = source
+        place = 1
         for entry in range(indices.shape[1]):
             if place < indices.shape[1] and indices[source, entry] != row:
                 indices[row, place] = indices[source, entry]
@@ -366,13 +387,16 @@ def without_own(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take the row itself out of its reverse neighbors."""
     offsets, indices, distances = entries
-    cut, place = unset(offsets.shape[0], np.int64), 0
-    kept, kept_distances = unset(indices.shape[0], np.int32), unset(indices.shape[0])
+    cut = unset(offsets.shape[0], np.int64)
+    kept = unset(indices.shape[0], np.int32)
+    kept_distances = unset(indices.shape[0])
+    place = 0
     cut[0] = 0
     for row in range(own.shape[0]):
         for entry in range(offsets[row], offsets[row + 1]):
             if indices[entry] != own[row]:
-                kept[place], kept_distances[place] = indices[entry], distances[entry]
+                kept[place] = indices[entry]
+                kept_distances[place] = distances[entry]
                 place += 1
         cut[row + 1] = place
     return cut, kept[:place], kept_distances[:place]

@@ -1,8 +1,8 @@
-"""Finding rows that are already in the reference table, whatever its size.
+"""The search for rows that are already in the reference table, whatever its size.
 
-Scoring the table that a model was fitted on is the commonest thing a user does. A row that is in
-the reference must leave that one row out of its neighbors, or it would be its own nearest neighbor.
-Rows are compared by value over all columns: a 64-bit hash finds the candidate, equality decides.
+Users often score the table that a model was fitted on. A row that is in the reference table must
+not be its own nearest neighbor, so it is left out of its list. Rows are compared by value over all
+columns: a 64-bit hash finds the candidate, and equality decides.
 """
 
 import numpy as np
@@ -12,7 +12,8 @@ from boreod.compiled import compiled, inner, unset
 from boreod.parallel import computed_once
 
 UNKNOWN = -1
-MINUS_ZERO = np.uint64(1 << 63)  # its bits
+# These are the bits of -0.0.
+MINUS_ZERO = np.uint64(1 << 63)
 
 
 class KnownRows:
@@ -46,8 +47,9 @@ class KnownRows:
         first[order] = order[is_new][np.cumsum(is_new) - 1]
         copies = np.flatnonzero(first != np.arange(len(first)))
         for column in self.rows.T:
+            # Rows that differ may have the same hash.
             if not np.array_equal(column[copies], column[first[copies]]):
-                return self.find(self.rows)  # Rows that differ have the same hash.
+                return self.find(self.rows)
         return first
 
     def distinct(self) -> tuple[NDArray, NDArray]:
@@ -100,7 +102,8 @@ def _hash_row(bits: NDArray) -> np.uint64:
     state = np.uint64(0x9E3779B97F4A7C15)
     for column in range(bits.shape[0]):
         value = bits[column]
-        if value == MINUS_ZERO:  # It is the same number as 0.0.
+        # It is the same number as 0.0.
+        if value == MINUS_ZERO:
             value = np.uint64(0)
         state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)
         state ^= state >> np.uint64(29)
@@ -121,9 +124,12 @@ def _find(
 ) -> NDArray:
     found = unset(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
-        wanted, found[row] = _hash_row(bits[row]), UNKNOWN
-        place, stop = 0, hashes.shape[0]
-        while place < stop:  # Find the first hash that is not smaller.
+        found[row] = UNKNOWN
+        wanted = _hash_row(bits[row])
+        # Find the first hash that is not smaller.
+        place = 0
+        stop = hashes.shape[0]
+        while place < stop:
             middle = (place + stop) // 2
             if hashes[middle] < wanted:
                 place = middle + 1

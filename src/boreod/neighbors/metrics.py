@@ -1,4 +1,4 @@
-"""Metrics: how far apart two rows are, which one comes first, and the same from every kernel.
+"""Metrics: how far apart two rows are, and which of two rows comes first, the same in every kernel.
 
 A kernel works with *reduced* distances, which order rows in the same way and cost less (the square
 for ``euclidean``). Terms are always added in the order of the columns, so the same two rows give
@@ -25,9 +25,11 @@ def embed(points: NDArray, metric: int) -> NDArray:
     """Return the rows as the kernels want them: float64, C order, of length one for cosine."""
     if metric != COSINE:
         return np.ascontiguousarray(points, dtype=np.float64)
-    points = np.ascontiguousarray(points)  # so that sums over columns always have one order
+    # Sums over columns then always have one order.
+    points = np.ascontiguousarray(points)
     largest_value = np.abs(points).max(axis=1, keepdims=True)
-    scaled = points / np.where(largest_value == 0, 1.0, largest_value)  # squares cannot underflow
+    # Squares of scaled values cannot underflow.
+    scaled = points / np.where(largest_value == 0, 1.0, largest_value)
     length = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     has_no_direction = length == 0
     return np.hstack([scaled / np.where(has_no_direction, 1.0, length), has_no_direction])
@@ -35,13 +37,13 @@ def embed(points: NDArray, metric: int) -> NDArray:
 
 @inner
 def length(reduced: float, metric: int) -> float:
-    """Turn a reduced distance into the length of the difference between embedded rows."""
+    """Return the length of the difference between embedded rows at a reduced distance."""
     return reduced if metric == MANHATTAN else np.sqrt(reduced)
 
 
 @inner
 def finish(reduced: float, metric: int) -> float:
-    """Turn a reduced distance into the distance itself."""
+    """Return the distance itself for a reduced distance."""
     if metric == EUCLIDEAN:
         return np.sqrt(reduced)
     if metric == COSINE:
@@ -75,7 +77,7 @@ def reduced_distances(
 ) -> None:
     """Fill ``out`` with the reduced distances of one row to the rows of a table in its list.
 
-    Four sums at a time do not wait for each other's additions.
+    Four sums are computed at a time, because they do not wait for each other's additions.
     """
     last = size - 1
     for start in range(0, size, 4):
@@ -100,16 +102,16 @@ def distances_to_tile(
 ) -> None:  # fmt: skip
     """Fill line ``to`` of ``out``: reduced distances of a row to the rows ``start`` to ``stop``.
 
-    ``columns`` holds one column of the table after the other, ``d`` of them, so that the inner
-    loops run over neighboring memory and the compiler uses vector instructions. Places are numbers
-    without a sign, which need no look at whether they are negative, instead of parts of arrays,
-    whose references are counted.
+    ``columns`` holds ``d`` columns of the table one after the other, so that the inner loops run
+    over neighboring memory and the compiler uses vector instructions. Places are unsigned numbers,
+    because signed ones are compared with zero, and parts of arrays would count references.
     """
     width = stop - start
     for place in range(width):
         out[to, place] = 0.0
     whole = 0 if metric == MANHATTAN else d - d % 4
-    for a in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `out`
+    # Four columns per pass need fewer loads and stores of `out`.
+    for a in range(0, whole, 4):
         b, c, e = a + 1, a + 2, a + 3
         p, q, r, s = rows[row, a], rows[row, b], rows[row, c], rows[row, e]
         for place in range(width):
@@ -130,7 +132,7 @@ def distances_to_tile(
 
 @inner
 def comes_before(distance: float, index: int, other_distance: float, other_index: int) -> bool:
-    """Tell whether the first pair comes before the second."""
+    """Return whether the first pair comes before the second."""
     return distance < other_distance or (distance == other_distance and index < other_index)
 
 
@@ -165,7 +167,7 @@ def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None
 
 @inner
 def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
-    """Sort the first ``size`` pairs in place (Shell's method: short, and fast below 1000).
+    """Sort the first ``size`` pairs in place by Shell's method, which is fast below 1000.
 
     With indices in the place of distances and the other way round, pairs are sorted by index.
     """

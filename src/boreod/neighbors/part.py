@@ -1,11 +1,13 @@
-"""A neighbor graph of some of the reference rows, taken from that of all of them.
+"""A neighbor graph of some of the reference rows, taken from the graph of all of them.
 
 Lists that are somewhat longer than asked for still hold enough neighbors when a fold of the rows is
-taken out; only the few that do not are searched again. So the graphs of all folds together cost
-one more search, and are those that a search among their own rows would give, to the bit.
+taken out. Only the few lists that do not are searched again. The graphs of all folds together
+therefore cost one more search. They equal, to the bit, those that a search among their own rows
+would give.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +24,14 @@ from boreod.neighbors.graph import (
 )
 from boreod.neighbors.known_rows import distinct_rows
 
-DEVIATIONS = 2.5  # by how much lists are longer than they have to be in the mean
+# Lists are longer than they have to be on average, by so many standard deviations.
+DEVIATIONS = 2.5
 
 
 def depth_for(k: int, share: float) -> int:
     """Return how long lists must be to hold k neighbors when a share of all rows is taken out.
 
-    The number is that of draws until k are no part of the share: its mean and some deviations.
+    It is the number of draws until k of them lie outside the share: the mean and some deviations.
 
     Examples
     --------
@@ -45,9 +48,9 @@ class PartSearch:
         self._backend, self._n_rows = whole.backend, len(whole.reference)
         self._rows = rows
         self._share = 1.0 - len(rows) / self._n_rows
-        self.place = np.full(self._n_rows, -1, np.int32)  # of every row in the part
+        # The place of every row in the part is -1 for rows outside.
+        self.place = np.full(self._n_rows, -1, np.int32)
         self.place[rows] = np.arange(len(rows))
-        self._reach: tuple[NDArray, NDArray] | None = None
 
     @property
     def order(self) -> NDArray:
@@ -55,22 +58,23 @@ class PartSearch:
         places = self.place[self._backend.order]
         return places[places >= 0]
 
+    def reach(self, radii: NDArray) -> Any:
+        """Return what the whole search makes of the radii of the part."""
+        of_all = np.zeros(self._n_rows)
+        of_all[self._rows] = radii
+        return self._backend.reach(of_all)
+
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the k nearest rows of the part."""
         depth = min(self._n_rows, depth_for(k, self._share))
         return self._complete(rows, k, depth, self._backend.nearest(rows, depth))
 
     def nearest_and_reverse(
-        self, rows: NDArray, k: int, radii: NDArray
+        self, rows: NDArray, k: int, reach: Any
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
         """Return the same, and rows of the part that have a row within their radius."""
-        known = self._reach  # other threads may bring other radii
-        if known is None or known[0] is not radii:  # the same for every block
-            of_all = np.zeros(self._n_rows)
-            of_all[self._rows] = radii
-            self._reach = known = (radii, of_all)
         depth = min(self._n_rows, depth_for(k, self._share))
-        *lists, entries = self._backend.nearest_and_reverse(rows, depth, known[1])
+        *lists, entries = self._backend.nearest_and_reverse(rows, depth, reach)
         offsets, indices, distances = entries
         inside = self.place[indices] >= 0
         kept = np.append(0, np.cumsum(inside))[offsets]
@@ -126,7 +130,7 @@ def part_of(
 def cut(
     distances: NDArray, indices: NDArray, place: NDArray, k: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Keep the first k entries that have a place, which they then name; return short rows, too."""
+    """Keep the first k entries inside the part, as places there; also return the short lists."""
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     short = unset(m, np.int64)

@@ -2,14 +2,14 @@
 
 The table lies in cells of nearby rows (:mod:`boreod.neighbors.rounded`). Every row of a block has a
 list of candidates, each with an upper bound on its reduced distance. The k-th smallest of these
-bounds the k-th distance. A cell whose box is farther away is skipped; of the other cells, only rows
+bounds the k-th distance. A cell whose box is farther away is skipped. Of any other cell, only rows
 that may be nearer are noted. When a list is full, candidates that are too far are dropped. The few
 nearest cells give a first bound.
 
-Where several rows of a block meet a cell, their distances are products of matrices, unless the
-error of these matters: then, and for few rows, they are sums of squared differences.
+Where several rows of a block meet a cell, their distances come from a product of matrices, unless
+its error matters. In all other cases they are sums of squared differences.
 
-Python allocates the memory, and parts of kernels get the numbers of rows instead of slices: arrays
+Python allocates the memory, and parts of kernels get positions instead of slices, because arrays
 that are made or cut out inside kernels take long to compile.
 """
 
@@ -31,51 +31,64 @@ from boreod.neighbors.rounded import (
     growth_of,
     place_row,
 )
-from boreod.neighbors.tree import Cells, box_lengths
+from boreod.neighbors.tree import Cells, box_lengths, rows_of_cells
 
-# Largest number of rows of a cell. From 500 columns on, larger cells are better: none is skipped.
-TILE = 256
-WIDE_TILE = 1024
-NEAR_ROWS = 1024  # rows of the nearest cells, which give a first bound
-TOGETHER = 4  # number of rows from which a product is faster
-NEGLIGIBLE = 0.02  # share of the k-th reduced distance that the error of products may have
-# Squares from here on are not computed by products: infinity less infinity is NaN in float32.
+# The nearest cells, with so many rows together, give a first bound.
+NEAR_ROWS = 1024
+# From so many rows on a product is faster.
+TOGETHER = 4
+# The error of products may be this share of the k-th reduced distance.
+NEGLIGIBLE = 0.02
+# Larger squares are not computed by products, because infinity less infinity is NaN in float32.
 TOO_FAR = 1e30
-MARK = -1.0  # in place of the distance to a cell that gives a first bound
-NO_RADIUS = -2.0  # of a cell without radii, less than any distance
-GROUP = 8  # comparisons, a byte each, that are read as one number of 64 bits
-SHIFT = 15  # bits of a float32 number that a bound leaves out: 256 steps for a power of two
-STEPS = 1024  # among which a bound is chosen
+# These mark a cell that gives a first bound and one without radii, and are below all distances.
+MARK = -1.0
+NO_RADIUS = -2.0
+# So many comparisons, a byte each, are read as one number of 64 bits.
+GROUP = 8
+# A bound is one of so many steps, each of 2**15 float32 numbers.
+STEPS = 1024
+SHIFT = 15
 
-# Columns of `known`: the bound on the k-th distance of a row, the length up to which its candidates
-# are complete, the largest error so far; for the cell that it meets, the error of its distances
-# and the square of its length around the center.
+# Columns of `known` are the bound on the k-th distance of a row, the length up to which its
+# candidates are complete, and its largest error so far. For the cell that the row meets they are
+# the error of its distances and the square of its length around the center.
 BOUND, COMPLETE_TO, MET_ERROR, ERROR, SQUARE = range(5)
-# Columns of `counts`: number of candidates, whether these are all, and the center in use.
+# Columns of `counts` are the number of candidates, whether these are all, and the center in use.
 COUNT, COMPLETE, CENTER = range(3)
 
 NO_PAIRS = unset((2, 0), np.int32)
-_LAST = threading.local()  # memory of the last search for one row
+# The memory of the last search for one row is used again.
+_LAST = threading.local()
 
 
 class Work(NamedTuple):
-    """Memory of a search for a block of rows."""
+    """Memory of a search for a block of rows.
 
-    bounds: NDArray  # distances of rows to the boxes of cells
-    known: NDArray  # see BOUND
-    counts: NDArray  # see COUNT
-    candidates: NDArray  # indices of candidates
-    progress: NDArray  # the next turn, and the number of pairs
-    kept: NDArray  # upper bounds on the reduced distances of candidates
-    bits: NDArray  # the same memory as integers
-    placed: NDArray  # rows around their centers
-    gathered: NDArray  # those of them that meet a cell
-    tiles: NDArray  # reduced distances of rows to those of a cell
-    chosen: NDArray  # rows that meet a cell
-    groups: NDArray  # results of comparisons, eight at a time
-    below: NDArray  # the same memory, one at a time
-    steps: NDArray  # how many candidates have a bound on each step
-    number: NDArray  # the same memory as float32 numbers
+    ``bounds`` are the distances of rows to the boxes of cells. ``kept`` are upper bounds on the
+    reduced distances of ``candidates``; ``bits`` reads them as integers. ``progress`` holds the
+    next turn and the number of pairs. ``placed`` are rows around their centers. ``chosen`` are the
+    rows that meet a cell, ``gathered`` holds their values, and ``tiles`` their reduced distances to
+    the rows of the cell. ``groups`` holds results of comparisons, eight in a number; ``below``
+    reads them one by one. ``steps`` counts candidates by their bounds; ``number`` reads it as
+    float32.
+    """
+
+    bounds: NDArray
+    known: NDArray
+    counts: NDArray
+    candidates: NDArray
+    progress: NDArray
+    kept: NDArray
+    bits: NDArray
+    placed: NDArray
+    gathered: NDArray
+    tiles: NDArray
+    chosen: NDArray
+    groups: NDArray
+    below: NDArray
+    steps: NDArray
+    number: NDArray
 
 
 def find_candidates(
@@ -92,17 +105,9 @@ def find_candidates(
 
     ``reach`` is what :func:`rough_reach` gives, and ``farthest`` the largest radius in every cell.
 
-    Returns
-    -------
-    candidates, counts
-        Indices of candidates of the nearest ``k``, and for every row how many there are, and
-        whether there was space for all.
-    known
-        In the column ``COMPLETE_TO``, the length of difference up to which complete candidates
-        hold every reference row. The k nearest are always within it.
-    pairs, n_pairs
-        Rows and reference rows of which the one may lie within the radius of the other, and how
-        many such pairs there are.
+    Return candidates, ``counts`` and ``known``, and pairs with their number. Complete candidates
+    hold every reference row up to the length ``COMPLETE_TO``, and the k nearest are always within
+    it. Of a pair, the row may lie within the radius of the reference row.
     """
     m, d = rows.shape
     n_cells, tile, growth = len(farthest), rows_of_cells(d), growth_of(d)
@@ -132,11 +137,6 @@ def find_candidates(
             meet(n_turns, False, np.full(n_cells, NO_RADIUS))
     meet(2 * n_turns, with_products, farthest)
     return candidates, counts, known, pairs, int(progress[1])
-
-
-def rows_of_cells(n_columns: int) -> int:
-    """Return how many rows a cell may have."""
-    return TILE if n_columns < 500 else WIDE_TILE
 
 
 def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
@@ -178,10 +178,10 @@ def _meet_cells(
     reach: NDArray, fields: tuple[NDArray, ...], last: int, with_products: bool,
     farthest: NDArray, pairs: NDArray,
 ) -> bool:  # fmt: skip
-    """Go on with a search: a turn for every marked cell, then for every other one.
+    """Continue a search, which has a turn for every marked cell and then for every other one.
 
-    After either a turn without a cell makes lists short. Stops before the turn ``last``; returns
-    whether it stopped earlier, because there is not enough space for pairs.
+    After either part, a turn without a cell makes lists short. The search stops before the turn
+    ``last``. Return whether it stopped earlier, because there is not enough space for pairs.
     """
     work = Work(*fields)
     bounds, known, progress, chosen = work.bounds, work.known, work.progress, work.chosen
@@ -250,14 +250,15 @@ def _next_turn(
 ) -> tuple[int, int, int]:
     """Go on to the next turn in which rows meet a cell: return turn, cell and number of rows.
 
-    If nearly all rows meet it, the others come along, because products of all rows need not gather
-    any. In a turn without a cell there are all.
+    If nearly all rows meet the cell, the others come along, because a product of all rows need not
+    gather any. A turn without a cell has all rows.
     """
     bounds, known, chosen = work.bounds, work.known, work.chosen
     m, n_cells = bounds.shape[0], farthest.shape[0]
     while turn < last:
-        marked, size = turn <= n_cells, ZERO
-        cell = turn if marked else turn - n_cells - 1  # A remainder would take longer.
+        marked = turn <= n_cells
+        size = ZERO
+        cell = turn if marked else turn - n_cells - 1
         if cell < n_cells:
             for row in range(m):
                 bound = bounds[row, cell]
@@ -320,9 +321,9 @@ def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> N
 
 @inner
 def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Work) -> None:
-    """Note the rows of a cell that may be nearer to a row than the bound on its k-th.
+    """Note the rows of a cell that may be nearer to a row than the bound on its k-th distance.
 
-    Comparisons are stored first, a byte each, and then read eight by eight, in ``groups``.
+    Comparisons are first stored as a byte each, and then read eight at a time.
     """
     order, cuts, _, _ = cells
     known, counts, tiles = work.known, work.counts, work.tiles
@@ -352,7 +353,7 @@ def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Wo
 def _make_room(
     size: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
 ) -> None:
-    """Make lists of chosen rows short that lack the room needed; if none is, all of them."""
+    """Shorten those lists of chosen rows that lack the room needed, or all if none is needed."""
     chosen, counts, room = work.chosen, work.counts, work.kept.shape[1]
     for place in range(size):
         row = chosen[place]
@@ -366,7 +367,7 @@ def _tighten(
 ) -> None:
     """Drop candidates that are too far, so that there is room for ``needed`` more.
 
-    Ties may leave no room: then ``k`` stay that keep the bound.
+    Ties may leave no room. Then only ``k`` candidates stay, which keep the bound.
     """
     known, counts, kept, candidates = work.known, work.counts, work.kept, work.candidates
     count, stay = counts[row, COUNT], ZERO
@@ -392,8 +393,7 @@ def _tighten(
 def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
     """Return a number that at least ``k`` values do not exceed, little more than the k-th of them.
 
-    The bits of float32 numbers, none of them negative, have the order of the numbers. ``number``
-    reads as such numbers what is written into ``steps``.
+    The bits of float32 numbers that are not negative have the order of the numbers.
     """
     bits, steps, number = work.bits, work.steps, work.number
     highest = ZERO
@@ -409,7 +409,8 @@ def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
                 steps[step if step > 0 else 0] += 1
         if steps[0] < k:
             break
-        highest = ((lowest + 1) << SHIFT) - 1  # The values are too different for so few steps.
+        # The values are too different for so few steps.
+        highest = ((lowest + 1) << SHIFT) - 1
     step, so_far = 0, steps[0]
     while so_far < k:
         step += 1

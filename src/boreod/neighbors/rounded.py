@@ -31,28 +31,37 @@ from boreod.compiled import inner, unset
 from boreod.neighbors.metrics import MANHATTAN
 from boreod.neighbors.tree import Cells
 
-UNIT = 2.0**-24  # relative rounding error of float32
-UNDERFLOW = 1e-17  # of a float32 distance in a table of extent 1
-MIN_EXTENT = 1e-140  # of a table
-ROUNDED = 1.0 + 2.0**-20  # factor for what a few float32 operations lose
-EXTRA = 2  # columns of a product besides those of the table: the squares
-FACTOR = np.full(1, -2.0, np.float32)  # of products
-ONE_PLACE = 1.5  # times as far away as around its own center a row may be for cells to share one
+# This is the relative rounding error of float32.
+UNIT = 2.0**-24
+# A float32 distance in a table of extent 1 loses at most this much by underflow.
+UNDERFLOW = 1e-17
+# A table has at least this extent.
+MIN_EXTENT = 1e-140
+# A few float32 operations lose less than this factor.
+ROUNDED = 1.0 + 2.0**-20
+# A product has so many columns besides those of the table, for the squares.
+EXTRA = 2
+# Products are multiplied by this factor.
+FACTOR = np.full(1, -2.0, np.float32)
+# Cells share a center if their radius around it is at most so many times that around their own.
+MOST_SPREAD = 1.5
 
-# columns, cell by cell, and two more for products; centers, which of them is that of every cell,
-# the radii of cells around it; extent
+# A rounded table has its columns, cell by cell, with two more for products; the centers; the number
+# of every cell's center; the radii of cells around their centers; and the extent.
 Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 
 
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     """Return a table in float32, in cells."""
     order, cuts, low, high = cells
-    # A smaller table stays smaller than 1: what vanishes in float64 squares of its differences
-    # must not look large in float32.
+    # A table of a smaller extent stays smaller than 1, because squares of differences that vanish
+    # in float64 must not look large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
-    (n, d), n_cells = points.shape, len(cuts) - 1
-    values, radii = unset((d + EXTRA, n), np.float32), unset(n_cells)
-    values[d + 1], least = 1.0, 0.0
+    n, d = points.shape
+    radii = unset(len(cuts) - 1)
+    values = unset((d + EXTRA, n), np.float32)
+    values[d + 1] = 1.0
+    least = 0.0
     centers: list[NDArray] = []
     center_of: list[int] = []
     for cell, (start, stop) in enumerate(pairwise(cuts.tolist())):
@@ -61,11 +70,12 @@ def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
         spread = _longest((inside - mean) / extent, metric)
         placed = (inside - (centers[-1] if centers else mean)) / extent
         radius, least = _longest(placed, metric), min(least, spread)
-        if radius > ONE_PLACE * least or not centers:
+        if radius > MOST_SPREAD * least or not centers:
             placed, radius, least = (inside - mean) / extent, spread, spread
             centers.append(mean)
         center_of.append(len(centers) - 1)
-        radii[cell], values[:d, start:stop] = radius, placed.T
+        radii[cell] = radius
+        values[:d, start:stop] = placed.T
         rounded = values[:d, start:stop].astype(np.float64)
         values[d, start:stop] = -0.5 * (rounded * rounded).sum(axis=0)
     return values, np.array(centers), np.array(center_of), radii, extent
@@ -86,7 +96,8 @@ def growth_of(n_columns: int) -> float:
 
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
     """Return what lengths around the rows of the table become in the float32 pass."""
-    with np.errstate(over="ignore"):  # A length too large for float32 covers everything.
+    # A length too large for float32 covers everything.
+    with np.errstate(over="ignore"):
         reduced = radii / extent
         if metric != MANHATTAN:
             reduced = reduced**2
@@ -103,12 +114,15 @@ def place_row(
     rows: NDArray, row: int, centers: NDArray, center: int, extent: float, placed: NDArray
 ) -> float:
     """Fill in a row as it stands around a center; return the square of its length."""
-    d, factor, square = rows.shape[1], 1.0 / extent, 0.0
+    d = rows.shape[1]
+    factor = 1.0 / extent
+    square = 0.0
     for column in range(d):
         value = np.float32((rows[row, column] - centers[center, column]) * factor)
         placed[row, column] = value
         square += np.float64(value) * np.float64(value)
-    placed[row, d], placed[row, d + 1] = 1.0, -0.5 * square
+    placed[row, d] = 1.0
+    placed[row, d + 1] = -0.5 * square
     return square
 
 

@@ -1,10 +1,11 @@
 """Exact search in a k-d tree, for tables of few columns, and the cells of a table.
 
-Every node knows the box around its rows. Box distances add their terms in the order of the columns
-as row distances do; rounding is monotone, so the distance to a box never exceeds the computed
-distance to a row inside. What a box excludes is excluded for certain: pruning loses nothing, not
-even ties. A box without extent (many copies of one row) is a leaf of any size, and its copies are
-taken in the order of their indices until one is refused: copies do not slow the search down.
+Every node knows the box around its rows. Box distances add their terms in the order of the columns,
+as row distances do. Rounding is monotone, so the distance to a box never exceeds the computed
+distance to a row inside. A box that is too far away can therefore be left out without losing a
+neighbor, not even a tie. A box without extent holds many copies of one row. It is a leaf of any
+size, and its copies are taken in the order of their indices until one is refused, so that copies do
+not slow the search down.
 
 Reverse neighbors are found in the same tree: a node whose box is farther away than the largest
 radius inside cannot hold one.
@@ -29,9 +30,16 @@ from boreod.neighbors.metrics import (
 from boreod.parallel import computed_once
 
 LEAF_ROWS = 24
-NOBODY = np.iinfo(np.int32).max  # an index that comes after every row
-Tree = tuple[NDArray, NDArray, NDArray, NDArray]  # rows in order, order, spans and boxes of nodes
-Cells = tuple[NDArray, NDArray, NDArray, NDArray]  # order, cuts, low and high corners
+# This index comes after every row.
+NOBODY = np.iinfo(np.int32).max
+# A tree has its rows in order, the order, and the spans and boxes of its nodes.
+Tree = tuple[NDArray, NDArray, NDArray, NDArray]
+# A cell has at most so many rows, and more in wide tables, where no cell is skipped.
+CELL_ROWS = 256
+WIDE_CELL_ROWS = 1024
+WIDE_FROM = 500
+# Cells have an order of the rows, cuts in it, and their low and high corners.
+Cells = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
 class KDTree:
@@ -40,8 +48,8 @@ class KDTree:
     name = "tree"
 
     def __init__(self, points: NDArray, metric: int) -> None:
-        self.points, self.metric = points, metric
-        self._reach: tuple[NDArray, NDArray, NDArray] | None = None
+        self.points = points
+        self.metric = metric
 
     @computed_once
     def _tree(self) -> Tree:
@@ -53,20 +61,21 @@ class KDTree:
         """An order of the rows that brings near ones together."""
         return self._tree[1]
 
+    def reach(self, radii: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the radii in the order of the tree, and the largest one below every node."""
+        in_order = radii[self.order]
+        return in_order, _largest_below(in_order, self._tree[2])
+
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return the ``k`` nearest reference rows: distances and indices, in order."""
         return _nearest(self._tree, rows, k, self.metric)
 
     def nearest_and_reverse(
-        self, rows: NDArray, k: int, radii: NDArray
+        self, rows: NDArray, k: int, reach: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
         """Return the nearest, and every reference row that has the row within its radius."""
         distances, indices = self.nearest(rows, k)
-        known = self._reach  # other threads may bring other radii
-        if known is None or known[0] is not radii:  # the same for every block
-            in_order = radii[self.order]
-            self._reach = known = (radii, in_order, _largest_below(in_order, self._tree[2]))
-        return distances, indices, _reverse(self._tree, rows, known[1], known[2], self.metric)
+        return distances, indices, _reverse(self._tree, rows, *reach, self.metric)
 
 
 @compiled
@@ -230,7 +239,7 @@ def count_nodes(n_rows: int, leaf: int) -> int:
 
 @inner
 def is_leaf(spans: NDArray, node: int) -> bool:
-    """Tell whether a node has no children."""
+    """Return whether a node has no children."""
     child = 2 * node + 1
     return child >= spans.shape[0] or spans[child, 0] == spans[child, 1]
 
@@ -264,17 +273,16 @@ def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray
             line[cell] = np.sqrt(line[cell])
 
 
+def rows_of_cells(n_columns: int) -> int:
+    """Return how many rows a cell may have."""
+    return CELL_ROWS if n_columns < WIDE_FROM else WIDE_CELL_ROWS
+
+
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
     """Return cells of at most so many rows.
 
-    Returns
-    -------
-    order
-        Rows, cell after cell.
-    cuts
-        Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order.
-    low, high
-        Corners of the boxes, one column of the table after the other: (columns, cells).
+    Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order. Corners of boxes are
+    stored one column of the table after the other: (columns, cells).
     """
     order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
     cuts, nodes = _cells_of(spans, most_rows)
@@ -286,7 +294,8 @@ def _leaves(spans: NDArray) -> NDArray:
     """Return the nodes without children, in the order of the rows."""
     sizes = spans[:, 1] - spans[:, 0]
     inside = np.zeros(len(sizes), bool)
-    inside[: len(sizes) // 2] = sizes[1::2] > 0  # nodes with children
+    # Every node in the first half may have children.
+    inside[: len(sizes) // 2] = sizes[1::2] > 0
     leaves = np.flatnonzero((sizes > 0) & ~inside)
     return leaves[np.argsort(spans[leaves, 0])]
 
