@@ -15,7 +15,7 @@ def test_allowed(wanted):
 
 @pytest.mark.parametrize("wanted", ["ball", None, 3, KNeighborsTransformer()], ids=str)
 def test_not_allowed(wanted):
-    with pytest.raises(ValueError, match=r"`neighbors` must be 'auto', one of .*'tree'.*; got "):
+    with pytest.raises(ValueError, match=r"`neighbors` must be 'auto' or one of .*'tree'.*; got "):
         check_neighbors(wanted)
     with pytest.raises(ValueError, match="`neighbors` must be"):
         make_backend(wanted, np.ones((5, 2)), 0, 2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from boreod.neighbors.brute import BruteForce
+from boreod.neighbors.brute import CELL_ROWS, BruteForce
 from boreod.neighbors.metrics import METRICS, embed
-from boreod.neighbors.tree import CELL_ROWS, KDTree, cut_into_cells
+from boreod.neighbors.tree import KDTree, cut_into_cells
 
 RANDOM = np.random.default_rng(5)
 TABLES = {

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from boreod.neighbors import graph
-from boreod.neighbors.brute import WORTH_PRODUCTS, BruteForce
+from boreod.neighbors.brute import CELL_ROWS, WORTH_PRODUCTS, BruteForce
 from boreod.neighbors.metrics import COSINE, EUCLIDEAN, MANHATTAN, METRICS, embed
 from boreod.neighbors.rounded import (
     FACTOR,
@@ -15,7 +15,7 @@ from boreod.neighbors.rounded import (
     place_row,
     round_table,
 )
-from boreod.neighbors.tree import CELL_ROWS, cut_into_cells
+from boreod.neighbors.tree import cut_into_cells
 from neighbors.test_far_rows import Multiplying, oracle
 
 RANDOM = np.random.default_rng(17)

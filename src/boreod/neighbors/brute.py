@@ -31,11 +31,15 @@ from boreod.neighbors.rough import (
     find_candidates,
 )
 from boreod.neighbors.rounded import Rounded, rough_reach, round_table
-from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells, rows_of_cells
+from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells
 from boreod.parallel import computed_once, one_blas_thread
 
 # Below so many rows times values of the table, a search takes less time than preparing BLAS.
 WORTH_PRODUCTS = 2**20
+# A cell has at most so many rows, and more in wide tables, where no cell is skipped.
+CELL_ROWS = 256
+WIDE_CELL_ROWS = 1024
+WIDE_FROM = 500
 # The radii in the order of cells as the float32 pass needs them, the largest of every cell, and the
 # radii themselves.
 Reach = tuple[NDArray, NDArray, NDArray]
@@ -50,10 +54,11 @@ class BruteForce:
     def __init__(self, points: NDArray, metric: int) -> None:
         self.points = points
         self.metric = metric
+        self._cell_rows = CELL_ROWS if points.shape[1] < WIDE_FROM else WIDE_CELL_ROWS
 
     @computed_once
     def _table(self) -> tuple[Rounded, Cells]:
-        cells = cut_into_cells(self.points, rows_of_cells(self.points.shape[1]))
+        cells = cut_into_cells(self.points, self._cell_rows)
         return round_table(self.points, cells, self.metric), cells
 
     @property
@@ -108,7 +113,7 @@ class BruteForce:
         with_products = self.uses_products(len(rows))
         with one_blas_thread() if with_products else NO_LIMIT:
             candidates, counts, known, pairs, n_pairs = find_candidates(
-                table, cells, rows, k, *reach[:2], self.metric, with_products
+                table, cells, rows, k, reach[:2], self.metric, self._cell_rows, with_products
             )
         distances = unset((len(rows), k))
         indices = unset((len(rows), k), np.int32)

@@ -258,7 +258,7 @@ def check_neighbors(wanted: object) -> None:
     """Raise if ``neighbors`` is neither "auto" nor a name of BACKENDS."""
     if not isinstance(wanted, str) or wanted not in ("auto", *BACKENDS):
         raise ValueError(
-            f"`neighbors` must be 'auto', one of {list(BACKENDS)}; got {shorten(wanted)}."
+            f"`neighbors` must be 'auto' or one of {list(BACKENDS)}; got {shorten(wanted)}."
         )
 
 

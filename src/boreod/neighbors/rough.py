@@ -31,7 +31,7 @@ from boreod.neighbors.rounded import (
     growth_of,
     place_row,
 )
-from boreod.neighbors.tree import Cells, box_lengths, rows_of_cells
+from boreod.neighbors.tree import Cells, box_lengths
 
 # The nearest cells, with so many rows together, give a first bound.
 NEAR_ROWS = 1024
@@ -57,7 +57,6 @@ BOUND, COMPLETE_TO, MET_ERROR, ERROR, SQUARE = range(5)
 # Columns of `counts` are the number of candidates, whether these are all, and the center in use.
 COUNT, COMPLETE, CENTER = range(3)
 
-NO_PAIRS = unset((2, 0), np.int32)
 # The memory of the last search for one row is used again.
 _LAST = threading.local()
 
@@ -96,35 +95,36 @@ def find_candidates(
     cells: Cells,
     rows: NDArray,
     k: int,
-    reach: NDArray,
-    farthest: NDArray,
+    reach: tuple[NDArray, NDArray],
     metric: int,
+    tile: int,
     with_products: bool,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
     """Meet the table cell by cell: a cell is read from memory once for the whole block.
 
-    ``reach`` is what :func:`rough_reach` gives, and ``farthest`` the largest radius in every cell.
+    ``reach`` is what :func:`rough_reach` gives, and the largest radius in every cell. A cell has at
+    most ``tile`` rows.
 
     Return candidates, ``counts`` and ``known``, and pairs with their number. Complete candidates
-    hold every reference row up to the length ``COMPLETE_TO``, and the k nearest are always within
-    it. Of a pair, the row may lie within the radius of the reference row.
+    hold every reference row up to the length ``COMPLETE_TO``, the k nearest among them. In a pair,
+    the row may lie within the radius of the reference row.
     """
     m, d = rows.shape
-    n_cells, tile, growth = len(farthest), rows_of_cells(d), growth_of(d)
-    work = _work_for(m, d, n_cells, tile, 4 * k + NEAR_ROWS + tile)
+    growth = growth_of(d)
+    rough, farthest = reach
+    work = _work_for(m, d, len(farthest), tile, 4 * k + NEAR_ROWS + tile)
     bounds, known, counts, candidates, progress = work[:5]
-    pairs = unset((2, 2 * tile * m), np.int32) if len(reach) else NO_PAIRS
+    pairs = unset((2, 2 * tile * m if len(rough) else 0), np.int32)
 
     def meet(last: int, with_products: bool, farthest: NDArray) -> None:
         nonlocal pairs
         while _meet_cells(
-            table, cells, rows, k, growth, metric, reach, work, last, with_products, farthest, pairs
+            table, cells, rows, k, growth, metric, rough, work, last, with_products, farthest, pairs
         ):
             pairs = np.concatenate([pairs, unset(pairs.shape, np.int32)], axis=1)
 
-    progress[0] = -1
-    progress[1] = 0
-    n_turns = n_cells + 1
+    progress[:] = (-1, 0)
+    n_turns = len(farthest) + 1
     if with_products:
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
@@ -134,7 +134,7 @@ def find_candidates(
             known[spoiled, :3] = (np.inf, np.inf, 0.0)
             counts[spoiled, COUNT] = 0
             progress[0] = 0
-            meet(n_turns, False, np.full(n_cells, NO_RADIUS))
+            meet(n_turns, False, np.full_like(farthest, NO_RADIUS))
     meet(2 * n_turns, with_products, farthest)
     return candidates, counts, known, pairs, int(progress[1])
 
@@ -248,7 +248,7 @@ def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
 def _next_turn(
     turn: int, last: int, with_products: bool, farthest: NDArray, work: Work
 ) -> tuple[int, int, int]:
-    """Go on to the next turn in which rows meet a cell: return turn, cell and number of rows.
+    """Go on to the next turn in which rows meet a cell. Return turn, cell and number of rows.
 
     If nearly all rows meet the cell, the others come along, because a product of all rows need not
     gather any. A turn without a cell has all rows.

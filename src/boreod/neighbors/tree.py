@@ -34,10 +34,6 @@ LEAF_ROWS = 24
 NOBODY = np.iinfo(np.int32).max
 # A tree has its rows in order, the order, and the spans and boxes of its nodes.
 Tree = tuple[NDArray, NDArray, NDArray, NDArray]
-# A cell has at most so many rows, and more in wide tables, where no cell is skipped.
-CELL_ROWS = 256
-WIDE_CELL_ROWS = 1024
-WIDE_FROM = 500
 # Cells have an order of the rows, cuts in it, and their low and high corners.
 Cells = tuple[NDArray, NDArray, NDArray, NDArray]
 
@@ -271,11 +267,6 @@ def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray
     if metric != MANHATTAN:
         for cell in range(n_cells):
             line[cell] = np.sqrt(line[cell])
-
-
-def rows_of_cells(n_columns: int) -> int:
-    """Return how many rows a cell may have."""
-    return CELL_ROWS if n_columns < WIDE_FROM else WIDE_CELL_ROWS
 
 
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
