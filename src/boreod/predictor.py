@@ -4,7 +4,7 @@ Nothing here needs scikit-learn, unless rows come as a frame of plain numbers, w
 Detectors, which learn, are predictors too: both compute scores with the same code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -87,22 +87,6 @@ class TrainingRecord:
     table: Any = None
 
 
-@dataclass
-class Parts:
-    """Everything that makes a predictor: what a model file holds and what workers get."""
-
-    parameters: dict[str, Any]
-    fitted: Fitted
-    oob: OutOfBag
-    threshold: float
-    preparation: Any
-    record: TrainingRecord
-    costs: Costs | None = None
-    selection: Selection | None = None
-    stored: Any = None
-    seconds_alone: float | None = None  # of a row that comes alone
-
-
 class Predictor:
     """Predictions for rows. Parameters and attributes are those of :class:`boreod.Detector`."""
 
@@ -118,11 +102,10 @@ class Predictor:
     prior: float | None
     threshold: float | str | None
     budget: float | str | None
-    selection: Any
     outlier_label: Any
     n_jobs: int | None
     verbose: bool
-    _costs: Costs | None
+    _costs: Costs | None = None
     _seconds_alone: float | None = None
 
     def __init__(self, **parameters: Any) -> None:
@@ -213,8 +196,7 @@ class Predictor:
     @property
     def costs_(self) -> Costs | None:
         """Prices of columns and trees; None in files written without them."""
-        check_fitted(self)
-        return self._costs
+        return known_costs(self)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
         """Set the attributes of what was learned."""
@@ -265,7 +247,7 @@ class Predictor:
                 f"This model uses the {self.preparation_.since_[0].name!r}, and rows of a Dask "
                 "collection come in parts. Pass X.compute(), sorted by time."
             )
-        work = partial(_call, method=method, **options)
+        work = partial(getattr(type(self), method), **options)
         return map_rows(work, X, for_workers(self, n_jobs=1), width, dtype)
 
     def _price_of_rows(self, batch_size: int | None) -> float | None:
@@ -349,34 +331,40 @@ def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
     parameters = {name: getattr(model, name) for name in PARAMETERS}
     parameters |= vars(settings_of(model))
     parameters |= {"n_jobs": n_jobs, "verbose": False}
-    record = TrainingRecord(model.record_.profile, model.record_.learned_rows, model.record_.source)
-    parts = Parts(
-        parameters, model.fitted_, model.oob_, model.threshold_, model.preparation_, record
-    )
-    return restore(type(model), parts)
+    record = replace(model.record_, curve=None, table=None)
+    worker = type(model)(**parameters)
+    restore(worker, model.fitted_, model.oob_, model.threshold_, model.preparation_, record)
+    return worker
 
 
-def restore(kind: type[Predictor], parts: Parts) -> Any:
-    """Return a detector that predicts, but cannot learn again."""
-    model = kind(**parts.parameters)
+def restore(
+    model: Predictor,
+    fitted: Fitted,
+    oob: OutOfBag,
+    threshold: float,
+    preparation: Any,
+    record: TrainingRecord,
+    selection: Selection | None = None,
+    stored: Any = None,
+) -> None:
+    """Give a detector what was learned, so that it predicts, but cannot learn again."""
     check_parameters(model)
-    Threads(model.n_jobs, model.verbose)  # raises if there is no such number of threads
+    # This raises if there is no such number of threads.
+    Threads(model.n_jobs, model.verbose)
     model.training_ = None
-    model._take(parts.fitted, parts.oob, parts.selection)
-    model._adopt(parts.preparation)
-    n_rows = len(parts.oob.codes)
-    is_whole = parts.oob.shares.n_rows == n_rows
-    model.reference_rows_ = np.arange(n_rows) if is_whole else None
-    model.record_ = parts.record
-    model.stored_ = parts.stored
-    model.threshold_ = parts.threshold
-    model._costs = parts.costs
-    model._seconds_alone = parts.seconds_alone
-    return model
+    model._take(fitted, oob, selection)
+    model._adopt(preparation)
+    n_rows = len(oob.codes)
+    model.reference_rows_ = np.arange(n_rows) if oob.shares.n_rows == n_rows else None
+    model.record_ = record
+    model.threshold_ = threshold
+    model.stored_ = stored
 
 
-def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArray:
-    return getattr(model, method)(block, **options)
+def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | None) -> None:
+    """Give a detector its prices, and the time of a row that comes alone."""
+    model._costs = costs
+    model._seconds_alone = seconds_alone
 
 
 def read_options(model: Any, settings: Settings) -> Options:

@@ -6,7 +6,7 @@ is built from it.
 """
 
 from boreod.ensemble.training import NotStoredError
-from boreod.persistence.manifest import ModelFileError
+from boreod.persistence.container import ModelFileError
 from boreod.persistence.model import load, load_predictor, save
 
 __all__ = ["ModelFileError", "NotStoredError", "load", "load_predictor", "save"]

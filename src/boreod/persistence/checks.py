@@ -5,7 +5,7 @@ The manifest determines the names, types and shapes of all arrays.
 
 import re
 from collections.abc import Callable
-from math import isclose, prod
+from math import isclose
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,16 @@ from boreod.ensemble.calibration import count_as_inliers
 from boreod.ensemble.members import KINDS, UNCHANGED
 from boreod.neighbors import BACKENDS
 from boreod.persistence.columns import view_tensors
-from boreod.persistence.manifest import (
-    TYPES,
+from boreod.persistence.container import (
     Arrays,
-    Manifest,
     ModelFileError,
     Tensor,
+    Tensors,
+    by_owner,
+    named,
 )
+from boreod.persistence.manifest import Manifest
 from boreod.persistence.members import (
-    KNOTS,
-    OF_TREES,
     check_reach,
     fits_member,
     fits_together,
@@ -37,16 +37,12 @@ from boreod.persistence.parameters import decode
 from boreod.representation.plan import read_scores
 from boreod.representation.scaling import SCALERS
 from boreod.representation.views import VIEW_METRICS
-from boreod.scores import DETECTORS, SCORES
-from boreod.scores.base import PlannedScore
+from boreod.scores import DETECTORS
 from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
-# Arrays with one number for every training row.
-PROBABILITIES = "oob.probabilities"
-LABELS = "oob.labels"
-ISOLATION = "seen.isolation"
-HASHES = "seen.hashes"
+# The differences of such numbers are finite. Scores may be larger than rows.
+LARGEST_SCORE = 1e300
 
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
     "int64": lambda label: type(label) is int and abs(label) < 2**63,
@@ -56,8 +52,8 @@ CLASS_KINDS: dict[str, Callable[[object], bool]] = {
 }
 
 
-def check_manifest(manifest: Manifest, arrays_size: int) -> None:
-    """Raise for a manifest that contradicts itself or the size of the file."""
+def check_manifest(manifest: Manifest) -> None:
+    """Raise for a manifest that contradicts itself."""
     names = manifest.feature_names
     labels = manifest.classes.values
     is_label = CLASS_KINDS.get(manifest.classes.kind, lambda _: False)
@@ -80,12 +76,6 @@ def check_manifest(manifest: Manifest, arrays_size: int) -> None:
     _check_columns(manifest)
     _check_members(manifest)
     _check_prices(manifest)
-    tensors = expected_tensors(manifest).values()
-    wanted = sum(TYPES[kind].itemsize * prod(shape) for kind, shape in tensors)
-    if wanted != arrays_size:
-        raise ModelFileError(
-            f"its manifest asks for {wanted} bytes of arrays, and there are {arrays_size}"
-        )
 
 
 def _require(holds: bool, where: str) -> None:
@@ -106,18 +96,17 @@ def _check_views(manifest: Manifest) -> None:
         _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
         inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
         _require(inside and len(view.scores) > 0, where)
-        for stored in view.scores:
-            ks = stored.ks
-            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
-            fit = stored.make().min_k <= ks[0] and ks[-1] < (view.rows or rows)
+        for planned in view.planned:
+            ks = planned.ks
+            _require(len(ks) > 0 and list(ks) == sorted(set(ks)), f"{where}.scores.ks")
+            fit = planned.definition.min_k <= ks[0] and ks[-1] < (view.rows or rows)
             _require(fit, f"{where}.scores.ks")
 
 
 def _check_columns(manifest: Manifest) -> None:
     scores = []
     for view in manifest.representation.views:
-        for stored in view.scores:
-            planned = PlannedScore(stored.label, stored.make(), tuple(stored.ks))
+        for planned in view.planned:
             scores += planned.column_names(view.name)
     for number, forest in enumerate(manifest.representation.forests):
         right = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
@@ -196,75 +185,81 @@ def _possible_forests(manifest: Manifest) -> set[str]:
     return {label for label, _ in read_scores(decode(content.get("scores", "all")))[1]}
 
 
-def expected_tensors(manifest: Manifest) -> dict[str, Tensor]:
-    """Return types and shapes of all arrays."""
-    rows = manifest.representation.reference_rows
-    features = len(manifest.feature_names)
-    columns = len(manifest.columns)
-    scaled = columns
-    shapes = {
-        "seen.low": [features],
-        "seen.high": [features],
-        "base": [manifest.n_features],
-        PROBABILITIES: [manifest.rows],
+def expected_tensors(manifest: Manifest) -> Tensors:
+    """Return the tensors of all arrays."""
+    n_reference = manifest.representation.reference_rows
+    n_inputs = len(manifest.feature_names)
+    n_columns = len(manifest.columns)
+    n_scaled = n_columns
+    of_rows = [manifest.rows]
+    tensors = {
+        "base": Tensor("F64", [manifest.n_features], -LARGEST, LARGEST),
+        "oob.probabilities": Tensor("F64", of_rows),
+        "oob.labels": Tensor("I8", of_rows),
+        "seen.low": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
+        "seen.high": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
+        "seen.hashes": Tensor("I64", of_rows),
     }
     if manifest.representation.views:
-        shapes["reference"] = [rows, features]
+        tensors["reference"] = Tensor("F64", [n_reference, n_inputs], -LARGEST, LARGEST)
     if any(view.metric != "ranked" for view in manifest.representation.views):
-        shapes[ISOLATION] = [manifest.rows]
+        tensors["seen.isolation"] = Tensor("F64", of_rows, 0.0)
     if manifest.input_scaling:
-        shapes |= {"input.low": [features], "input.factor": [features]}
+        tensors |= _range_tensors("input", n_inputs)
     if manifest.scaling != "minmax":
-        shapes["scaler.quantiles"] = [columns, manifest.quantiles]
-        scaled = manifest.n_raw if manifest.scaling == "both" else 0
-    if scaled:
-        shapes |= {"scaler.low": [scaled], "scaler.factor": [scaled]}
+        shape = [n_columns, manifest.quantiles]
+        tensors["scaler.quantiles"] = Tensor("F64", shape, -LARGEST_SCORE, LARGEST_SCORE)
+        n_scaled = manifest.n_raw if manifest.scaling == "both" else 0
+    if n_scaled:
+        tensors |= _range_tensors("scaler", n_scaled)
     if manifest.knots:
-        shapes |= {name: [manifest.knots] for name in KNOTS}
-    tensors: dict[str, Tensor] = {name: ("F64", shape) for name, shape in shapes.items()}
-    tensors |= {LABELS: ("I8", [manifest.rows]), HASHES: ("I64", [manifest.rows])}
+        knots = Tensor("F64", [manifest.knots])
+        tensors |= {"ranks.scores": knots, "ranks.odds": knots}
     for number, view in enumerate(manifest.representation.views):
-        tensors |= view_tensors(view, f"views.{number}", rows)
+        tensors |= view_tensors(view, f"views.{number}", n_reference)
     for number, forest in enumerate(manifest.representation.forests):
-        tensors |= tree_tensors(forest.trees, f"forests.{number}", features)
+        of_trees = tree_tensors(forest.trees, n_inputs, 0.0, LARGEST)
+        tensors |= named(f"forests.{number}", of_trees)
     for place, stored in enumerate(manifest.members):
-        tensors |= member_tensors(stored, f"members.{place}", manifest.n_features)
+        tensors |= named(f"members.{place}", member_tensors(stored, manifest.n_features))
     return tensors
 
 
-def check_values(arrays: Arrays, manifest: Manifest) -> None:
+def _range_tensors(owner: str, number: int) -> Tensors:
+    """Return the tensors of a scaler that knows the ranges of columns."""
+    return {
+        f"{owner}.low": Tensor("F64", [number], -LARGEST_SCORE, LARGEST_SCORE),
+        f"{owner}.factor": Tensor("F64", [number], 0.0),
+    }
+
+
+def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite.
 
     Trees are checked when they are built.
     """
-    _check_training_rows(arrays[PROBABILITIES], arrays[LABELS], manifest)
-    for name, values in arrays.items():
-        last = name.rpartition(".")[2]
-        is_checked_elsewhere = name in (PROBABILITIES, LABELS) or last in OF_TREES
-        rows = manifest.representation.reference_rows
-        if not is_checked_elsewhere and not _fits_array(values, last, rows):
+    owners = by_owner(arrays)
+    _check_training_rows(**owners["oob"], manifest=manifest)
+    for name, tensor in tensors.items():
+        if not _fits_tensor(arrays[name], name, tensor):
             raise wrong_numbers(name)
-    low = arrays["seen.low"]
-    high = arrays["seen.high"]
-    if not (low >= -LARGEST).all() or not (low <= high).all() or not (high <= LARGEST).all():
+    if not (arrays["seen.low"] <= arrays["seen.high"]).all():
         raise wrong_numbers("seen.high")
-    for number in range(len(manifest.representation.forests)):
-        splits = arrays[f"forests.{number}.value"]
-        if not (splits.min() >= 0.0 and splits.max() <= LARGEST):
-            raise wrong_numbers(f"forests.{number}.value")
-    check_reach(arrays, manifest)
+    check_reach(manifest.members, manifest.correction, owners)
 
 
-def _fits_array(values: NDArray, last: str, rows: int) -> bool:
-    """Whether an array, by the last part of its name, holds possible numbers."""
-    if last == "rows":
-        ascends = (values[:-1] < values[1:]).all()
-        return bool(ascends and values[0] >= 0 and values[-1] < rows)
+def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
+    """Whether an array holds possible numbers."""
+    if name == "oob.probabilities":
+        # These were checked together with the labels, and some may be missing.
+        return True
     # Both are NaN if any number is.
-    low = values.min()
-    high = values.max()
-    least, most = _RANGES.get(last, _FINITE)
-    right = least <= low and high <= most
+    low = values.min().item()
+    high = values.max().item()
+    right = tensor.least <= low and high <= tensor.most
+    last = name.rpartition(".")[2]
+    if last == "rows":
+        right = right and (values[:-1] < values[1:]).all()
     if last in ("radii", "quantiles"):
         right = right and (values[..., :-1] <= values[..., 1:]).all()
     if last == "summary" and len(values) == 1:
@@ -283,24 +278,8 @@ def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Mani
     needed = {UNLABELLED} if untaught else {INLIER, OUTLIER}
     found = set(np.unique(codes).tolist())
     if not needed <= found <= {UNLABELLED, *needed}:
-        raise wrong_numbers(LABELS)
+        raise wrong_numbers("oob.labels")
     missing = np.isnan(probabilities)
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)
     if not (inside | missing).all() or (missing & (untaught | (codes < 0))).any():
-        raise wrong_numbers(PROBABILITIES)
-
-
-# Ranges of numbers, by the last part of an array's name.
-_FINITE = (-np.finfo(np.float64).max, np.finfo(np.float64).max)
-_NOT_NEGATIVE = (0.0, _FINITE[1])
-_RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("reference", "coefficients", "intercepts", "base"), (-LARGEST, LARGEST)),
-    # Scores may be larger than rows. Their differences must stay finite.
-    **dict.fromkeys(("low", "quantiles"), (-1e300, 1e300)),
-    **dict.fromkeys(("factor", "radii", "isolation", "gradients"), _NOT_NEGATIVE),
-    # These are descriptions. The density of a clump of copies is infinite.
-    **{name: (-np.inf, np.inf) for score in SCORES.values() for name in score.descriptions},
-    "bandwidth": _NOT_NEGATIVE,
-    # The log-density of copies is finite, although their bandwidth is 0.
-    "log_kernel_density": _FINITE,
-}
+        raise wrong_numbers("oob.probabilities")

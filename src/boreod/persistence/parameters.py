@@ -12,7 +12,7 @@ import numpy as np
 
 from boreod.ensemble.parameters import ParameterGroup, make_group
 from boreod.files import typed_json
-from boreod.persistence.manifest import ModelFileError, is_registered, score_class
+from boreod.persistence.container import ModelFileError
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
@@ -122,6 +122,20 @@ def _representation(content: Any) -> Any:
     from boreod.representation.transformer import OutlierRepresentation
 
     return OutlierRepresentation(**decode_representation(content))
+
+
+def is_registered(score: Score) -> bool:
+    """Whether name and parameters are enough to make a score again."""
+    return SCORES.get(getattr(score, "name", "")) is type(score)
+
+
+def score_class(name: Any) -> type[Score]:
+    """Return a score of the registry by its name."""
+    if not isinstance(name, str) or name not in SCORES:
+        raise ModelFileError(
+            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
+        )
+    return SCORES[name]
 
 
 _KINDS: dict[str, Any] = {
