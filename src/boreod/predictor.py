@@ -124,10 +124,7 @@ class Predictor:
         if len(outlier) == 1:
             alone = float(outlier[0])
             return np.array([[1.0 - alone, alone]])
-        result = np.empty((len(outlier), 2))
-        result[:, 0] = 1.0 - outlier
-        result[:, 1] = outlier
-        return result
+        return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Return corrected log-odds of being an outlier."""
@@ -227,9 +224,7 @@ class Predictor:
         rows = prepare(self, X)
         # Counting cores takes longer than scoring one row.
         engine = ONE_THREAD if len(rows) == 1 else self._engine
-        if self.estimator is None:
-            return self.fitted_.log_odds(rows, engine, corrected)
-        with same_filters():
+        with same_filters(self.estimator is not None):
             return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read_here(self, X: ArrayLike, method: str) -> NDArray:

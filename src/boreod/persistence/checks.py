@@ -64,7 +64,9 @@ def check_manifest(manifest: Manifest) -> None:
         "scaling": manifest.scaling in SCALERS,
         "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
         "threshold": 0.0 <= manifest.threshold <= 1.0,
-        "correction": manifest.correction.slope > 0.0,
+        "correction": manifest.correction.slope > 0.0
+        and (manifest.knots == 0 or manifest.correction == UNCHANGED),
+        "knots": manifest.knots == 0 or 2 <= manifest.knots <= MOST_KNOTS,
         "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
         "rows": shares.n_rows >= manifest.rows >= 2,
         "left_out": 0 <= manifest.left_out < manifest.rows,
@@ -74,7 +76,9 @@ def check_manifest(manifest: Manifest) -> None:
         _require(holds, where)
     _check_views(manifest)
     _check_columns(manifest)
-    _check_members(manifest)
+    for place, stored in enumerate(manifest.members):
+        _require(fits_member(stored, manifest.n_features), f"members.{place}")
+    _require(fits_together(manifest.members, manifest.knots > 0), "members")
     _check_prices(manifest)
 
 
@@ -124,15 +128,6 @@ def _check_columns(manifest: Manifest) -> None:
     )
 
 
-def _check_members(manifest: Manifest) -> None:
-    for place, stored in enumerate(manifest.members):
-        _require(fits_member(stored, manifest.n_features), f"members.{place}")
-    knots = manifest.knots
-    _require(fits_together(manifest.members, knots > 0), "members")
-    _require(knots == 0 or 2 <= knots <= MOST_KNOTS, "knots")
-    _require(knots == 0 or manifest.correction == UNCHANGED, "correction")
-
-
 def _check_prices(manifest: Manifest) -> None:
     """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
     _require(_fits_costs(manifest, manifest.costs), "costs")
@@ -151,7 +146,7 @@ def _check_prices(manifest: Manifest) -> None:
     if costs is None:
         raise ModelFileError("manifest.selection has no prices")
     _require(columns <= set(costs.names), "selection.columns")
-    trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
+    trees = manifest.tree_counts
     _require({kind_of_tree(kind) for kind in trees} <= set(costs.trees), "selection.costs")
     total = costs.total(choice.columns) + costs.cost_of_trees(trees)
     paid = isclose(choice.cost, total, rel_tol=1e-9) and choice.cost <= choice.budget

@@ -126,6 +126,11 @@ class Manifest:
         """Number of features that the columns become when they are scaled."""
         return len(self.columns) + (self.n_raw if self.scaling == "both" else 0)
 
+    @property
+    def tree_counts(self) -> dict[str, int]:
+        """Numbers of trees of the tree heads, by kind."""
+        return {m.kind: m.trees.number for m in self.members if m.trees is not None}
+
 
 def write_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""

@@ -341,7 +341,7 @@ def _selection(manifest: Manifest) -> Selection | None:
         return None
     then = choice.prices(manifest.costs)
     assert then is not None
-    trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
+    trees = manifest.tree_counts
     return Selection(
         choice.columns,
         choice.frequencies,
