@@ -106,8 +106,7 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
     >>> average_precision(np.array([True, False, True]), np.arange(3.0)[::-1], np.array([1, 4, 1]))
     0.6666666666666666
     """
-    false, true = roc_rates(y_true, y_score, weights)
-    return _area_of_precision(false, true, _count(y_true, weights))
+    return _area_of_precision(*roc_rates(y_true, y_score, weights), _count(y_true, weights))
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:

@@ -126,12 +126,9 @@ def _reference_rows(views: list[ScoredView]) -> tuple[NDArray, list[Any]]:
     for view, rows in zip(views, positions, strict=True):
         if rows is None:
             return view.known.rows, positions
-    needed = np.unique(np.concatenate(positions))
-    places = [np.searchsorted(needed, rows) for rows in positions]
-    reference = np.empty((len(needed), views[0].known.rows.shape[1]))
-    for view, place in zip(views, places, strict=True):
-        reference[place] = view.known.rows
-    return reference, places
+    needed, first = np.unique(np.concatenate(positions), return_index=True)
+    reference = np.concatenate([view.known.rows for view in views])[first]
+    return reference, [np.searchsorted(needed, rows) for rows in positions]
 
 
 def _describe_view(view: ScoredView, n_rows: int | None) -> StoredView:

@@ -126,7 +126,7 @@ class ModelFile:
 @contextmanager
 def open_model_file(path: Path) -> Iterator[ModelFile]:
     """Open a model file and read its manifest."""
-    try:
+    with _naming(path, "read"):
         # Opening a pipe would wait for a writer.
         if stat.S_ISFIFO(path.stat().st_mode):
             raise ModelFileError("it is a pipe, and a model file must be a regular file")
@@ -135,8 +135,18 @@ def open_model_file(path: Path) -> Iterator[ModelFile]:
             if not stat.S_ISREG(facts.st_mode):
                 raise ModelFileError("it is a device, and a model file must be a regular file")
             yield ModelFile(file, facts.st_size)
+
+
+@contextmanager
+def _naming(path: Path, done: str) -> Iterator[None]:
+    """Raise the same errors with the name of the model file, not that of a temporary file."""
+    try:
+        yield
     except OSError as error:
-        raise _explain(error, path, "read") from None
+        reason = (error.strerror or str(error)).lower()
+        number = error.errno or errno.EIO
+        words = f"The model file could not be {done} ({reason})"
+        raise OSError(number, words, str(path)) from None
 
 
 def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
@@ -150,13 +160,14 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
             f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
             f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
         )
-    try:
-        with whole_file(path) as unfinished, unfinished.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise _explain(error, path, "written") from None
+    with (
+        _naming(path, "written"),
+        whole_file(path) as unfinished,
+        unfinished.open("xb") as file,
+    ):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _hash(parts: dict[str, Any]) -> bytes:
@@ -165,13 +176,6 @@ def _hash(parts: dict[str, Any]) -> bytes:
     for name in sorted(parts.keys() - {"sha256"}):
         digest.update(parts[name])
     return digest.digest()
-
-
-def _explain(error: OSError, path: Path, done: str) -> OSError:
-    """Return the same error with the name of the model file, not that of a temporary file."""
-    reason = (error.strerror or str(error)).lower()
-    number = error.errno or errno.EIO
-    return OSError(number, f"The model file could not be {done} ({reason})", str(path))
 
 
 def named(owner: str, parts: dict[str, Any]) -> dict[str, Any]:

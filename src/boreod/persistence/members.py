@@ -179,19 +179,21 @@ def member_tensors(stored: StoredMember, n_features: int) -> Tensors:
 
 def fits_member(stored: StoredMember, n_features: int) -> bool:
     """Whether the entry of a member is possible."""
+    kind = stored.kind
     trees = stored.trees
-    penalty = stored.penalty
-    if stored.kind == "logistic":
-        right = trees is None and penalty is not None and penalty > 0.0
-    elif stored.kind == CONSENSUS:
-        right = trees is None and penalty is None and stored.bags == 1
-    else:
-        right = trees is not None and fits_trees(trees) and trees.number % max(stored.bags, 1) == 0
-        right = right and penalty is None and stored.kind in KINDS
     places = range(n_features) if stored.features is None else stored.features
-    ascend = list(places) == sorted(set(places)) and set(places) <= set(range(n_features))
-    positive = stored.bags >= 1 and stored.line.slope > 0.0 and 0.0 <= stored.weight <= 1.0
-    return right and positive and ascend and len(places) > 0
+    conditions = (
+        kind in (*KINDS, CONSENSUS),
+        stored.bags >= 1 and (kind != CONSENSUS or stored.bags == 1),
+        (stored.penalty is not None) == (kind == "logistic"),
+        stored.penalty is None or stored.penalty > 0.0,
+        (trees is None) == (kind in ("logistic", CONSENSUS)),
+        trees is None or (fits_trees(trees) and trees.number % max(stored.bags, 1) == 0),
+        stored.line.slope > 0.0 and 0.0 <= stored.weight <= 1.0,
+        len(places) > 0 and set(places) <= set(range(n_features)),
+        list(places) == sorted(set(places)),
+    )
+    return all(conditions)
 
 
 def fits_together(members: list[StoredMember], untaught: bool) -> bool:
@@ -200,14 +202,14 @@ def fits_together(members: list[StoredMember], untaught: bool) -> bool:
     A single member has weight 1 and no line, unless the model is ``untaught``: it had no labels.
     """
     kinds = {member.kind for member in members}
-    if not (kinds <= {CONSENSUS, "trees"} if untaught else CONSENSUS not in kinds):
-        return False
-    if untaught and not all(member.line.slope >= SMALLEST_FACTOR for member in members):
-        return False
-    if len(members) == 1 and not untaught:
-        return members[0].weight == 1.0 and members[0].line == UNCHANGED
-    distinct = len(kinds) == len(members) > 0
-    return distinct and isclose(sum(member.weight for member in members), 1.0, rel_tol=1e-9)
+    total = sum(member.weight for member in members)
+    if untaught:
+        right = kinds <= {CONSENSUS, "trees"}
+        right = right and all(member.line.slope >= SMALLEST_FACTOR for member in members)
+    else:
+        unweighted = all(m.weight == 1.0 and m.line == UNCHANGED for m in members)
+        right = CONSENSUS not in kinds and (len(members) > 1 or unweighted)
+    return right and len(kinds) == len(members) > 0 and isclose(total, 1.0, rel_tol=1e-9)
 
 
 def build_member(stored: StoredMember, arrays: Arrays, n_features: int, owner: str) -> Member:

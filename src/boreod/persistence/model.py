@@ -21,7 +21,6 @@ from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.files import __version__
-from boreod.persistence.checks import check_manifest, check_values, expected_tensors
 from boreod.persistence.columns import build_columns, build_scaler, describe_columns
 from boreod.persistence.container import (
     TYPES,
@@ -39,6 +38,9 @@ from boreod.persistence.manifest import (
     StoredCurve,
     StoredSelection,
     StoredTable,
+    check_manifest,
+    check_values,
+    expected_tensors,
     read_manifest,
     write_manifest,
 )
