@@ -1,6 +1,6 @@
-"""A fitted detector that predicts and explains, and cannot learn: what a model file gives back.
+"""A fitted detector that predicts and explains, but cannot learn, such as a model file gives back.
 
-Nothing here needs scikit-learn, unless rows come as a frame of plain numbers, which it checks.
+Nothing here needs scikit-learn, except to check rows that come as a frame of plain numbers.
 Detectors, which learn, are predictors too: both compute scores with the same code.
 """
 
@@ -75,7 +75,7 @@ class TrainingRecord:
     source
         Name of the file of the training table, without its folder; None for other tables.
     curve
-        Out-of-bag quality over budgets, if `boreod fit --curve` traced it.
+        Out-of-bag quality over budgets; None if nobody traced it, as `boreod fit --curve` does.
     table
         The training rows; None in a loaded model.
     """
@@ -114,8 +114,8 @@ class Predictor:
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.
 
-        If ``raw``, they are not corrected for how rare outliers are: as in the bags, where both
-        classes weigh the same.
+        If ``raw``, they are not corrected for how rare outliers are. They are then those of the
+        bags, where both classes have the same weight.
         """
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
@@ -156,7 +156,7 @@ class Predictor:
         return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
-        """Return reasons of every row in words, what speaks most for an outlier first.
+        """Return reasons of every row in words, the strongest evidence for an outlier first.
 
         :meth:`explain` gives the numbers behind them. Novel rows are described as such unless
         ``novelty`` is False.
@@ -235,7 +235,7 @@ class Predictor:
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
-        """Return lazily, as a Dask array, what a method says about the rows of a collection."""
+        """Return what a method returns for a Dask collection, as a lazy Dask array."""
         check_fitted(self)
         if self.preparation_.since_:
             raise TypeError(
@@ -280,7 +280,7 @@ def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
 def assess(
     model: Predictor, rows: NDArray, explain: bool = False, novelty: bool = True
 ) -> Assessment:
-    """Return log-odds, and if wanted novelty and contributions, from one search of neighbors.
+    """Return log-odds and, if wanted, novelty and contributions, from one search of neighbors.
 
     ``rows`` are prepared; contributions are summed by family.
     """
@@ -301,8 +301,8 @@ def refuse_collection(X: Any, method: str) -> None:
 def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | None:
     """Return what a row costs, by known prices, if ``batch_size`` rows come at once.
 
-    None stands for large batches. The result is None if a price is not known. Where no price of a
-    call is known, a row alone costs what it took when it was timed.
+    A ``batch_size`` of None means large batches. The result is None if a price is not known. If the
+    price of a call is not known, a row alone costs the time that was measured for it.
     """
     check_fitted(model)
     check_size(batch_size)
@@ -310,7 +310,7 @@ def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | No
 
 
 def known_costs(model: Predictor) -> Costs | None:
-    """Return prices of all columns; None if they take time to measure and nobody asked yet."""
+    """Return prices of all columns; None if they have not been measured yet."""
     check_fitted(model)
     return model._costs
 
@@ -363,7 +363,7 @@ def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | Non
 
 
 def read_options(model: Any, settings: Settings) -> Options:
-    """Return what learning again needs."""
+    """Return the options with which bags are learned."""
     heads = settings.heads
     recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
     return Options(

@@ -1,4 +1,4 @@
-"""Columns of a model file: views, forests and scalers, as entries and arrays, and built again."""
+"""Columns of a model file: how views, forests and scalers are stored and built again."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +26,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# Ranges of descriptions. Others may be infinite, as the density of a clump of copies is.
+# Ranges of descriptions. The others may be infinite: the density of a clump of copies is.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although their bandwidth is 0.
@@ -82,7 +82,7 @@ class StoredForest:
 
 @dataclass(frozen=True)
 class StoredRepresentation:
-    """What computes the columns; ``raw`` says whether raw columns may be among them."""
+    """What computes the columns. Raw columns may be among them only if ``raw``."""
 
     raw: bool
     reference_rows: int
@@ -91,7 +91,7 @@ class StoredRepresentation:
 
 
 def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
-    """Return what computes the columns, and its arrays; not all of them are in the file."""
+    """Return what computes the columns, and its arrays; some are not needed in the file."""
     detectors: list[Any] = columns.detectors
     foreign = [d.label for d in detectors if not isinstance(d, IsolationTrees)]
     if foreign:

@@ -47,13 +47,13 @@ class Tensor(NamedTuple):
     most: float = MOST
 
 
-# The name of an array in the file is that of its owner, such as members.0, a dot, and its own.
+# In the file, the name of an array begins with its owner, as in members.0.coefficients.
 Arrays = dict[str, NDArray]
 Tensors = dict[str, Tensor]
 
 
 class ModelFileError(ValueError):
-    """A file is no usable model file, or a model cannot be put into one."""
+    """A file cannot be used as a model file, or a model cannot be stored in one."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
 
 
 def _hash(parts: dict[str, Any]) -> bytes:
-    """Return the SHA-256 of all other arrays, in the order of their names."""
+    """Return the SHA-256 of all arrays but the hash itself, in the order of their names."""
     digest = hashlib.sha256()
     for name in sorted(parts.keys() - {"sha256"}):
         digest.update(parts[name])

@@ -42,7 +42,7 @@ from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 FORMAT = 8
-# The differences of such numbers are finite. Scores may be larger than rows.
+# The differences of such numbers are finite. Scores may be larger than the numbers of rows.
 LARGEST_SCORE = 1e300
 
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
@@ -304,7 +304,7 @@ def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
 def _may_be_score(name: str, rows: int) -> bool:
     """Whether this may name a score column, such as lof_10@r256, of a table with ``rows`` rows.
 
-    The file holds nothing but the price of a column that is not in use.
+    Of a column that is not in use, the file holds only the price.
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
@@ -385,7 +385,7 @@ def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
 def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
     """Whether an array holds possible numbers."""
     if name == "oob.probabilities":
-        # These were checked together with the labels, and some may be missing.
+        # These may be NaN, and were checked together with the labels.
         return True
     # Both are NaN if any number is.
     low = values.min().item()
@@ -397,7 +397,7 @@ def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
     if last in ("radii", "quantiles"):
         right = right and (values[..., :-1] <= values[..., 1:]).all()
     if last == "summary" and len(values) == 1:
-        # It is a spread, by which scores are divided.
+        # A single number is a spread, by which scores are divided.
         right = right and low > 0.0
     return bool(right)
 

@@ -1,4 +1,4 @@
-"""Heads and trees of a model file: their place in the manifest, their arrays, and their checks.
+"""Heads and trees of a model file: entries in the manifest, arrays, and checks of both.
 
 Trees are stored in preorder: the column that every node asks for, -1 in a leaf; the thresholds of
 inner nodes; and, for every leaf, the index of its value in a list of distinct values. The positions
@@ -24,10 +24,10 @@ from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, T
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
 
-# Scores of a ranking are divided by or multiplied with numbers that are no smaller than this.
+# Scores of a ranking are divided or multiplied by numbers of at least this size.
 SMALLEST_FACTOR = 1e-100
-# A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1:
-# this much for every tree of a bag, and again for every bag.
+# A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1.
+# It is this number times the sum of the number of bags and that of the trees of a bag.
 ROUNDING = 1e-15
 
 
@@ -49,8 +49,8 @@ class StoredTrees:
 class StoredMember:
     """A head, whose ``kind`` determines its arrays.
 
-    ``features`` are the positions of those that it reads, None for all; ``penalty`` belongs to
-    logistic regressions, ``trees`` to the other kinds.
+    ``features`` are the positions of the features that it reads, None for all. Only logistic
+    regressions have a ``penalty``. Neither they nor a consensus have ``trees``.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class StoredMember:
 
 
 def wrong_numbers(name: str) -> ModelFileError:
-    """Return the refusal of an array."""
+    """Return the error for an array with impossible numbers."""
     return ModelFileError(f"its array {name!r} holds numbers that no model has")
 
 
@@ -105,9 +105,9 @@ def fits_trees(stored: StoredTrees) -> bool:
 
 
 def unpack_trees(arrays: Arrays, n_columns: int, owner: str) -> Trees:
-    """Return trees over ``n_columns`` columns, or refuse arrays that hold none.
+    """Return trees over ``n_columns`` columns; refuse arrays that are not valid trees.
 
-    Names of the arrays in the file begin with that of their ``owner``.
+    ``owner`` is for the name of a wrong array.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)
@@ -172,7 +172,7 @@ def member_tensors(stored: StoredMember, n_features: int) -> Tensors:
     if stored.kind.startswith("boosted"):
         # Leaves add up to log-odds.
         return tree_tensors(stored.trees, n_read, -LARGEST, LARGEST)
-    # The mean of leaves is a probability. There may be more trees on paper than in any file.
+    # The mean of leaves is a probability. A hostile manifest may claim any number of trees.
     least = ROUNDING * min(bags + stored.trees.number // bags, MAX_NODES)
     return tree_tensors(stored.trees, n_read, least, 1.0 - least)
 

@@ -1,7 +1,7 @@
 """The model file: saves a fitted detector, and loads one that predicts and explains.
 
-A file holds what predictions need and nothing else: the columns in use, the heads, out-of-bag
-probabilities, prices, and what is known of the training table.
+A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
+the training table. It does not hold what only learning needs.
 """
 
 import json
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 # Of more columns than this only those in use keep their prices: a manifest must stay small.
 MOST_PRICES = 5000
-# Errors that building from a manifest that contradicts itself may end in.
+# Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
            MemoryError)  # fmt: skip
 
@@ -121,7 +121,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
     manifest = Manifest(
         format=FORMAT,
         versions=package_versions(),
-        # Groups of parameters have no gaps.
+        # Groups of parameters are stored with the values of the preset.
         parameters=encode_all(model.get_params(deep=False) | vars(settings_of(model))),
         feature_names=names,
         # Prepared columns have names of their own, too.
@@ -235,19 +235,18 @@ def store_curve(curve: BudgetCurve | None) -> StoredCurve | None:
     """Return a budget curve as words and lists of numbers."""
     if curve is None:
         return None
-    parts = {name: values for name, values in vars(curve).items() if values is not None}
-    lists = {name: values.tolist() for name, values in parts.items() if name != "unit"}
+    parts = vars(curve).items()
+    lists = {name: part.tolist() for name, part in parts if isinstance(part, np.ndarray)}
     return StoredCurve(unit=curve.unit, **lists)
 
 
 def load_predictor(
     path: str | PathLike[str], n_jobs: int | None = None, kind: Any = Predictor
 ) -> Any:
-    """Read from a model file what predicts and explains, and is no scikit-learn estimator.
+    """Read a predictor from a model file; it predicts and explains without scikit-learn.
 
-    It is there sooner than what :func:`boreod.load` gives back, which takes its time to import
-    scikit-learn, and says the same of every row. ``kind`` is the class of the result. The file need
-    not be trusted: nothing in it is executed.
+    This is faster than :func:`boreod.load`, which imports scikit-learn. Predictions are the same.
+    ``kind`` is the class of the result. The file need not be trusted: nothing in it is executed.
     """
     path = Path(path)
     try:
@@ -298,7 +297,7 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
     parameters = dict(manifest.parameters)
     given = parameters.get("representation")
     if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
-        # A representation is an estimator and needed for a fit only, so it is checked, not built.
+        # Only a fit needs the representation, an estimator. So it is checked, but not built.
         decode_representation(parameters.pop("representation")["representation"])
     labels = arrays["oob.labels"].astype(np.int64)
     learned = LearnedRows(arrays["seen.hashes"])
@@ -359,7 +358,7 @@ def _selection(manifest: Manifest) -> Selection | None:
 def _restore_table(
     stored: StoredTable, names: list[str], learned: LearnedRows
 ) -> tuple[Any, TrainingRecord]:
-    """Return preparation and record from what was checked for its types only.
+    """Return preparation and record; so far only the types of their parts were checked.
 
     ``names`` are the columns that the detector takes.
     """
@@ -394,11 +393,10 @@ def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
 
 
 def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
-    """Return a budget curve, or refuse lists that are none."""
+    """Return a budget curve; refuse lists that do not make one."""
     if stored is None:
         return None
-    series = {name: values for name, values in asdict(stored).items() if name != "unit"}
-    given = {name: np.array(values) for name, values in series.items() if values is not None}
+    given = {name: np.array(part) for name, part in vars(stored).items() if isinstance(part, list)}
     are_amounts = all((values >= 0).all() and (values < 1e300).all() for values in given.values())
     sizes = {len(values) for values in given.values()}
     has_both = (stored.n_trees is None) == (stored.tree_costs is None)
