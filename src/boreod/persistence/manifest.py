@@ -235,13 +235,13 @@ def _check_views(manifest: Manifest) -> None:
         where = f"representation.views.{number}"
         _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
         _require(view.metric in VIEW_METRICS and view.backend in BACKENDS, where)
-        distinct = sorted(set(view.columns))
-        _require(len(distinct) == len(view.columns) > 0, f"{where}.columns")
-        inside = distinct[0] >= 0 and distinct[-1] < len(manifest.feature_names)
+        columns = set(view.columns)
+        _require(len(columns) == len(view.columns) > 0, f"{where}.columns")
+        inside = columns <= set(range(len(manifest.feature_names)))
         _require(inside and len(view.scores) > 0, where)
         for planned in view.planned:
-            ks = planned.ks
-            _require(len(ks) > 0 and list(ks) == sorted(set(ks)), f"{where}.scores.ks")
+            ks = list(planned.ks)
+            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
             fit = planned.definition.min_k <= ks[0] and ks[-1] < (view.rows or rows)
             _require(fit, f"{where}.scores.ks")
 
@@ -258,13 +258,14 @@ def _check_columns(manifest: Manifest) -> None:
     raw = set(manifest.raw_names)
     columns = set(manifest.columns)
     computed = set(scores)
-    _require(len(columns) == len(manifest.columns) > 0, "columns")
-    _require(len(computed) == len(scores) and not raw & computed, "columns")
-    _require(computed <= columns <= computed | raw, "columns")
-    # With both scalings raw columns come first.
-    _require(
-        manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw, "columns"
+    conditions = (
+        len(columns) == len(manifest.columns) > 0,
+        len(computed) == len(scores) and not raw & computed,
+        computed <= columns <= computed | raw,
+        # With both scalings raw columns come first.
+        manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
     )
+    _require(all(conditions), "columns")
 
 
 def _check_prices(manifest: Manifest) -> None:
@@ -387,19 +388,18 @@ def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
     if name == "oob.probabilities":
         # These may be NaN, and were checked together with the labels.
         return True
+    last = name.rpartition(".")[2]
     # Both are NaN if any number is.
     low = values.min().item()
     high = values.max().item()
-    right = tensor.least <= low and high <= tensor.most
-    last = name.rpartition(".")[2]
-    if last == "rows":
-        right = right and (values[:-1] < values[1:]).all()
-    if last in ("radii", "quantiles"):
-        right = right and (values[..., :-1] <= values[..., 1:]).all()
-    if last == "summary" and len(values) == 1:
+    conditions = (
+        tensor.least <= low and high <= tensor.most,
+        last != "rows" or (values[:-1] < values[1:]).all(),
+        last not in ("radii", "quantiles") or (values[..., :-1] <= values[..., 1:]).all(),
         # A single number is a spread, by which scores are divided.
-        right = right and low > 0.0
-    return bool(right)
+        last != "summary" or len(values) > 1 or low > 0.0,
+    )
+    return all(conditions)
 
 
 def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:

@@ -57,7 +57,7 @@ from boreod.predictor import (
     settings_of,
 )
 from boreod.representation.array_rows import ArrayRows, upper_floor
-from boreod.representation.scaling import Both, MinMax, Rank
+from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
 from boreod.selection.budgets import BudgetCurve, Selection
 from boreod.selection.costs import SECONDS, Costs
 from boreod.text import first_clause, shorten
@@ -129,7 +129,7 @@ def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
         columns=list(fitted.columns.names),
         input_scaling=fitted.input_scaler is not None,
         scaling={MinMax: "minmax", Rank: "rank", Both: "both"}[type(fitted.scaler)],
-        quantiles=np.shape(arrays.get("scaler.quantiles", [[]]))[1],
+        quantiles=arrays.get("scaler.quantiles", NO_QUANTILES).shape[1],
         representation=representation,
         members=members,
         correction=UNCHANGED if is_ranking else fitted.correction,
@@ -397,10 +397,13 @@ def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
     if stored is None:
         return None
     given = {name: np.array(part) for name, part in vars(stored).items() if isinstance(part, list)}
-    are_amounts = all((values >= 0).all() and (values < 1e300).all() for values in given.values())
     sizes = {len(values) for values in given.values()}
-    has_both = (stored.n_trees is None) == (stored.tree_costs is None)
-    is_series = len(sizes) == 1 and sizes != {0} and are_amounts and has_both
-    if not is_series or stored.unit not in ("", SECONDS):
+    conditions = (
+        len(sizes) == 1 and 0 not in sizes,
+        all((values >= 0).all() and (values < 1e300).all() for values in given.values()),
+        (stored.n_trees is None) == (stored.tree_costs is None),
+        stored.unit in ("", SECONDS),
+    )
+    if not all(conditions):
         raise ModelFileError("its budget curve is none")
     return BudgetCurve(**given, unit=stored.unit)

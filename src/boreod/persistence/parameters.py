@@ -18,10 +18,9 @@ from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
 from boreod.text import shorten
 
-# Parameters of OutlierRepresentation. Its own signature needs scikit-learn.
-OF_REPRESENTATION = (
-    *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
-)
+# Parameters of OutlierRepresentation, which cannot be imported without scikit-learn.
+OF_REPRESENTATION = ("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state",
+                     "verbose")  # fmt: skip
 PARAMETER = "a parameter in the manifest"
 
 
@@ -40,9 +39,8 @@ def encode(name: str, value: Any) -> Any:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool | int | str | None):
-        return value
-    if isinstance(value, float) and np.isfinite(value):
+    is_finite = isinstance(value, float) and np.isfinite(value)
+    if is_finite or isinstance(value, bool | int | str | None):
         return value
     if isinstance(value, list | range | np.ndarray):
         return [encode(name, item) for item in value]
@@ -90,7 +88,7 @@ def decode(value: Any) -> Any:
 
 
 def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    """Return parameters of an owner that knows some of them."""
+    """Return parameters; refuse those that their owner does not have."""
     decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:
