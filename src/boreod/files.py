@@ -1,7 +1,7 @@
 """Atomic writing of files, the cache folder, and the check of JSON from files.
 
-JSON that others may have written becomes dataclasses, strictly: no field is missing, none is
-unknown, none has another type.
+JSON that others may have written is turned into dataclasses. Every field must be there and have its
+type, and there must be no other fields.
 """
 
 import errno
@@ -52,7 +52,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
     if target.exists() and not target.is_file():
-        # Renaming would delete a device.
+        # Renaming another file to this path would delete the device.
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:

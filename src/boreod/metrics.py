@@ -106,8 +106,7 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
     >>> average_precision(np.array([True, False, True]), np.arange(3.0)[::-1], np.array([1, 4, 1]))
     0.6666666666666666
     """
-    false, true = roc_rates(y_true, y_score, weights)
-    return _area_of_precision(false, true, _count(y_true, weights))
+    return _area_of_precision(*roc_rates(y_true, y_score, weights), _count(y_true, weights))
 
 
 def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
@@ -136,8 +135,7 @@ def roc_rates(
     ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
     """
     n_outliers, n_inliers = _count(y_true, weights)
-    order = np.argsort(-y_score, kind="stable")
-    last_of_tie = np.append(np.diff(y_score[order]) != 0, True)
+    order, last_of_tie = _sort(y_score)
     counts = np.ones(len(order), int) if weights is None else weights[order]
     true = np.cumsum(counts * np.asarray(y_true, bool)[order])[last_of_tie]
     alarms = np.cumsum(counts)[last_of_tie]
@@ -157,10 +155,7 @@ def resampled_rates(
     random = np.random.default_rng(random_state)
     outliers = np.asarray(y_true, bool)
     classes = [np.flatnonzero(members) for members in (~outliers, outliers)]
-    sorted_once = []
-    for scores in rankings:
-        order = np.argsort(-scores, kind="stable")
-        sorted_once.append((order, np.append(np.diff(scores[order]) != 0, True)))
+    sorted_once = [_sort(scores) for scores in rankings]
     for _ in range(RESAMPLES):
         times = [
             np.bincount(random.choice(rows, len(rows)), minlength=len(outliers)) for rows in classes
@@ -175,6 +170,12 @@ def resampled_rates(
             )
             curves.append((false, true))
         yield curves
+
+
+def _sort(y_score: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the order of descending scores, and a mask of the last of equal ones there."""
+    order = np.argsort(-y_score, kind="stable")
+    return order, np.append(np.diff(y_score[order]) != 0, True)
 
 
 def compare_rankings(
@@ -231,11 +232,8 @@ def average_ranks(values: NDArray) -> NDArray:
     table = np.asarray(values).reshape(len(values), -1)
     result = np.empty(table.shape)
     for ranks, column in zip(result.T, table.T, strict=True):
-        order = np.argsort(column, kind="stable")
-        ascending = column[order]
-        starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-        ends = np.append(starts[1:], len(column))
-        ranks[order] = np.repeat(0.5 * (starts + ends + 1), ends - starts)
+        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranks[:] = (np.cumsum(counts) - 0.5 * (counts - 1))[places]
     return result.reshape(np.shape(values))
 
 

@@ -1,10 +1,10 @@
-"""A fitted detector that predicts and explains, and cannot learn: what a model file gives back.
+"""A fitted detector that predicts and explains, but cannot learn, such as a model file gives back.
 
-Nothing here needs scikit-learn, unless rows come as a frame of plain numbers, which it checks.
+Nothing here needs scikit-learn, except to check rows that come as a frame of plain numbers.
 Detectors, which learn, are predictors too: both compute scores with the same code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -75,7 +75,7 @@ class TrainingRecord:
     source
         Name of the file of the training table, without its folder; None for other tables.
     curve
-        Out-of-bag quality over budgets, if `boreod fit --curve` traced it.
+        Out-of-bag quality over budgets; None if nobody traced it, as `boreod fit --curve` does.
     table
         The training rows; None in a loaded model.
     """
@@ -85,22 +85,6 @@ class TrainingRecord:
     source: str | None = None
     curve: BudgetCurve | None = None
     table: Any = None
-
-
-@dataclass
-class Parts:
-    """Everything that makes a predictor: what a model file holds and what workers get."""
-
-    parameters: dict[str, Any]
-    fitted: Fitted
-    oob: OutOfBag
-    threshold: float
-    preparation: Any
-    record: TrainingRecord
-    costs: Costs | None = None
-    selection: Selection | None = None
-    stored: Any = None
-    seconds_alone: float | None = None  # of a row that comes alone
 
 
 class Predictor:
@@ -118,11 +102,10 @@ class Predictor:
     prior: float | None
     threshold: float | str | None
     budget: float | str | None
-    selection: Any
     outlier_label: Any
     n_jobs: int | None
     verbose: bool
-    _costs: Costs | None
+    _costs: Costs | None = None
     _seconds_alone: float | None = None
 
     def __init__(self, **parameters: Any) -> None:
@@ -131,8 +114,8 @@ class Predictor:
     def predict_proba(self, X: ArrayLike, raw: bool = False) -> NDArray:
         """Return probabilities of inlier and outlier.
 
-        If ``raw``, they are not corrected for how rare outliers are: as in the bags, where both
-        classes weigh the same.
+        If ``raw``, they are not corrected for how rare outliers are. They are then those of the
+        bags, where both classes have the same weight.
         """
         if is_collection(X):
             return self._by_partition("predict_proba", X, 2, raw=raw)
@@ -141,10 +124,7 @@ class Predictor:
         if len(outlier) == 1:
             alone = float(outlier[0])
             return np.array([[1.0 - alone, alone]])
-        result = np.empty((len(outlier), 2))
-        result[:, 0] = 1.0 - outlier
-        result[:, 1] = outlier
-        return result
+        return np.column_stack([1.0 - outlier, outlier])
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Return corrected log-odds of being an outlier."""
@@ -176,7 +156,7 @@ class Predictor:
         return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
-        """Return reasons of every row in words, what speaks most for an outlier first.
+        """Return reasons of every row in words, the strongest evidence for an outlier first.
 
         :meth:`explain` gives the numbers behind them. Novel rows are described as such unless
         ``novelty`` is False.
@@ -213,8 +193,7 @@ class Predictor:
     @property
     def costs_(self) -> Costs | None:
         """Prices of columns and trees; None in files written without them."""
-        check_fitted(self)
-        return self._costs
+        return known_costs(self)
 
     def _take(self, fitted: Fitted, oob: OutOfBag, selection: Selection | None = None) -> None:
         """Set the attributes of what was learned."""
@@ -245,9 +224,7 @@ class Predictor:
         rows = prepare(self, X)
         # Counting cores takes longer than scoring one row.
         engine = ONE_THREAD if len(rows) == 1 else self._engine
-        if self.estimator is None:
-            return self.fitted_.log_odds(rows, engine, corrected)
-        with same_filters():
+        with same_filters(self.estimator is not None):
             return self.fitted_.log_odds(rows, engine, corrected)
 
     def _read_here(self, X: ArrayLike, method: str) -> NDArray:
@@ -258,14 +235,14 @@ class Predictor:
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
-        """Return lazily, as a Dask array, what a method says about the rows of a collection."""
+        """Return what a method returns for a Dask collection, as a lazy Dask array."""
         check_fitted(self)
         if self.preparation_.since_:
             raise TypeError(
                 f"This model uses the {self.preparation_.since_[0].name!r}, and rows of a Dask "
                 "collection come in parts. Pass X.compute(), sorted by time."
             )
-        work = partial(_call, method=method, **options)
+        work = partial(getattr(type(self), method), **options)
         return map_rows(work, X, for_workers(self, n_jobs=1), width, dtype)
 
     def _price_of_rows(self, batch_size: int | None) -> float | None:
@@ -303,7 +280,7 @@ def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
 def assess(
     model: Predictor, rows: NDArray, explain: bool = False, novelty: bool = True
 ) -> Assessment:
-    """Return log-odds, and if wanted novelty and contributions, from one search of neighbors.
+    """Return log-odds and, if wanted, novelty and contributions, from one search of neighbors.
 
     ``rows`` are prepared; contributions are summed by family.
     """
@@ -324,8 +301,8 @@ def refuse_collection(X: Any, method: str) -> None:
 def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | None:
     """Return what a row costs, by known prices, if ``batch_size`` rows come at once.
 
-    None stands for large batches. The result is None if a price is not known. Where no price of a
-    call is known, a row alone costs what it took when it was timed.
+    A ``batch_size`` of None means large batches. The result is None if a price is not known. If the
+    price of a call is not known, a row alone costs the time that was measured for it.
     """
     check_fitted(model)
     check_size(batch_size)
@@ -333,7 +310,7 @@ def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | No
 
 
 def known_costs(model: Predictor) -> Costs | None:
-    """Return prices of all columns; None if they take time to measure and nobody asked yet."""
+    """Return prices of all columns; None if they have not been measured yet."""
     check_fitted(model)
     return model._costs
 
@@ -349,38 +326,44 @@ def for_workers(model: Predictor, n_jobs: int | None) -> Predictor:
     parameters = {name: getattr(model, name) for name in PARAMETERS}
     parameters |= vars(settings_of(model))
     parameters |= {"n_jobs": n_jobs, "verbose": False}
-    record = TrainingRecord(model.record_.profile, model.record_.learned_rows, model.record_.source)
-    parts = Parts(
-        parameters, model.fitted_, model.oob_, model.threshold_, model.preparation_, record
-    )
-    return restore(type(model), parts)
+    record = replace(model.record_, curve=None, table=None)
+    worker = type(model)(**parameters)
+    restore(worker, model.fitted_, model.oob_, model.threshold_, model.preparation_, record)
+    return worker
 
 
-def restore(kind: type[Predictor], parts: Parts) -> Any:
-    """Return a detector that predicts, but cannot learn again."""
-    model = kind(**parts.parameters)
+def restore(
+    model: Predictor,
+    fitted: Fitted,
+    oob: OutOfBag,
+    threshold: float,
+    preparation: Any,
+    record: TrainingRecord,
+    selection: Selection | None = None,
+    stored: Any = None,
+) -> None:
+    """Give a detector what was learned, so that it predicts, but cannot learn again."""
     check_parameters(model)
-    Threads(model.n_jobs, model.verbose)  # raises if there is no such number of threads
+    # This raises if there is no such number of threads.
+    Threads(model.n_jobs, model.verbose)
     model.training_ = None
-    model._take(parts.fitted, parts.oob, parts.selection)
-    model._adopt(parts.preparation)
-    n_rows = len(parts.oob.codes)
-    is_whole = parts.oob.shares.n_rows == n_rows
-    model.reference_rows_ = np.arange(n_rows) if is_whole else None
-    model.record_ = parts.record
-    model.stored_ = parts.stored
-    model.threshold_ = parts.threshold
-    model._costs = parts.costs
-    model._seconds_alone = parts.seconds_alone
-    return model
+    model._take(fitted, oob, selection)
+    model._adopt(preparation)
+    n_rows = len(oob.codes)
+    model.reference_rows_ = np.arange(n_rows) if oob.shares.n_rows == n_rows else None
+    model.record_ = record
+    model.threshold_ = threshold
+    model.stored_ = stored
 
 
-def _call(model: Predictor, block: Any, *, method: str, **options: Any) -> NDArray:
-    return getattr(model, method)(block, **options)
+def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | None) -> None:
+    """Give a detector its prices, and the time of a row that comes alone."""
+    model._costs = costs
+    model._seconds_alone = seconds_alone
 
 
 def read_options(model: Any, settings: Settings) -> Options:
-    """Return what learning again needs."""
+    """Return the options with which bags are learned."""
     heads = settings.heads
     recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
     return Options(

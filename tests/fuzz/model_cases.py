@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load
 
-from boreod.persistence.manifest import FORMAT, JSON_LIMIT, write_model_file
+from boreod.persistence.container import JSON_LIMIT, write_model_file
+from boreod.persistence.manifest import FORMAT
 from boreod.predictor import assess, prepare
 from boreod.representation.array_rows import columns_to_read, types_to_read
 

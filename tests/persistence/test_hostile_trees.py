@@ -8,8 +8,7 @@ from fuzz.model_cases import HUGE, forge, spoil_manifest, take_apart
 
 from boreod import Detector, Heads, OutlierRepresentation, save
 from boreod.persistence import ModelFileError, load_predictor
-from boreod.persistence.manifest import StoredTrees
-from boreod.persistence.members import describe_trees, pack_trees, unpack_trees
+from boreod.persistence.members import StoredTrees, pack_trees, tree_tensors, unpack_trees
 from boreod.scores.tree_kernels import find_right
 from boreod.scores.trees import Trees
 
@@ -299,12 +298,6 @@ def test_the_smallest_divisors_of_rankings(ranking, labelled, tmp_path):
     assert is_model(forged(tmp_path / "a", ranking, change), labelled[0])
 
 
-def assert_same_arrays(found, expected):
-    assert sorted(found) == sorted(expected)
-    for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values)
-
-
 @pytest.mark.parametrize("n_columns", [3, 40_000])
 def test_many_columns_and_many_values(n_columns):
     """Types of arrays are as small as columns and values allow; -0.0 stays what it is."""
@@ -314,10 +307,11 @@ def test_many_columns_and_many_values(n_columns):
         np.arange(n_leaves + 1, dtype=np.int32), np.full(n_leaves, -1, np.int32),
         np.zeros(n_leaves, np.float32), values,
     )  # fmt: skip
-    arrays = pack_trees(trees, "a", n_columns)
-    assert arrays["a.feature"].dtype == (np.int16 if few else np.int32)
-    assert arrays["a.code"].dtype == np.int32
-    again = unpack_trees(arrays, "a", n_columns)
+    stored, arrays = pack_trees(trees)
+    tensors = tree_tensors(stored, n_columns, -1.0, 1.0)
+    assert tensors["feature"].kind == ("I16" if few else "I32")
+    assert tensors["code"].kind == "I32"
+    again = unpack_trees(arrays, n_columns, "a")
     assert again.value.tobytes() == values.tobytes()
     np.testing.assert_array_equal(again.feature, trees.feature)
 
@@ -329,10 +323,13 @@ def test_right_children():
     right, deepest = find_right(starts, feature)
     assert right.tolist() == [4, 3, 0, 0, 0, 0, 8, 0, 0]
     assert deepest.tolist() == [2, 0, 1]
-    arrays = {"a.starts": starts[:3], "a.feature": feature[:6], "a.value": np.arange(4.0)}
-    arrays |= {"a.threshold": np.array([0.5, 0.25], np.float32), "a.code": np.arange(4)}
-    trees = unpack_trees(arrays, "a", 2)
-    assert describe_trees(trees) == StoredTrees(2, 6, 4)
-    assert_same_arrays(pack_trees(trees, "a", 2), arrays)
+    arrays = {"starts": starts[:3], "feature": feature[:6], "value": np.arange(4.0)}
+    arrays |= {"threshold": np.array([0.5, 0.25], np.float32), "code": np.arange(4)}
+    trees = unpack_trees(arrays, 2, "a")
+    stored, again = pack_trees(trees)
+    assert stored == StoredTrees(2, 6, 4)
+    assert sorted(again) == sorted(arrays)
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(again[name], values)
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     assert trees.add_up(rows, 2).tolist() == [[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]

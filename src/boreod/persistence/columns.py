@@ -1,73 +1,137 @@
-"""Columns of a model file: views, forests and scalers, as entries and arrays, and built again."""
+"""Columns of a model file: how views, forests and scalers are stored and built again."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import KnownRows, Ks, NeighborGraph
-from boreod.persistence.manifest import (
+from boreod.persistence.container import (
+    MOST,
     Arrays,
-    Manifest,
     ModelFileError,
-    StoredForest,
-    StoredRepresentation,
-    StoredScore,
-    StoredView,
     Tensor,
-    is_registered,
+    Tensors,
+    named,
 )
-from boreod.persistence.members import describe_trees, pack_trees, unpack_trees
+from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
+from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
-from boreod.representation.scaling import Both, MinMax, Rank, Scaler
+from boreod.representation.scaling import NO_RANGE, Both, MinMax, Rank, Scaler
 from boreod.representation.scored_view import ScoredView, fit_scale, search_depths
 from boreod.representation.views import VIEW_METRICS, Space
-from boreod.scores.base import FittedScore
+from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-REFERENCE = "reference"
+# Ranges of descriptions. The others may be infinite: the density of a clump of copies is.
+RANGES = {
+    "bandwidth": (0.0, MOST),
+    # The log-density of copies is finite, although their bandwidth is 0.
+    "log_kernel_density": (-MOST, MOST),
+}
 
 
-def describe_columns(columns: FittedColumns, n_raw: int) -> tuple[StoredRepresentation, Arrays]:
-    """Return what computes the columns from ``n_raw`` raw ones, and its arrays."""
-    forests = [detector for detector in columns.detectors if isinstance(detector, IsolationTrees)]
-    foreign = [d.label for d in columns.detectors if not isinstance(d, IsolationTrees)]
+@dataclass(frozen=True)
+class StoredScore:
+    """A score of a view, with the ks in use."""
+
+    label: str
+    score: str
+    parameters: dict[str, float]
+    ks: list[int]
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A neighbor space in use; ``rows`` is None if all reference rows belong to it."""
+
+    name: str
+    columns: list[int]
+    metric: str
+    rows: int | None
+    backend: str
+    scores: list[StoredScore]
+
+    @cached_property
+    def planned(self) -> list[PlannedScore]:
+        """The scores of the registry with their ks."""
+        return [
+            PlannedScore(s.label, score_class(s.score)(**s.parameters), tuple(s.ks))
+            for s in self.scores
+        ]
+
+    @property
+    def ks_of_radii(self) -> Ks:
+        """The ks whose k-distances are looked up."""
+        scores = [(planned.definition, planned.ks) for planned in self.planned]
+        lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
+        return tuple(sorted({k for ks in lookups for k in ks}))
+
+
+@dataclass(frozen=True)
+class StoredForest:
+    """An isolation forest: its column, and the number of rows that each tree was grown on."""
+
+    label: str
+    trees: StoredTrees
+    sampled: int
+
+
+@dataclass(frozen=True)
+class StoredRepresentation:
+    """What computes the columns. Raw columns may be among them only if ``raw``."""
+
+    raw: bool
+    reference_rows: int
+    views: list[StoredView]
+    forests: list[StoredForest]
+
+
+def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
+    """Return what computes the columns, and its arrays; some are not needed in the file."""
+    detectors: list[Any] = columns.detectors
+    foreign = [d.label for d in detectors if not isinstance(d, IsolationTrees)]
     if foreign:
         raise ModelFileError(
             f"The columns {', '.join(foreign)} come from detectors of other libraries, which a "
             "model file cannot store without pickle. Leave them out of `scores` and fit again."
         )
-    arrays: Arrays = {}
-    n_reference = 0
+    reference, places = _reference_rows(columns.views)
+    arrays: Arrays = {"reference": reference}
     views = []
-    if columns.views:
-        arrays[REFERENCE], places = _reference_rows(columns.views)
-        n_reference = len(arrays[REFERENCE])
-        for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
-            views.append(_describe_view(view, rows))
-            arrays |= _view_arrays(view, views[-1], rows, f"views.{number}")
-    for number, forest in enumerate(forests):
-        arrays |= pack_trees(forest.trees, f"forests.{number}", n_raw)
-    stored = [StoredForest(f.label, describe_trees(f.trees), f.n_sampled) for f in forests]
-    return StoredRepresentation(bool(columns.raw), n_reference, views, stored), arrays
+    for number, (view, rows) in enumerate(zip(columns.views, places, strict=True)):
+        stored = _describe_view(view, None if rows is None else len(rows))
+        views.append(stored)
+        owner = f"views.{number}"
+        arrays |= named(owner, {"rows": rows, "radii": view.graph.radii(stored.ks_of_radii)})
+        for place, s in enumerate(view.scores):
+            frozen = dict(zip(s.definition.descriptions, s.frozen, strict=True))
+            arrays |= named(f"{owner}.{place}", {"summary": s.summary, **frozen})
+    forests = []
+    for number, forest in enumerate(detectors):
+        trees, of_forest = pack_trees(forest.trees)
+        arrays |= named(f"forests.{number}", of_forest)
+        forests.append(StoredForest(forest.label, trees, forest.n_sampled))
+    return StoredRepresentation(bool(columns.raw), len(reference), views, forests), arrays
 
 
 def _reference_rows(views: list[ScoredView]) -> tuple[NDArray, list[Any]]:
     """Return every reference row that some view needs, once, and the positions of each view's."""
+    if not views:
+        return np.empty((0, 0)), []
     positions: list[Any] = [view.space.rows for view in views]
     for view, rows in zip(views, positions, strict=True):
         if rows is None:
             return view.known.rows, positions
-    needed = np.unique(np.concatenate(positions))
-    places = [np.searchsorted(needed, rows) for rows in positions]
-    reference = np.empty((len(needed), views[0].known.rows.shape[1]))
-    for view, place in zip(views, places, strict=True):
-        reference[place] = view.known.rows
-    return reference, places
+    needed, first = np.unique(np.concatenate(positions), return_index=True)
+    reference = np.concatenate([view.known.rows for view in views])[first]
+    return reference, [np.searchsorted(needed, rows) for rows in positions]
 
 
-def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
+def _describe_view(view: ScoredView, n_rows: int | None) -> StoredView:
     for s in view.scores:
         if not is_registered(s.definition):
             raise ModelFileError(
@@ -78,7 +142,7 @@ def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
         name=view.space.name,
         columns=view.space.columns.tolist(),
         metric=view.space.metric,
-        rows=None if rows is None else len(rows),
+        rows=n_rows,
         backend=view.graph.backend.name,
         scores=[
             StoredScore(s.label, s.definition.name, s.definition.parameters(), list(s.ks))
@@ -87,110 +151,77 @@ def _describe_view(view: ScoredView, rows: NDArray | None) -> StoredView:
     )
 
 
-def _view_arrays(view: ScoredView, stored: StoredView, rows: NDArray | None, prefix: str) -> Arrays:
-    arrays = {} if rows is None else {f"{prefix}.rows": rows.astype(np.int32)}
-    with_radii = _ks_of_radii(stored)
-    if with_radii:
-        arrays[f"{prefix}.radii"] = view.graph.radii(with_radii)
-    for number, s in enumerate(view.scores):
-        arrays[f"{prefix}.{number}.summary"] = s.summary
-        if s.definition.compares():
-            names = (f"{prefix}.{number}.{name}" for name in s.definition.descriptions)
-            arrays |= dict(zip(names, s.frozen, strict=True))
-    return arrays
-
-
-def view_tensors(view: StoredView, prefix: str, rows: int) -> dict[str, Tensor]:
-    """Return types and shapes of the arrays of a view of so many reference rows."""
-    tensors: dict[str, Tensor] = {}
+def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
+    """Return the tensors of a view and of its scores."""
+    n_rows = n_reference if view.rows is None else view.rows
+    tensors = {}
     if view.rows is not None:
-        rows = view.rows
-        tensors[f"{prefix}.rows"] = ("I32", [rows])
-    with_radii = _ks_of_radii(view)
-    if with_radii:
-        tensors[f"{prefix}.radii"] = ("F64", [rows, len(with_radii)])
-    for number, stored in enumerate(view.scores):
-        score = stored.make()
-        n_ks = len(stored.ks)
+        tensors[f"{owner}.rows"] = Tensor("I32", [n_rows], 0, n_reference - 1)
+    if view.ks_of_radii:
+        tensors[f"{owner}.radii"] = Tensor("F64", [n_rows, len(view.ks_of_radii)], 0.0)
+    for number, planned in enumerate(view.planned):
+        score = planned.definition
+        n_ks = len(planned.ks)
         summary = score.summarize(np.zeros((1, n_ks)))
-        tensors[f"{prefix}.{number}.summary"] = ("F64", list(summary.shape))
+        tensors[f"{owner}.{number}.summary"] = Tensor("F64", list(summary.shape))
+        # Descriptions that are not compared are not in the file.
         for name in score.descriptions if score.compares() else ():
-            tensors[f"{prefix}.{number}.{name}"] = ("F64", [rows, n_ks])
+            limits = RANGES.get(name, (-np.inf, np.inf))
+            tensors[f"{owner}.{number}.{name}"] = Tensor("F64", [n_rows, n_ks], *limits)
     return tensors
 
 
-def _ks_of_radii(view: StoredView) -> Ks:
-    """Return the ks whose k-distances are looked up."""
-    scores = [(stored.make(), stored.ks) for stored in view.scores]
-    lookups = [ks for s, ks in scores if s.reads_radii or s.reads == "reverse"]
-    return tuple(sorted({k for ks in lookups for k in ks}))
+def build_columns(
+    names: list[str], inputs: list[str], stored: StoredRepresentation, owners: dict[str, Arrays]
+) -> FittedColumns:
+    """Return what computes the columns ``names`` from ``inputs``.
 
-
-def build_columns(manifest: Manifest, arrays: Arrays) -> FittedColumns:
-    """Return what computes the columns."""
+    ``owners`` are the arrays of the file by their owners.
+    """
+    everywhere = KnownRows(owners[""].get("reference", np.empty((0, 0))))
     views = []
-    everywhere: KnownRows | None = None
-    for number, view in enumerate(manifest.representation.views):
-        prefix = f"views.{number}"
-        if view.rows is not None:
-            known = KnownRows(arrays[REFERENCE][arrays[f"{prefix}.rows"]])
-        else:
-            known = everywhere = everywhere or KnownRows(arrays[REFERENCE])
-        views.append(_build_view(view, known, arrays, prefix))
+    for number, view in enumerate(stored.views):
+        positions = owners[f"views.{number}"].get("rows")
+        known = everywhere if positions is None else KnownRows(everywhere.rows[positions])
+        views.append(_build_view(view, known, owners, f"views.{number}"))
     forests: list[IsolationTrees | ForeignDetector] = []
-    for number, forest in enumerate(manifest.representation.forests):
-        trees = unpack_trees(arrays, f"forests.{number}", len(manifest.feature_names))
+    for number, forest in enumerate(stored.forests):
+        owner = f"forests.{number}"
+        trees = unpack_trees(owners[owner], len(inputs), owner)
         forests.append(IsolationTrees(forest.label, trees, forest.sampled))
-    return FittedColumns(manifest.columns, manifest.raw_names, views, forests)
+    return FittedColumns(names, inputs if stored.raw else [], views, forests)
 
 
-def _build_view(stored: StoredView, known: KnownRows, arrays: Arrays, prefix: str) -> ScoredView:
-    positions = arrays.get(f"{prefix}.rows")
+def _build_view(
+    stored: StoredView, known: KnownRows, owners: dict[str, Arrays], owner: str
+) -> ScoredView:
+    positions = owners[owner].get("rows")
     if positions is not None:
         positions = positions.astype(np.int64)
     space = Space(stored.name, np.array(stored.columns), stored.metric, positions)
-    scores = [
-        _build_score(score, arrays, f"{prefix}.{number}")
-        for number, score in enumerate(stored.scores)
-    ]
+    scores = []
+    for number, planned in enumerate(stored.planned):
+        arrays = owners[f"{owner}.{number}"]
+        empty = np.empty((0, len(planned.ks)))
+        frozen = [arrays.get(name, empty) for name in planned.definition.descriptions]
+        scores.append(FittedScore(**vars(planned), frozen=frozen, summary=arrays["summary"]))
     # k-distances that no score in use looks up are not in the file.
-    radii = arrays.get(f"{prefix}.radii", np.empty((len(known.rows), 0)))
+    radii = owners[owner].get("radii", np.empty((len(known.rows), 0)))
     points = known.rows.take(space.columns, axis=1)
     scale = fit_scale(space.metric, points)
     if scale is not None:
         points = scale.transform(points)
     metric = VIEW_METRICS[space.metric]
-    known_radii = {_ks_of_radii(stored): radii}
+    known_radii = {stored.ks_of_radii: radii}
     depths = search_depths(scores)
     graph = NeighborGraph.build(points, *depths, metric, stored.backend, known_radii)
     return ScoredView(space, graph, scores, known, scale)
 
 
-def _build_score(stored: StoredScore, arrays: Arrays, prefix: str) -> FittedScore:
-    score = stored.make()
-    # Descriptions that are not compared are not in the file.
-    empty: NDArray = np.empty((0, len(stored.ks)))
-    frozen = [arrays.get(f"{prefix}.{name}", empty) for name in score.descriptions]
-    return FittedScore(stored.label, score, tuple(stored.ks), frozen, arrays[f"{prefix}.summary"])
-
-
-def scaler_arrays(scaler: Scaler | None, prefix: str) -> Arrays:
-    """Return the arrays of a scaler; without raw columns there are no ranges."""
-    parts = [scaler.scaled, scaler.ranked] if isinstance(scaler, Both) else [scaler]
-    found = {name: values for part in parts if part for name, values in vars(part).items()}
-    return {f"{prefix}.{name}": values for name, values in found.items() if values.size}
-
-
-def build_min_max(arrays: Arrays, prefix: str) -> MinMax:
-    """Return what scales by ranges, of no column if there are none."""
-    empty: NDArray = np.empty(0)
-    return MinMax(arrays.get(f"{prefix}.low", empty), arrays.get(f"{prefix}.factor", empty))
-
-
 def build_scaler(kind: str, arrays: Arrays) -> Scaler:
-    """Return the scaler of columns."""
-    ranges = build_min_max(arrays, "scaler")
+    """Return the scaler of columns; without raw columns there are no ranges."""
+    ranges = MinMax(arrays.get("low", NO_RANGE), arrays.get("factor", NO_RANGE))
     if kind == "minmax":
         return ranges
-    ranked = Rank(arrays["scaler.quantiles"])
+    ranked = Rank(arrays["quantiles"])
     return Both(ranges, ranked) if kind == "both" else ranked

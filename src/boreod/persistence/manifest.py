@@ -1,215 +1,56 @@
-"""The format of model files: arrays in a safetensors file, and a manifest of all the rest.
+"""The manifest of a model file, which is JSON: everything but the arrays.
 
-One array holds the manifest, which is JSON, and one the SHA-256 of all others.
+It determines the names, types and shapes of all arrays. Before a model is built from them, they are
+checked here, and so is whether the manifest contradicts itself.
 """
 
-import errno
-import hashlib
 import json
-import os
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, BinaryIO
+from math import isclose
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, deserialize
-from safetensors.numpy import save
 
+from boreod.ensemble.assumptions import MOST_KNOTS
 from boreod.ensemble.bags import Shares
-from boreod.ensemble.calibration import Correction
-from boreod.files import __version__, parse_json, typed_json, whole_file
-from boreod.scores import SCORES, Score
-from boreod.selection.costs import Costs
+from boreod.ensemble.calibration import Correction, count_as_inliers
+from boreod.ensemble.members import KINDS, UNCHANGED
+from boreod.files import __version__, parse_json, typed_json
+from boreod.neighbors import BACKENDS
+from boreod.persistence.columns import StoredRepresentation, view_tensors
+from boreod.persistence.container import Arrays, ModelFileError, Tensor, Tensors, by_owner, named
+from boreod.persistence.members import (
+    StoredMember,
+    check_reach,
+    fits_member,
+    fits_together,
+    fits_trees,
+    member_tensors,
+    tree_tensors,
+    wrong_numbers,
+)
+from boreod.persistence.parameters import decode
+from boreod.representation.plan import read_scores
+from boreod.representation.scaling import SCALERS
+from boreod.representation.views import VIEW_METRICS
+from boreod.scores import DETECTORS
+from boreod.selection.costs import MAX_PRICE, Costs, kind_of_tree
 from boreod.text import shorten
+from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 FORMAT = 8
-# Limit of the manifest and of the list of arrays in bytes. Parsed JSON can take 26 times as much.
-JSON_LIMIT = 3 * 2**20
-TYPES: dict[str, np.dtype] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "I8": np.dtype("i1"),
-    "U16": np.dtype("<u2"),
+# The differences of such numbers are finite. Scores may be larger than the numbers of rows.
+LARGEST_SCORE = 1e300
+
+CLASS_KINDS: dict[str, Callable[[object], bool]] = {
+    "int64": lambda label: type(label) is int and abs(label) < 2**63,
+    "float64": lambda label: type(label) in (int, float),
+    "bool": lambda label: type(label) is bool,
+    "object": lambda label: type(label) in (int, float, bool, str),
 }
-
-Arrays = dict[str, NDArray]
-# The type and the shape of an array.
-Tensor = tuple[str, list[int]]
-
-
-class ModelFileError(ValueError):
-    """A file is no usable model file, or a model cannot be put into one."""
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """An array in the list of a safetensors file."""
-
-    dtype: str
-    shape: list[int]
-    data_offsets: tuple[int, int]
-
-
-class ModelFile:
-    """A model file that is open: its manifest, and the number of bytes in its arrays."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self._size = size
-        start = file.read(8)
-        length = int.from_bytes(start, "little")
-        if start[:4] in (b"PK\3\4", b"PK\5\6"):
-            raise ModelFileError(
-                "it is a zip archive, as model files were before format 8, so fit again with this "
-                "version"
-            )
-        if length > min(size - 8, JSON_LIMIT):
-            raise ModelFileError("it is no file that `boreod.save` wrote, or was cut off")
-        listed = parse_json(file.read(length), "its list of arrays")
-        entries = typed_json(dict[str, _Entry], listed, "its list of arrays")
-        if not {"manifest", "sha256"} <= set(entries):
-            raise ModelFileError("it has no manifest")
-        begin, end = entries["manifest"].data_offsets
-        room = size - 8 - length
-        if not 0 <= begin <= end <= room or end - begin > JSON_LIMIT:
-            raise ModelFileError(
-                f"its manifest claims the bytes from {shorten(begin)} to {shorten(end)} of {room}"
-            )
-        file.seek(8 + length + begin)
-        self.manifest = file.read(end - begin)
-        # The SHA-256 takes 32 bytes.
-        self.arrays_size = room - len(self.manifest) - 32
-
-    def read_arrays(self, expected: dict[str, Tensor]) -> Arrays:
-        """Return the arrays, after a check of their hash, types and shapes."""
-        self._file.seek(0)
-        try:
-            found: dict[str, Any] = dict(deserialize(self._file.read(self._size)))  # type: ignore[no-untyped-call]
-        except SafetensorError as error:
-            raise ModelFileError(f"its arrays cannot be read ({error})") from None
-        if _hash({name: item["data"] for name, item in found.items()}) != found["sha256"]["data"]:
-            raise ModelFileError("its content does not have the SHA-256 that it names")
-        known = {"manifest": ("U8", [len(self.manifest)]), "sha256": ("U8", [32]), **expected}
-        if {name: (item["dtype"], item["shape"]) for name, item in found.items()} != known:
-            raise ModelFileError("its arrays are not those that its manifest asks for")
-        arrays = {}
-        for name, (kind, shape) in expected.items():
-            flat = np.frombuffer(found.pop(name)["data"], TYPES[kind])
-            # Kernels are compiled for arrays that may be written to.
-            arrays[name] = np.require(flat.reshape(shape), requirements=["C", "A", "W"])
-        return arrays
-
-
-@contextmanager
-def open_model_file(path: Path) -> Iterator[ModelFile]:
-    """Open a model file and read its manifest."""
-    try:
-        # Opening a pipe would wait for a writer.
-        if stat.S_ISFIFO(path.stat().st_mode):
-            raise ModelFileError("it is a pipe, and a model file must be a regular file")
-        with path.open("rb") as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                raise ModelFileError("it is a device, and a model file must be a regular file")
-            yield ModelFile(file, facts.st_size)
-    except OSError as error:
-        raise _explain(error, path, "read") from None
-
-
-def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
-    """Write a model file atomically."""
-    parts = {**arrays, "manifest": np.frombuffer(manifest, np.uint8)}
-    parts["sha256"] = np.frombuffer(_hash(parts), np.uint8)
-    content = save(parts)
-    longest = max(len(manifest), int.from_bytes(content[:8], "little"))
-    if longest > JSON_LIMIT:
-        raise ModelFileError(
-            f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
-            f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
-        )
-    try:
-        with whole_file(path) as unfinished, unfinished.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise _explain(error, path, "written") from None
-
-
-def _hash(parts: dict[str, Any]) -> bytes:
-    """Return the SHA-256 of all other arrays, in the order of their names."""
-    digest = hashlib.sha256()
-    for name in sorted(parts.keys() - {"sha256"}):
-        digest.update(parts[name])
-    return digest.digest()
-
-
-def _explain(error: OSError, path: Path, done: str) -> OSError:
-    """Return the same error with the name of the model file, not that of a temporary file."""
-    reason = (error.strerror or str(error)).lower()
-    number = error.errno or errno.EIO
-    return OSError(number, f"The model file could not be {done} ({reason})", str(path))
-
-
-@dataclass(frozen=True)
-class StoredScore:
-    """A score of a view, with the ks in use."""
-
-    label: str
-    score: str
-    parameters: dict[str, float]
-    ks: list[int]
-
-    def make(self) -> Score:
-        """Return the score of the registry."""
-        return score_class(self.score)(**self.parameters)
-
-
-@dataclass(frozen=True)
-class StoredView:
-    """A neighbor space in use; ``rows`` is None if all reference rows belong to it."""
-
-    name: str
-    columns: list[int]
-    metric: str
-    rows: int | None
-    backend: str
-    scores: list[StoredScore]
-
-
-@dataclass(frozen=True)
-class StoredTrees:
-    """The number of trees, of all their nodes, and of the values in their leaves."""
-
-    number: int
-    nodes: int
-    values: int
-
-
-@dataclass(frozen=True)
-class StoredForest:
-    """An isolation forest: its column, and the number of rows that each tree was grown on."""
-
-    label: str
-    trees: StoredTrees
-    sampled: int
-
-
-@dataclass(frozen=True)
-class StoredRepresentation:
-    """What computes the columns; ``raw`` says whether raw columns may be among them."""
-
-    raw: bool
-    reference_rows: int
-    views: list[StoredView]
-    forests: list[StoredForest]
 
 
 @dataclass(frozen=True)
@@ -218,23 +59,6 @@ class StoredClasses:
 
     kind: str
     values: list[Any]
-
-
-@dataclass(frozen=True)
-class StoredMember:
-    """A head, whose ``kind`` determines its arrays.
-
-    ``features`` are the positions of those that it reads, None for all; ``penalty`` belongs to
-    logistic regressions, ``trees`` to the other kinds.
-    """
-
-    kind: str
-    bags: int
-    features: list[int] | None
-    penalty: float | None
-    trees: StoredTrees | None
-    line: Correction
-    weight: float
 
 
 @dataclass(frozen=True)
@@ -337,6 +161,11 @@ class Manifest:
         """Number of features that the columns become when they are scaled."""
         return len(self.columns) + (self.n_raw if self.scaling == "both" else 0)
 
+    @property
+    def tree_counts(self) -> dict[str, int]:
+        """Numbers of trees of the tree heads, by kind."""
+        return {m.kind: m.trees.number for m in self.members if m.trees is not None}
+
 
 def write_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as JSON in ASCII; scalars of NumPy become those of Python."""
@@ -361,15 +190,230 @@ def read_manifest(text: bytes) -> Manifest:
     return typed_json(Manifest, content, "manifest")
 
 
-def is_registered(score: Score) -> bool:
-    """Whether name and parameters are enough to make a score again."""
-    return SCORES.get(getattr(score, "name", "")) is type(score)
+def check_manifest(manifest: Manifest) -> None:
+    """Raise for a manifest that contradicts itself."""
+    names = manifest.feature_names
+    labels = manifest.classes.values
+    is_label = CLASS_KINDS.get(manifest.classes.kind, lambda _: False)
+    shares = manifest.shares
+    conditions = {
+        "feature_names": len(set(names)) == len(names) > 0
+        and (manifest.named or names == [f"x{number}" for number in range(len(names))]),
+        "scaling": manifest.scaling in SCALERS,
+        "quantiles": manifest.scaling == "minmax" or manifest.quantiles >= 2,
+        "threshold": 0.0 <= manifest.threshold <= 1.0,
+        "correction": manifest.correction.slope > 0.0,
+        "classes": len(labels) == 2 and labels[0] != labels[1] and all(map(is_label, labels)),
+        "rows": shares.n_rows >= manifest.rows >= 2,
+        "left_out": 0 <= manifest.left_out < manifest.rows,
+        "shares": 0.0 < shares.inliers <= 1.0 and 0.0 < shares.unlabelled <= 1.0,
+    }
+    for where, holds in conditions.items():
+        _require(holds, where)
+    _check_views(manifest)
+    _check_columns(manifest)
+    for place, stored in enumerate(manifest.members):
+        _require(fits_member(stored, manifest.n_features), f"members.{place}")
+    knots = manifest.knots
+    _require(fits_together(manifest.members, knots > 0), "members")
+    _require(knots == 0 or 2 <= knots <= MOST_KNOTS, "knots")
+    _require(knots == 0 or manifest.correction == UNCHANGED, "correction")
+    _check_prices(manifest)
 
 
-def score_class(name: Any) -> type[Score]:
-    """Return a score of the registry by its name."""
-    if not isinstance(name, str) or name not in SCORES:
-        raise ModelFileError(
-            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
-        )
-    return SCORES[name]
+def _require(holds: bool, where: str) -> None:
+    if not holds:
+        raise ModelFileError(f"manifest.{where} does not fit the rest")
+
+
+def _check_views(manifest: Manifest) -> None:
+    views = manifest.representation.views
+    rows = manifest.representation.reference_rows
+    _require(rows >= 2 if views else rows == 0, "representation.reference_rows")
+    _require(len({view.name for view in views}) == len(views), "representation.views")
+    for number, view in enumerate(views):
+        where = f"representation.views.{number}"
+        _require(view.rows is None or 2 <= view.rows <= rows, f"{where}.rows")
+        _require(view.metric in VIEW_METRICS and view.backend in BACKENDS, where)
+        columns = set(view.columns)
+        _require(len(columns) == len(view.columns) > 0, f"{where}.columns")
+        inside = columns <= set(range(len(manifest.feature_names)))
+        _require(inside and len(view.scores) > 0, where)
+        for planned in view.planned:
+            ks = list(planned.ks)
+            _require(len(ks) > 0 and ks == sorted(set(ks)), f"{where}.scores.ks")
+            fit = planned.definition.min_k <= ks[0] and ks[-1] < (view.rows or rows)
+            _require(fit, f"{where}.scores.ks")
+
+
+def _check_columns(manifest: Manifest) -> None:
+    scores = []
+    for view in manifest.representation.views:
+        for planned in view.planned:
+            scores += planned.column_names(view.name)
+    for number, forest in enumerate(manifest.representation.forests):
+        right = fits_trees(forest.trees) and 1 <= forest.sampled <= manifest.rows
+        _require(right, f"representation.forests.{number}")
+        scores.append(forest.label)
+    raw = set(manifest.raw_names)
+    columns = set(manifest.columns)
+    computed = set(scores)
+    conditions = (
+        len(columns) == len(manifest.columns) > 0,
+        len(computed) == len(scores) and not raw & computed,
+        computed <= columns <= computed | raw,
+        # With both scalings raw columns come first.
+        manifest.scaling != "both" or set(manifest.columns[: manifest.n_raw]) <= raw,
+    )
+    _require(all(conditions), "columns")
+
+
+def _check_prices(manifest: Manifest) -> None:
+    """Raise for prices of impossible columns, and for a choice that the prices do not allow."""
+    _require(_fits_costs(manifest, manifest.costs), "costs")
+    _require(manifest.alone is None or 0.0 < manifest.alone <= MAX_PRICE, "alone")
+    choice = manifest.selection
+    if choice is None:
+        return
+    columns = set(manifest.columns)
+    shares = choice.frequencies
+    _require(sorted(choice.columns) == sorted(manifest.columns), "selection.columns")
+    possible = set(shares) <= columns and all(0.0 <= share <= 1.0 for share in shares.values())
+    _require(possible, "selection.frequencies")
+    _require(_fits_costs(manifest, choice.costs), "selection.costs")
+    _require(choice.batch_size is None or choice.batch_size >= 1, "selection.batch_size")
+    costs = choice.prices(manifest.costs)
+    if costs is None:
+        raise ModelFileError("manifest.selection has no prices")
+    _require(columns <= set(costs.names), "selection.columns")
+    trees = manifest.tree_counts
+    _require({kind_of_tree(kind) for kind in trees} <= set(costs.trees), "selection.costs")
+    total = costs.total(choice.columns) + costs.cost_of_trees(trees)
+    paid = isclose(choice.cost, total, rel_tol=1e-9) and choice.cost <= choice.budget
+    _require(paid, "selection.cost")
+
+
+def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
+    if costs is None:
+        return True
+    known = {*manifest.columns, *manifest.raw_names}
+    others = {n for n in costs.names if n not in known and not _may_be_score(n, manifest.rows)}
+    named = not others or others <= _possible_forests(manifest)
+    return named and set(costs.trees) <= set(map(kind_of_tree, KINDS))
+
+
+def _may_be_score(name: str, rows: int) -> bool:
+    """Whether this may name a score column, such as lof_10@r256, of a table with ``rows`` rows.
+
+    Of a column that is not in use, the file holds only the price.
+    """
+    match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
+    return match is not None and int(match[1]) < rows
+
+
+def _possible_forests(manifest: Manifest) -> set[str]:
+    """Return the names of isolation forests that the representation may have had in the fit."""
+    given = manifest.parameters.get("representation")
+    content = given.get("representation") if isinstance(given, dict) else None
+    if not isinstance(content, dict):
+        return set(DETECTORS)
+    return {label for label, _ in read_scores(decode(content.get("scores", "all")))[1]}
+
+
+def expected_tensors(manifest: Manifest) -> Tensors:
+    """Return the tensors of all arrays."""
+    n_reference = manifest.representation.reference_rows
+    n_inputs = len(manifest.feature_names)
+    n_columns = len(manifest.columns)
+    n_scaled = n_columns
+    of_rows = [manifest.rows]
+    tensors = {
+        "base": Tensor("F64", [manifest.n_features], -LARGEST, LARGEST),
+        "oob.probabilities": Tensor("F64", of_rows),
+        "oob.labels": Tensor("I8", of_rows),
+        "seen.low": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
+        "seen.high": Tensor("F64", [n_inputs], -LARGEST, LARGEST),
+        "seen.hashes": Tensor("I64", of_rows),
+    }
+    if manifest.representation.views:
+        tensors["reference"] = Tensor("F64", [n_reference, n_inputs], -LARGEST, LARGEST)
+    if any(view.metric != "ranked" for view in manifest.representation.views):
+        tensors["seen.isolation"] = Tensor("F64", of_rows, 0.0)
+    if manifest.input_scaling:
+        tensors |= _range_tensors("input", n_inputs)
+    if manifest.scaling != "minmax":
+        shape = [n_columns, manifest.quantiles]
+        tensors["scaler.quantiles"] = Tensor("F64", shape, -LARGEST_SCORE, LARGEST_SCORE)
+        n_scaled = manifest.n_raw if manifest.scaling == "both" else 0
+    if n_scaled:
+        tensors |= _range_tensors("scaler", n_scaled)
+    if manifest.knots:
+        knots = Tensor("F64", [manifest.knots])
+        tensors |= {"ranks.scores": knots, "ranks.odds": knots}
+    for number, view in enumerate(manifest.representation.views):
+        tensors |= view_tensors(view, f"views.{number}", n_reference)
+    for number, forest in enumerate(manifest.representation.forests):
+        of_trees = tree_tensors(forest.trees, n_inputs, 0.0, LARGEST)
+        tensors |= named(f"forests.{number}", of_trees)
+    for place, stored in enumerate(manifest.members):
+        tensors |= named(f"members.{place}", member_tensors(stored, manifest.n_features))
+    return tensors
+
+
+def _range_tensors(owner: str, number: int) -> Tensors:
+    """Return the tensors of a scaler that knows the ranges of columns."""
+    return {
+        f"{owner}.low": Tensor("F64", [number], -LARGEST_SCORE, LARGEST_SCORE),
+        f"{owner}.factor": Tensor("F64", [number], 0.0),
+    }
+
+
+def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
+    """Raise for numbers that no model has, and for those whose products would not be finite.
+
+    Trees are checked when they are built.
+    """
+    owners = by_owner(arrays)
+    _check_training_rows(**owners["oob"], manifest=manifest)
+    for name, tensor in tensors.items():
+        if not _fits_tensor(arrays[name], name, tensor):
+            raise wrong_numbers(name)
+    if not (arrays["seen.low"] <= arrays["seen.high"]).all():
+        raise wrong_numbers("seen.high")
+    check_reach(manifest.members, manifest.correction, owners)
+
+
+def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
+    """Whether an array holds possible numbers."""
+    if name == "oob.probabilities":
+        # These may be NaN, and were checked together with the labels.
+        return True
+    last = name.rpartition(".")[2]
+    # Both are NaN if any number is.
+    low = values.min().item()
+    high = values.max().item()
+    conditions = (
+        tensor.least <= low and high <= tensor.most,
+        last != "rows" or (values[:-1] < values[1:]).all(),
+        last not in ("radii", "quantiles") or (values[..., :-1] <= values[..., 1:]).all(),
+        # A single number is a spread, by which scores are divided.
+        last != "summary" or len(values) > 1 or low > 0.0,
+    )
+    return all(conditions)
+
+
+def _check_training_rows(probabilities: NDArray, labels: NDArray, manifest: Manifest) -> None:
+    """Both classes must occur, and only rows in all bags may lack a probability.
+
+    A model without any label ranks rows, and each of them has its probability.
+    """
+    untaught = manifest.knots > 0
+    codes = count_as_inliers(labels) if manifest.assumed else labels
+    needed = {UNLABELLED} if untaught else {INLIER, OUTLIER}
+    found = set(np.unique(codes).tolist())
+    if not needed <= found <= {UNLABELLED, *needed}:
+        raise wrong_numbers("oob.labels")
+    missing = np.isnan(probabilities)
+    inside = (probabilities >= 0.0) & (probabilities <= 1.0)
+    if not (inside | missing).all() or (missing & (untaught | (codes < 0))).any():
+        raise wrong_numbers("oob.probabilities")

@@ -1,7 +1,7 @@
 """The model file: saves a fitted detector, and loads one that predicts and explains.
 
-A file holds what predictions need and nothing else: the columns in use, the heads, out-of-bag
-probabilities, prices, and what is known of the training table.
+A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
+the training table. It does not hold what only learning needs.
 """
 
 import json
@@ -21,51 +21,43 @@ from boreod.ensemble.members import UNCHANGED
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.files import __version__
-from boreod.persistence.checks import (
-    HASHES,
-    ISOLATION,
-    LABELS,
-    PROBABILITIES,
-    check_manifest,
-    check_values,
-    expected_tensors,
-)
-from boreod.persistence.columns import (
-    build_columns,
-    build_min_max,
-    build_scaler,
-    describe_columns,
-    scaler_arrays,
+from boreod.persistence.columns import build_columns, build_scaler, describe_columns
+from boreod.persistence.container import (
+    TYPES,
+    Arrays,
+    ModelFileError,
+    by_owner,
+    named,
+    open_model_file,
+    write_model_file,
 )
 from boreod.persistence.manifest import (
     FORMAT,
-    Arrays,
     Manifest,
-    ModelFileError,
     StoredClasses,
     StoredCurve,
-    StoredRepresentation,
     StoredSelection,
     StoredTable,
-    open_model_file,
+    check_manifest,
+    check_values,
+    expected_tensors,
     read_manifest,
     write_manifest,
-    write_model_file,
 )
-from boreod.persistence.members import KNOTS, build_member, describe_member, member_arrays
+from boreod.persistence.members import build_member, describe_member
 from boreod.persistence.parameters import decode_known, decode_representation, encode, encode_all
 from boreod.predictor import (
     PARAMETERS,
-    Parts,
     Predictor,
     TrainingRecord,
     known_costs,
     price_of_rows,
     restore,
+    set_prices,
     settings_of,
 )
 from boreod.representation.array_rows import ArrayRows, upper_floor
-from boreod.representation.scaling import Both, MinMax, Rank
+from boreod.representation.scaling import NO_QUANTILES, Both, MinMax, Rank
 from boreod.selection.budgets import BudgetCurve, Selection
 from boreod.selection.costs import SECONDS, Costs
 from boreod.text import first_clause, shorten
@@ -76,7 +68,7 @@ if TYPE_CHECKING:
 
 # Of more columns than this only those in use keep their prices: a manifest must stay small.
 MOST_PRICES = 5000
-# Errors that building from a manifest that contradicts itself may end in.
+# Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
            MemoryError)  # fmt: skip
 
@@ -93,38 +85,43 @@ def save(
     if not isinstance(model, Predictor):
         raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
     check_fitted(model)
-    fitted = model.fitted_
-    representation, arrays = describe_columns(fitted.columns, len(fitted.seen.columns))
-    described = _describe(model, representation, _read_extra(model, extra))
+    manifest, found = _describe(model, _read_extra(model, extra))
     # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
-    manifest = read_manifest(write_manifest(described))
-    arrays |= _other_arrays(model)
-    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    manifest = read_manifest(write_manifest(manifest))
     try:
-        check_manifest(manifest, sum(values.nbytes for values in arrays.values()))
-        check_values(arrays, manifest)
+        check_manifest(manifest)
+        tensors = expected_tensors(manifest)
+        arrays = {
+            name: np.ascontiguousarray(found[name], TYPES[tensor.kind]).reshape(tensor.shape)
+            for name, tensor in tensors.items()
+        }
+        check_values(arrays, tensors, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"The model cannot be saved, because {error}.") from None
     write_model_file(Path(path), write_manifest(manifest), arrays)
 
 
-def _describe(model: Any, representation: StoredRepresentation, extra: dict[str, Any]) -> Manifest:
-    """Return the manifest of a detector; its numbers may be those of NumPy."""
+def _describe(model: Any, extra: dict[str, Any]) -> tuple[Manifest, Arrays]:
+    """Return the manifest of a detector, and its arrays among other attributes.
+
+    Numbers in the manifest may be those of NumPy.
+    """
     fitted = model.fitted_
-    members = [describe_member(member) for member in fitted.members]
-    correction = fitted.correction
-    knots = 0
-    if isinstance(correction, Quantiles):
-        knots = len(correction.scores)
-        correction = UNCHANGED
-    scaler = fitted.scaler.ranked if isinstance(fitted.scaler, Both) else fitted.scaler
+    representation, arrays = describe_columns(fitted.columns)
+    members = []
+    for place, member in enumerate(fitted.members):
+        stored, of_member = describe_member(member)
+        arrays |= named(f"members.{place}", of_member)
+        members.append(stored)
+    arrays |= _other_arrays(model)
+    is_ranking = isinstance(fitted.correction, Quantiles)
     names = list(fitted.seen.columns)
     costs = _limit_prices(known_costs(model), model.columns_)
     labels = [encode("y", label) for label in model.classes_.tolist()]
-    return Manifest(
+    manifest = Manifest(
         format=FORMAT,
         versions=package_versions(),
-        # Groups of parameters have no gaps.
+        # Groups of parameters are stored with the values of the preset.
         parameters=encode_all(model.get_params(deep=False) | vars(settings_of(model))),
         feature_names=names,
         # Prepared columns have names of their own, too.
@@ -132,11 +129,11 @@ def _describe(model: Any, representation: StoredRepresentation, extra: dict[str,
         columns=list(fitted.columns.names),
         input_scaling=fitted.input_scaler is not None,
         scaling={MinMax: "minmax", Rank: "rank", Both: "both"}[type(fitted.scaler)],
-        quantiles=scaler.quantiles.shape[1] if isinstance(scaler, Rank) else 0,
+        quantiles=arrays.get("scaler.quantiles", NO_QUANTILES).shape[1],
         representation=representation,
         members=members,
-        correction=correction,
-        knots=knots,
+        correction=UNCHANGED if is_ranking else fitted.correction,
+        knots=len(fitted.correction.scores) if is_ranking else 0,
         classes=StoredClasses(model.classes_.dtype.name, labels),
         threshold=model.threshold_,
         costs=costs,
@@ -149,26 +146,21 @@ def _describe(model: Any, representation: StoredRepresentation, extra: dict[str,
         extra=extra,
         alone=None if costs is None or costs.call is not None else price_of_rows(model, 1),
     )
+    return manifest, arrays
 
 
 def _other_arrays(model: Predictor) -> Arrays:
-    """Return all arrays but those that compute the columns."""
+    """Return the arrays that belong to neither columns nor members, among other attributes."""
     fitted = model.fitted_
-    arrays = scaler_arrays(fitted.input_scaler, "input") | scaler_arrays(fitted.scaler, "scaler")
-    for place, member in enumerate(fitted.members):
-        arrays |= member_arrays(member, f"members.{place}", len(fitted.base))
-    if isinstance(fitted.correction, Quantiles):
-        arrays |= {KNOTS[0]: fitted.correction.scores, KNOTS[1]: fitted.correction.odds}
-    if fitted.seen.isolation is not None:
-        arrays[ISOLATION] = fitted.seen.isolation
-    return arrays | {
-        "base": fitted.base,
-        "seen.low": fitted.seen.low,
-        "seen.high": fitted.seen.high,
-        PROBABILITIES: model.oob_proba_,
-        LABELS: model.oob_.labels.astype(np.int8),
-        HASHES: model.record_.learned_rows.hashes,
-    }
+    scaler = vars(fitted.scaler)
+    if isinstance(fitted.scaler, Both):
+        scaler = vars(fitted.scaler.scaled) | vars(fitted.scaler.ranked)
+    arrays = named("scaler", scaler) | named("ranks", vars(fitted.correction))
+    arrays |= named("seen", vars(fitted.seen) | vars(model.record_.learned_rows))
+    arrays |= named("oob", vars(model.oob_)) | {"base": fitted.base}
+    if fitted.input_scaler is not None:
+        arrays |= named("input", vars(fitted.input_scaler))
+    return arrays
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
@@ -243,27 +235,27 @@ def store_curve(curve: BudgetCurve | None) -> StoredCurve | None:
     """Return a budget curve as words and lists of numbers."""
     if curve is None:
         return None
-    parts = {name: values for name, values in vars(curve).items() if values is not None}
-    lists = {name: values.tolist() for name, values in parts.items() if name != "unit"}
+    parts = vars(curve).items()
+    lists = {name: part.tolist() for name, part in parts if isinstance(part, np.ndarray)}
     return StoredCurve(unit=curve.unit, **lists)
 
 
 def load_predictor(
     path: str | PathLike[str], n_jobs: int | None = None, kind: Any = Predictor
 ) -> Any:
-    """Read from a model file what predicts and explains, and is no scikit-learn estimator.
+    """Read a predictor from a model file; it predicts and explains without scikit-learn.
 
-    It is there sooner than what :func:`boreod.load` gives back, which takes its time to import
-    scikit-learn, and says the same of every row. ``kind`` is the class of the result. The file need
-    not be trusted: nothing in it is executed.
+    This is faster than :func:`boreod.load`, which imports scikit-learn. Predictions are the same.
+    ``kind`` is the class of the result. The file need not be trusted: nothing in it is executed.
     """
     path = Path(path)
     try:
         with open_model_file(path) as file:
             manifest = read_manifest(file.manifest)
-            check_manifest(manifest, file.arrays_size)
-            arrays = file.read_arrays(expected_tensors(manifest))
-        check_values(arrays, manifest)
+            check_manifest(manifest)
+            tensors = expected_tensors(manifest)
+            arrays = file.read_arrays(tensors)
+        check_values(arrays, tensors, manifest)
         model = _put_together(manifest, arrays, kind)
     except MISFITS as error:
         raise ModelFileError(
@@ -305,52 +297,41 @@ def _put_together(manifest: Manifest, arrays: Arrays, kind: Any) -> Any:
     parameters = dict(manifest.parameters)
     given = parameters.get("representation")
     if not hasattr(kind, "fit") and isinstance(given, dict) and list(given) == ["representation"]:
-        # A representation is an estimator and needed for a fit only, so it is checked, not built.
+        # Only a fit needs the representation, an estimator. So it is checked, but not built.
         decode_representation(parameters.pop("representation")["representation"])
-    labels = arrays[LABELS].astype(np.int64)
-    preparation, record = _restore_table(
-        manifest.table, manifest.feature_names, LearnedRows(arrays[HASHES])
+    labels = arrays["oob.labels"].astype(np.int64)
+    learned = LearnedRows(arrays["seen.hashes"])
+    preparation, record = _restore_table(manifest.table, manifest.feature_names, learned)
+    model = kind(**decode_known(parameters, PARAMETERS, kind.__name__))
+    oob = OutOfBag(
+        arrays["oob.probabilities"], labels, manifest.shares, manifest.assumed, manifest.left_out
     )
-    parts = Parts(
-        decode_known(parameters, PARAMETERS, kind.__name__),
-        _fitted(manifest, arrays, labels),
-        OutOfBag(
-            arrays[PROBABILITIES], labels, manifest.shares, manifest.assumed, manifest.left_out
-        ),
-        manifest.threshold,
-        preparation,
-        record,
-        manifest.costs,
-        _selection(manifest),
-        Stored(manifest.format, manifest.versions, manifest.extra),
-        manifest.alone,
-    )
-    return restore(kind, parts)
+    fitted = _fitted(manifest, arrays, labels)
+    stored = Stored(manifest.format, manifest.versions, manifest.extra)
+    selection = _selection(manifest)
+    restore(model, fitted, oob, manifest.threshold, preparation, record, selection, stored)
+    set_prices(model, manifest.costs, manifest.alone)
+    return model
 
 
 def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
-    members = [
-        build_member(stored, arrays, f"members.{place}", manifest.n_features)
-        for place, stored in enumerate(manifest.members)
-    ]
-    correction: Any = manifest.correction
-    if manifest.knots:
-        correction = Quantiles(*(arrays[name] for name in KNOTS))
+    owners = by_owner(arrays)
+    members = []
+    for place, stored in enumerate(manifest.members):
+        owner = f"members.{place}"
+        members.append(build_member(stored, owners[owner], manifest.n_features, owner))
+    names = manifest.feature_names
+    seen = owners["seen"]
     return Fitted(
-        build_min_max(arrays, "input") if manifest.input_scaling else None,
-        build_columns(manifest, arrays),
-        build_scaler(manifest.scaling, arrays),
+        MinMax(**owners["input"]) if manifest.input_scaling else None,
+        build_columns(manifest.columns, names, manifest.representation, owners),
+        build_scaler(manifest.scaling, owners["scaler"]),
         members,
         arrays["base"],
-        correction,
+        Quantiles(**owners["ranks"]) if manifest.knots else manifest.correction,
         np.array(manifest.classes.values, dtype=manifest.classes.kind),
         SeenRows(
-            manifest.feature_names,
-            arrays["seen.low"],
-            arrays["seen.high"],
-            arrays.get(ISOLATION),
-            labels,
-            manifest.input_scaling,
+            names, seen["low"], seen["high"], seen.get("isolation"), labels, manifest.input_scaling
         ),
     )
 
@@ -361,7 +342,7 @@ def _selection(manifest: Manifest) -> Selection | None:
         return None
     then = choice.prices(manifest.costs)
     assert then is not None
-    trees = {m.kind: m.trees.number for m in manifest.members if m.trees is not None}
+    trees = manifest.tree_counts
     return Selection(
         choice.columns,
         choice.frequencies,
@@ -377,7 +358,7 @@ def _selection(manifest: Manifest) -> Selection | None:
 def _restore_table(
     stored: StoredTable, names: list[str], learned: LearnedRows
 ) -> tuple[Any, TrainingRecord]:
-    """Return preparation and record from what was checked for its types only.
+    """Return preparation and record; so far only the types of their parts were checked.
 
     ``names`` are the columns that the detector takes.
     """
@@ -412,15 +393,17 @@ def _restore_preparation(stored: StoredTable, names: list[str]) -> Any:
 
 
 def _restore_curve(stored: StoredCurve | None) -> BudgetCurve | None:
-    """Return a budget curve, or refuse lists that are none."""
+    """Return a budget curve; refuse lists that do not make one."""
     if stored is None:
         return None
-    series = {name: values for name, values in asdict(stored).items() if name != "unit"}
-    given = {name: np.array(values) for name, values in series.items() if values is not None}
-    are_amounts = all((values >= 0).all() and (values < 1e300).all() for values in given.values())
+    given = {name: np.array(part) for name, part in vars(stored).items() if isinstance(part, list)}
     sizes = {len(values) for values in given.values()}
-    has_both = (stored.n_trees is None) == (stored.tree_costs is None)
-    is_series = len(sizes) == 1 and sizes != {0} and are_amounts and has_both
-    if not is_series or stored.unit not in ("", SECONDS):
+    conditions = (
+        len(sizes) == 1 and 0 not in sizes,
+        all((values >= 0).all() and (values < 1e300).all() for values in given.values()),
+        (stored.n_trees is None) == (stored.tree_costs is None),
+        stored.unit in ("", SECONDS),
+    )
+    if not all(conditions):
         raise ModelFileError("its budget curve is none")
     return BudgetCurve(**given, unit=stored.unit)

@@ -12,16 +12,15 @@ import numpy as np
 
 from boreod.ensemble.parameters import ParameterGroup, make_group
 from boreod.files import typed_json
-from boreod.persistence.manifest import ModelFileError, is_registered, score_class
+from boreod.persistence.container import ModelFileError
 from boreod.representation.views import View
 from boreod.scores import SCORES, Score
 from boreod.selection.costs import Costs
 from boreod.text import shorten
 
-# Parameters of OutlierRepresentation. Its own signature needs scikit-learn.
-OF_REPRESENTATION = (
-    *("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state", "verbose"),
-)
+# Parameters of OutlierRepresentation, which cannot be imported without scikit-learn.
+OF_REPRESENTATION = ("scores", "ks", "views", "passthrough", "neighbors", "n_jobs", "random_state",
+                     "verbose")  # fmt: skip
 PARAMETER = "a parameter in the manifest"
 
 
@@ -40,9 +39,8 @@ def encode(name: str, value: Any) -> Any:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool | int | str | None):
-        return value
-    if isinstance(value, float) and np.isfinite(value):
+    is_finite = isinstance(value, float) and np.isfinite(value)
+    if is_finite or isinstance(value, bool | int | str | None):
         return value
     if isinstance(value, list | range | np.ndarray):
         return [encode(name, item) for item in value]
@@ -90,7 +88,7 @@ def decode(value: Any) -> Any:
 
 
 def decode_known(parameters: Any, known: Container[str], owner: str) -> dict[str, Any]:
-    """Return parameters of an owner that knows some of them."""
+    """Return parameters; refuse those that their owner does not have."""
     decoded = _decode_all(parameters)
     for name in decoded:
         if name not in known:
@@ -122,6 +120,20 @@ def _representation(content: Any) -> Any:
     from boreod.representation.transformer import OutlierRepresentation
 
     return OutlierRepresentation(**decode_representation(content))
+
+
+def is_registered(score: Score) -> bool:
+    """Whether name and parameters are enough to make a score again."""
+    return SCORES.get(getattr(score, "name", "")) is type(score)
+
+
+def score_class(name: Any) -> type[Score]:
+    """Return a score of the registry by its name."""
+    if not isinstance(name, str) or name not in SCORES:
+        raise ModelFileError(
+            f"it uses the score {shorten(name)}, and this boreod has {', '.join(SCORES)} only"
+        )
+    return SCORES[name]
 
 
 _KINDS: dict[str, Any] = {
