@@ -107,7 +107,7 @@ def declared_kind(
         return Kind("text", declared)
     if declared != "number" or column is None:
         return Kind(declared)
-    if decimal != "," and _to_numbers(column, None)[1] is None:
+    if decimal != "," and _plain_numbers(column) is not None:
         return Kind("number")
     found = find_format(column, decimal)
     if isinstance(found, Ambiguous) and not found.units:
@@ -119,28 +119,33 @@ def declared_kind(
     return Kind("number", NumberFormat(",") if decimal == "," else None)
 
 
-def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
-    """Return a column of text as its kind says, and which cells do not fit (None if all do)."""
+def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray]:
+    """Return a column of text as its kind says, and which cells do not fit."""
+    bad = np.zeros(len(column), bool)
     if kind.type == "text":
-        bad = None if kind.rule is None else kind.rule.find_bad(column)
+        if kind.rule is not None:
+            bad = kind.rule.find_bad(column)
         empty = as_mask(pc.equal(pc.ascii_trim_whitespace(column), ""))
-        return with_nulls(column, empty if bad is None else empty | bad), bad
+        return with_nulls(column, empty | bad), bad
     if kind.type == "number":
         assert not isinstance(kind.rule, DateForm)
-        return _to_numbers(column, kind.rule)
+        numbers = _plain_numbers(column) if kind.rule is None else None
+        if numbers is not None:
+            return numbers, bad
+        values, bad = parse(column, kind.rule or NumberFormat())
+        return pa.array(values, from_pandas=True), bad
     words = pc.utf8_lower(_present(column))
     bad = as_mask(pc.invert(pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")))
     return with_nulls(pc.match_substring_regex(words, r"^(true|1(\.0*)?)$"), bad), bad
 
 
-def _to_numbers(column: Any, rule: NumberFormat | None) -> tuple[Any, NDArray | None]:
-    if rule is None:
-        with suppress(pa.ArrowInvalid):
-            numbers = pc.cast(_present(column), pa.float64())
-            if not pc.any(pc.is_inf(numbers)).as_py():
-                return numbers, None
-    values, bad = parse(column, rule or NumberFormat())
-    return pa.array(values, from_pandas=True), bad
+def _plain_numbers(column: Any) -> Any:
+    """Return the numbers of a column of text; None if one is infinite or not plainly written."""
+    with suppress(pa.ArrowInvalid):
+        numbers = pc.cast(_present(column), pa.float64())
+        if not pc.any(pc.is_inf(numbers)).as_py():
+            return numbers
+    return None
 
 
 def as_numbers(
@@ -160,16 +165,15 @@ def as_numbers(
         values, bad = parse(column, rule)
         note_bad(column, bad, name, first_row, rule.what, values)
         return values
-    found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, None)
+    found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, np.False_)
     numbers = pc.cast(found, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
     infinite = np.isinf(values)
     note_bad(column, infinite, name, first_row, values=values)
     values[infinite] = np.nan
     if kind == "boolean":
-        if wrong is None:
-            wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
-        for row in np.flatnonzero(wrong)[:1].tolist():
+        neither = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
+        for row in np.flatnonzero(wrong | neither)[:1].tolist():
             raise TableError(
                 f"Column {shorten(name)} must hold true or false (1 or 0); row {first_row + row} "
                 f"holds {shorten(column[row].as_py())}. Correct it, or leave it empty."
@@ -277,11 +281,9 @@ class BadCells:
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
-            fault = (
-                f"too large. {TOO_LARGE}"
-                if large[places[0]]
-                else f"no {what} as the other values are."
-            )
+            fault = f"no {what} as the other values are."
+            if large[places[0]]:
+                fault = f"too large. {TOO_LARGE}"
             raise TableError(
                 f"{where(places[0])}, column {shorten(name)}: {first} is {fault} Correct it, or "
                 "let such cells count as missing (bad_cells='missing', --bad-cells missing), or "

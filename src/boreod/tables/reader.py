@@ -115,7 +115,7 @@ def _read_answers(labels: LabelSource) -> Any:
         return None
     if not isinstance(labels.answers, str | os.PathLike):
         return as_arrow(labels.answers)
-    types = dict.fromkeys((*as_names(labels.ids, []), labels.label), "text")
+    types = dict.fromkeys((*labels.ids, labels.label), "text")
     return read_table(labels.answers, types=types, columns=list(types))
 
 

@@ -246,8 +246,7 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
 
     Labels and ids are read as they are written.
     """
-    label = () if roles.label is None else (roles.label,)
-    wanted = (*label, *_as_tuple(roles.ids))
+    wanted = (*_as_tuple(roles.label), *_as_tuple(roles.ids))
     drop = _as_tuple(roles.drop)
     for name in set(wanted) & set(drop):
         raise TableError(

@@ -160,8 +160,8 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
     paths = [local_path(path) for source in inputs for path in expand(os.fspath(source))]
     for source in [os.path.realpath(path) for path in paths if path is not None]:
-        exist = os.path.exists(target) and os.path.exists(source)
-        if target == source or (exist and os.path.samefile(target, source)):
+        both_exist = os.path.exists(target) and os.path.exists(source)
+        if target == source or (both_exist and os.path.samefile(target, source)):
             raise TableError(
                 f"{shown} is being read, so it is not overwritten. Choose another name."
             )

@@ -129,7 +129,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     if missing or not _is_row_id(present):
         return Decision(step, done, sentinel_note(present, asked.name))
     if not asked.wanted and (_sounds_like(asked.name, CODES) or _counts_rows(present)):
-        return _leave_out_id(asked.name, "its whole numbers are all different")
+        return _leave_out(asked.name, "its whole numbers are all different", is_id=True)
     return Decision(
         step,
         done,
@@ -262,7 +262,7 @@ def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> 
     is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):
         why = f"{distinct} different words in {len(present)} rows tell rows apart"
-        return _leave_out_id(asked.name, why)
+        return _leave_out(asked.name, why, is_id=True)
     missing = len(words) - len(present)
     return Decision(
         TextStep(asked.name, "text", parts, marked=missing > 0),
@@ -370,14 +370,11 @@ def _constant(step: Step, value: object, missing: int) -> Decision:
     return Decision(step, f"only whether it is missing ({missing} are); all others are {value}")
 
 
-def _leave_out(name: str, why: str) -> Decision:
-    return Decision(None, f"left out: {why}", f"Column {shorten(name)} is left out: {why}.")
-
-
-def _leave_out_id(name: str, why: str) -> Decision:
-    return Decision(
-        None,
-        f"left out: {why}",
-        f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
-        f"({option('id', name)}) and results will have it.",
-    )
+def _leave_out(name: str, why: str, is_id: bool = False) -> Decision:
+    note = f"Column {shorten(name)} is left out: {why}."
+    if is_id:
+        note = (
+            f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
+            f"({option('id', name)}) and results will have it."
+        )
+    return Decision(None, f"left out: {why}", note)

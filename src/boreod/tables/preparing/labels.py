@@ -8,6 +8,7 @@ by id, and words that are no labels become empty cells.
 import shlex
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -146,9 +147,8 @@ class _LabelWords:
     def _rarest(self) -> str:
         """Return the rarest word, of several the last in the alphabet."""
         counts = np.bincount(np.concatenate(self._parts) + 1, minlength=len(self.numbers) + 1)[1:]
-        words = [(count, w) for w, count in zip(self.numbers, counts, strict=True)]
-        words = [pair for pair in words if pair[1].lower() not in OPEN]
-        return max(word for count, word in words if count == min(words)[0])
+        words = {w: n for w, n in zip(self.numbers, counts, strict=True) if w.lower() not in OPEN}
+        return max(word for word, count in words.items() if count == min(words.values()))
 
 
 def _plain_meaning(word: str) -> Any:
@@ -178,10 +178,8 @@ def _to_array(values: Any, name: str) -> Any:
     """Return an Arrow array; values of several types become text."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    try:
+    with suppress(pa.ArrowException, TypeError, ValueError):
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        pass
     try:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
     except TypeError:
@@ -246,18 +244,16 @@ class LabelSource:
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return the columns to read of a table, if so many are wanted."""
-        if wanted is None:
-            return None
-        ids = self.ids if self.answers is not None else ()
-        return tuple(dict.fromkeys([*wanted, *as_names(ids, [])]))
+        if wanted is None or self.answers is None:
+            return wanted
+        return tuple(dict.fromkeys([*wanted, *self.ids]))
 
     def add_to(
         self, schema: Any, batches: Iterable[Any], wanted: tuple[str, ...] | None, answers: Any
     ) -> tuple[Any, Iterator[Any]]:
         """Return a table with its labels settled; answers are the table of the second file."""
         given = None if answers is None else Answers.read(answers, self)
-        ids = as_names(self.ids, schema.names)
-        extra = [] if wanted is None else [n for n in ids if n not in as_names(wanted, [])]
+        extra = [] if wanted is None else [n for n in self.ids if n not in as_names(wanted, [])]
         place = schema.get_field_index(self.label)
         labels = pa.field(self.label, pa.string())
         whole = schema.append(labels) if place < 0 else schema.set(place, labels)
@@ -268,7 +264,7 @@ class LabelSource:
                 no_words = pa.nulls(batch.num_rows, pa.string())
                 words = no_words if place < 0 else _words(batch, self.label)
                 if given is not None:
-                    words = given.apply(words, _keys(batch, ids))
+                    words = given.apply(words, _keys(batch, self.ids))
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 columns[self.label] = self._known(words)
                 yield pa.RecordBatch.from_arrays([columns[n] for n in final.names], schema=final)
@@ -298,8 +294,7 @@ class Answers:
     @classmethod
     def read(cls, table: Any, source: LabelSource) -> "Answers":
         """Read a table of ids and labels; empty labels are no answers."""
-        ids = as_names(source.ids, table.column_names)
-        for name in (*ids, source.label):
+        for name in (*source.ids, source.label):
             if name not in table.column_names:
                 raise TableError(
                     f"{source.shown} has no column {shorten(name)}, which tells ids or labels. "
@@ -307,7 +302,7 @@ class Answers:
                 )
         words = _words(table, source.label).to_pylist()
         given: dict[str, list[str]] = {}
-        for key, word in zip(_keys(table, ids), words, strict=True):
+        for key, word in zip(_keys(table, source.ids), words, strict=True):
             if key is not None and word is not None:
                 given.setdefault(key, []).append(word)
         return cls(given)

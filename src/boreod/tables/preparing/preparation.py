@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,17 +197,14 @@ class Preparation:
 
     def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], NDArray]) -> NDArray:
         result = np.zeros((table.num_rows, len(self.names_)))
-        for step, end in zip(self.steps_, self._ends, strict=True):
-            part = result[:, end - len(step.outputs) : end]
+        start = 0
+        for step in self.steps_:
+            part = result[:, start : start + len(step.outputs)]
+            start += len(step.outputs)
             missing = fill(step, part, column_of(table, step.name))
             if step.marked:
                 part[:, -1] = missing
         return result
-
-    @property
-    def _ends(self) -> list[int]:
-        """Where the output columns of every step end."""
-        return list(accumulate(len(step.outputs) for step in self.steps_))
 
     @property
     def tells_training_rows(self) -> bool:
@@ -225,11 +221,12 @@ class Preparation:
     @property
     def marks_(self) -> dict[int, int]:
         """Places of output columns that are filled, and of those that mark where."""
+        origins = [(step.name, kind) for step in self.steps_ for kind, _ in step.outputs]
+        marks = {name: place for place, (name, kind) in enumerate(origins) if kind == "missing"}
         return {
-            end - len(step.outputs) + place: end - 1
-            for step, end in zip(self.steps_, self._ends, strict=True)
-            for place, (kind, _) in enumerate(step.outputs)
-            if step.marked and kind == "value"
+            place: marks[name]
+            for place, (name, kind) in enumerate(origins)
+            if kind == "value" and name in marks
         }
 
     @property

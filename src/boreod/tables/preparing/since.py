@@ -7,7 +7,7 @@ remembered is the last time of every id. So the table must be sorted by time, an
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -117,13 +117,13 @@ def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[
         row += batch.num_rows
 
 
+@dataclass
 class _Memory:
     """The last time of every id in the rows that were read, and the latest of all."""
 
-    def __init__(self, since: Since) -> None:
-        self.since = since
-        self.last: dict[str, float] = {}
-        self.latest = -np.inf
+    since: Since
+    last: dict[str, float] = field(default_factory=dict)
+    latest: float = -np.inf
 
     def add(self, batch: Any, first_row: int) -> Any:
         """Return the times since the last rows of their ids, null for the first of each."""

@@ -192,13 +192,7 @@ class TextStep(Step):
     @property
     def values(self) -> list[tuple[str, str]]:
         """One number a part."""
-        return [("value", "")] * len(self.parts)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        parts = [*self.parts, "is missing"] if self.marked else self.parts
-        return [f"{self.name} {part}" for part in parts]
+        return [("value", part) for part in self.parts]
 
     @property
     def is_possible(self) -> bool:

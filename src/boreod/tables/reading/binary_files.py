@@ -39,17 +39,22 @@ class Member:
     """One of the files of a table."""
 
     place: Place
-    name: str  # from the folder on, with slashes between; of a single file the name alone
-    values: Mapping[str, Any]  # what the names of its folders say: a pyarrow scalar a column
+    # The path from the folder on, with slashes between; of a single file the name alone.
+    name: str
+    # What the names of its folders say: a pyarrow scalar for each column.
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Footer:
     """What the end of a Parquet file says."""
 
-    schema: Any  # plain types of the columns to read
-    groups: tuple[int, ...]  # number of rows in each row group
-    added: tuple[str, ...]  # columns that only the names of its folders have
+    # The plain types of the columns to read.
+    schema: Any
+    # The number of rows in each row group.
+    groups: tuple[int, ...]
+    # The columns that only the names of its folders have.
+    added: tuple[str, ...]
 
 
 def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
@@ -100,7 +105,7 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
         return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
     with reading(place.shown):
         names = _local_names(place.path) if place.is_local else _remote_names(place)
-    found = sorted(name for name in map(PurePosixPath, names) if _is_wanted(name))
+    found = sorted(filter(_is_wanted, map(PurePosixPath, names)))
     if not found:
         raise TableError(
             f"The folder {place.shown} holds no Parquet files (.parquet, .pq). Pass the name of a "
@@ -254,7 +259,7 @@ def _read_values(
         cells = pa.array([keys[place][name] for place in places], pa.string())
         kind = declared_kind(types[name]) if name in types else find_kind(cells)
         typed, bad = to_kind(cells, kind)
-        if bad is not None and bad.any():
+        if bad.any():
             wrong = f"{name}={cells[int(bad.argmax())].as_py()}"
             raise TableError(
                 f"Column {shorten(name)} must hold {kind.type}s; a folder is called "

@@ -14,8 +14,10 @@ from boreod.tables.reading.locations import TextSource
 from boreod.text import shorten
 
 BLOCK_CHARACTERS = 1 << 18
-MAX_OBJECT = 4 << 20  # letters
-Record = tuple[str, dict[str, Any]]  # where it is, and what it holds
+# Letters of one object.
+MAX_OBJECT = 4 << 20
+# Where an object is, and what it holds.
+Record = tuple[str, dict[str, Any]]
 
 
 class Number(str):

@@ -25,32 +25,17 @@ from boreod.tables.arrow import TableError, fs, pa
 from boreod.text import listed
 
 SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".txt": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-READ_SUFFIXES = {
-    **SUFFIXES,
-    ".json": "jsonl",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".xls": "xlsx",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".db": "sqlite",
-    ".duckdb": "duckdb",
-}
+    ".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+}  # fmt: skip
+READ_ONLY_SUFFIXES = {
+    ".json": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx", ".xls": "xlsx", ".sqlite": "sqlite",
+    ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb",
+}  # fmt: skip
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
-READ_FORMATS = (*FORMATS, "xlsx", "sqlite", "duckdb")
+READ_ONLY_FORMATS = ("xlsx", "sqlite", "duckdb")
 STANDARD = "-"
 BETWEEN = "\n"  # the names of several files, where one name is expected
 CHUNK = 1 << 20
@@ -167,7 +152,7 @@ def can_read_again(path: str) -> bool:
 
 def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
     """Return the format that is asked for, or else that of the name; None if neither."""
-    formats = READ_FORMATS if to_read else FORMATS
+    formats = (*FORMATS, *READ_ONLY_FORMATS) if to_read else FORMATS
     if asked is not None:
         if asked not in formats:
             raise TableError(
@@ -175,7 +160,7 @@ def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str |
             )
         return asked
     packed = PACKED if to_read else PACKED[:1]
-    suffixes = READ_SUFFIXES if to_read else SUFFIXES
+    suffixes = SUFFIXES | READ_ONLY_SUFFIXES if to_read else SUFFIXES
     suffix = next((suffix for suffix in packed if path.lower().endswith(suffix)), "")
     found = suffixes.get(Path(path[: len(path) - len(suffix)]).suffix.lower())
     return None if suffix and found not in TEXT_FORMATS else found
@@ -195,7 +180,7 @@ def refuse_name(path: str, to_read: bool = True) -> TableError:
         )
     return TableError(
         f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
-        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(list(READ_SUFFIXES)[10:])})"
+        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(READ_ONLY_SUFFIXES)})"
         f", or pass `format` (--format): {', '.join(FORMATS)}."
     )
 

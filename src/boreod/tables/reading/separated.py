@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TextIO
 
 import numpy as np
@@ -73,14 +73,14 @@ def open_separated(source: TextSource, options: Options) -> Typed:
             warnings.warn(f"Column {place + 1} has no name and is called c{place}.", stacklevel=2)
     blocks = _blocks(source, layout, places)
     nothing = pa.RecordBatch.from_pydict(dict.fromkeys(names, pa.array([], pa.string())))
-    first = next(blocks, Block(nothing, str))
+    first, where = next(blocks, (nothing, str))
     kinds = {}
-    for name, column in zip(names, first.table.columns, strict=True):
+    for name, column in zip(names, first.columns, strict=True):
         if name in options.types:
             kinds[name] = declared_kind(options.types[name], column, options.decimal, name)
         else:
             kinds[name] = find_kind(column, options.decimal)
-    return typed(first, blocks, kinds, options)
+    return typed(chain([(first, where)], blocks), kinds, options)
 
 
 def find_separator(text: str) -> str:
@@ -133,10 +133,10 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
             f"{shown} holds nothing but drawn lines. A table needs column names and rows."
         )
     records = [record for record, _, _ in found]
-    if header is False:
+    place = find_header(records, [first + bool(before) for _, first, _ in found], header, shown)
+    if place < 0:
         names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
-    place = find_header(records, [first + bool(before) for _, first, _ in found], header, shown)
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
     unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
     last = found[place][2]
@@ -174,7 +174,7 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
                 if kept is not None:
                     chosen = chosen.take(pa.array(kept))
                     numbers = numbers[kept]
-                yield Block(chosen, _numbered(where, numbers))
+                yield chosen, _numbered(where, numbers)
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
@@ -270,12 +270,14 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
 def find_header(
     records: Sequence[list[str]], lines: Sequence[int], header: int | None, shown: str
 ) -> int:
-    """Return which of the first records has the column names, given the lines they begin in.
+    """Return which of the first records has the column names, -1 if ``header`` is False.
 
     That is the first one, unless it fills at most half as many cells as others do, and not the
     last: then it is a title, and the names are in the first longer one, if that holds nothing but
-    different words.
+    different words. ``lines`` are the lines in which the records begin.
     """
+    if header is False:
+        return -1
     if header is not None and header is not True:
         if header not in lines:
             raise TableError(
