@@ -31,7 +31,8 @@ except ImportError:
 
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
-MAX_NAME = 10_000  # letters of the name of a column
+# The name of a column may have so many letters.
+MAX_NAME = 10_000
 Names = str | Iterable[str]
 
 

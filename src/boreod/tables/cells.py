@@ -35,13 +35,15 @@ from boreod.text import count_of, shorten
 from boreod.validation import LARGEST
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
-MAX_PLACES = 3  # of bad cells in a note
+# A note shows the places of so many bad cells.
+MAX_PLACES = 3
 # If a column has this many bad cells, and they are most of its filled cells, the column is wrong.
 MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
 Rule = NumberFormat | DateForm
-Where = Callable[[int], str]  # says where a row is, given its place in a batch
+# It says where a row is, given its place in a batch.
+Where = Callable[[int], str]
 
 
 class Kind(NamedTuple):
@@ -51,7 +53,8 @@ class Kind(NamedTuple):
     but must follow the rule.
     """
 
-    type: str  # one of TYPES
+    # One of TYPES.
+    type: str
     rule: Rule | None = None
 
     @property
@@ -248,16 +251,22 @@ class BadCells:
                 f"`bad_cells` (--bad-cells) must be one of missing, error, drop; got {policy!r}."
             )
         self.policy = policy
-        self.rows = 0  # number of rows that hold bad cells
-        self.seen = 0  # number of rows of all files
-        self.file: str | None = None  # name of the file that is being read, if there are several
+        # The number of rows that hold bad cells.
+        self.rows = 0
+        # The number of rows that were read, of all files.
+        self.seen = 0
+        # If there are several files, the name of the one that is being read.
+        self.file: str | None = None
         # column and text of a bad cell in the last row, which may be a line of totals
         self.total: tuple[str, str] | None = None
         self._counts: dict[str, int] = {}
-        self._filled: dict[str, int] = {}  # cells of columns, bad or not
+        # The number of filled cells of each column, bad or not.
+        self._filled: dict[str, int] = {}
         self._places: list[str] = []
-        self._rules: dict[str, str] = {}  # how cells of columns should be written
-        self._large = False  # whether some are too large
+        # How the cells of each column should be written.
+        self._rules: dict[str, str] = {}
+        # Whether some numbers were too large.
+        self._large = False
 
     def add(
         self, column: Any, bad: NDArray, name: str, where: Where, what: str, large: NDArray

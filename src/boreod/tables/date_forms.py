@@ -13,16 +13,21 @@ from boreod.tables.arrow import TableError, as_mask, encode, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
 from boreod.text import shorten
 
-DAY = 86_400.0  # seconds
-SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
-SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
-NEARLY_ALL = 0.9  # share of cells of one form
+# Seconds of a day.
+DAY = 86_400.0
+# How many of each unit make one second.
+SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# So many cells decide whether a column may hold dates.
+SAMPLE = 500
+# In a column of dates, at least this share of the cells has the same form.
+NEARLY_ALL = 0.9
 # Beginnings of the names of months, in languages of which no two mean different months by the same
 # word. Polish, Czech and Croatian are left out, whose listopad is November or October.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
-    "mar(?!ras)|mär|mrz|mrt|maa|мар",  # marraskuu is in November
+    # The Finnish marraskuu is November.
+    "mar(?!ras)|mär|mrz|mrt|maa|мар",
     "apr|abr|avr|huh|nis|апр",
     "may|mai|mei|mag|maj|tou|май|мая",
     "jun|juin|giu|iun|kes|haz|июн",
@@ -46,7 +51,8 @@ CLOCK = (
     + r"(?: ?(?P<zone>Z|UTC|GMT|{}|[+-]\d{{2}}(?::?\d{{2}})?))?".format("|".join(ZONES))
 )
 YEAR = r"(?P<y>\d{4}|\d{2})"
-ZONED = rf"\d(?:,? |T){CLOCK.removesuffix('?')}$"  # a time of the day, and its zone
+# A time of the day with its zone.
+ZONED = rf"\d(?:,? |T){CLOCK.removesuffix('?')}$"
 FORMS = {
     "year-month-day": r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
     "day.month.year": r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.]" + YEAR,
@@ -57,7 +63,8 @@ FORMS = {
 }
 TIME = "hour:minute"
 ORDERS = ("day.month.year", "month/day/year")
-CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
+# Nobody mistakes dates of these forms for dates of another form.
+CERTAIN = ("year-month-day", "day month year", "month day, year")
 
 
 class Moments(NamedTuple):

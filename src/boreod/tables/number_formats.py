@@ -40,7 +40,8 @@ OTHER_MONEY = (
     "R$ C$ A$ NZ$ S$ HK$ NT$ MX$ CA$ AU$ KR KČ ZŁ FR RS FT LEI LEV ЛВ РУБ TL RM RP "
 )
 PERCENT = {"%": 100.0, "‰": 1000.0}
-FEW = 0.1  # share of filled cells that may be no numbers
+# In a column of numbers, at most this share of the filled cells is something else.
+FEW = 0.1
 LETTERS = {
     r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]": " ",
     r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]": "-",
@@ -231,7 +232,8 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     fits = _fits(cells, rule)
     values = np.full(len(column), np.nan)
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
-    too_large = np.isinf(values)  # 1e999 is infinite.
+    # 1e999 is infinite.
+    too_large = np.isinf(values)
     values[too_large] = np.nan
     missing = as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
     return Parsed(values, ~fits & ~missing | too_large)

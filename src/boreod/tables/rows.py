@@ -16,8 +16,10 @@ from boreod.tables.reading.blocks import check_columns
 from boreod.text import shorten
 from boreod.validation import LARGEST, is_frame, read_untidy_array
 
-WORDED = ("level", "other", "odds", "frequency")  # kinds of outputs whose words reasons name
-NO_FEATURES = ("label", "id", "left out")  # what was done to columns that are no features
+# Reasons name the words of outputs of these kinds.
+WORDED = ("level", "other", "odds", "frequency")
+# Columns to which this was done are no features.
+NO_FEATURES = ("label", "id", "left out")
 
 
 class TableRows(Preparation):

@@ -28,7 +28,8 @@ from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
-MANY_COPIES = 0.05  # share of rows
+# The share of copies in all rows above which a warning says so.
+MANY_COPIES = 0.05
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,8 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
             "in parts. Pass X.compute(), sorted by time."
         )
     known = names_of(frame)
-    if known:  # An array has no names.
+    # An array has no names.
+    if known:
         optional: tuple[str, ...] = ()
         if settled is None:
             _check_label(label, known)
@@ -379,7 +381,8 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
             return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
     alone = {**options, "columns": [label], "drop": ()}
     if options.get("bad_cells") == "drop":
-        alone = options  # All columns decide which rows are left out.
+        # All columns decide which rows are left out.
+        alone = options
     with open_table(path, **alone) as reader:
         columns = (batch.column(label) for batch in _watched(reader, "reading labels", wishes))
         return read_label_batches(columns, wishes.outlier_label, name=label, assume=wishes.assume)

@@ -31,12 +31,16 @@ from boreod.tables.preparing.steps import Step
 from boreod.text import shorten
 
 PARTS = ("hour", "weekday", "day of month", "age in days")
-OLDEST = -6.3e10  # seconds of the year 1, and a bit more
-LATEST = 2.6e11  # seconds of the year 9999, and a bit more
-OPEN_END = 7.2e9  # seconds; later years such as 9999 mean that there is no end
+# Seconds since 1970, a little before the year 1.
+OLDEST = -6.3e10
+# Seconds since 1970, a little after the year 9999.
+LATEST = 2.6e11
+# Seconds since 1970; later dates such as those of the year 9999 mean that there is no end.
+OPEN_END = 7.2e9
 NUMBERS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 DIGITS = "yyyymmdd"
-SERIAL = "days since 1900"  # as spreadsheets count them
+# Spreadsheets count days in this way.
+SERIAL = "days since 1900"
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,16 @@ class DateStep(Step):
 
     # How text is written, or the unit of numbers; typed columns need none.
     form: str = "year-month-day"
-    zone: str | None = None  # whose clock is read, of typed columns
-    newest: float = 0.0  # seconds since 1970 of the newest training row
-    parts: list[str] = field(default_factory=list)  # those PARTS that varied in training
-    middles: list[float] = field(default_factory=list)  # medians of these, for missing dates
-    zoned: bool | None = None  # whether times had a zone; None if some had, or nobody knows
+    # The zone whose clock is read, for typed columns.
+    zone: str | None = None
+    # The newest training row, in seconds since 1970.
+    newest: float = 0.0
+    # Those of PARTS that varied in training.
+    parts: list[str] = field(default_factory=list)
+    # The medians of these parts, for missing dates.
+    middles: list[float] = field(default_factory=list)
+    # Whether times had a zone; None if only some had one, or if this is not known.
+    zoned: bool | None = None
 
     @property
     def reading(self) -> Any:

@@ -50,8 +50,10 @@ STEPS: dict[str, type[Step]] = {
     "levels": LevelStep,
     "text": TextStep,
 }
-MANY = 20  # fewer distinct values are nobody's ids
-EPOCH = (946_684_800.0, 2_208_988_800.0)  # seconds since 1970 of the years 2000 and 2040
+# A column with fewer distinct values does not hold ids.
+MANY = 20
+# Seconds since 1970 of the years 2000 and 2040.
+EPOCH = (946_684_800.0, 2_208_988_800.0)
 CODES = {"id", "uuid", "guid", "code", "key", "hash", "zip", "zipcode", "postcode", "plz", "mcc"}
 ENTITIES = {
     "account", "card", "client", "customer", "device", "employee", "ip", "merchant", "patient",
@@ -64,7 +66,8 @@ TIMES = {
 }  # fmt: skip
 CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "utc"}
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
-ABSURD = 1e4  # times the range of all other values
+# An absurd value is farther away from the others than so many times their range.
+ABSURD = 1e4
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,10 @@ class Question:
     name: str
     max_levels: int = 20
     targets: Targets | None = None
-    decimal: str | None = None  # point of numbers in text, where their column leaves it open
-    wanted: bool = False  # whether a user named the column as one to learn from
+    # The decimal point of numbers in text, where their column leaves it open.
+    decimal: str | None = None
+    # Whether a user named the column as one to learn from.
+    wanted: bool = False
 
 
 def decide(column: Any, asked: Question) -> Decision:

@@ -25,8 +25,10 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 YES = {"yes", "y", "t", "ja", "j", "oui", "si", "sí", "sim", "tak", "да"}
 NO = {"no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"}
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
-MAX_LABELS = 10_000  # different ones in a file; an id column does not hold labels
-MAX_CONFLICTS = 3  # in a note
+# A column of a file with more distinct values holds ids, not labels.
+MAX_LABELS = 10_000
+# A note shows so many ids with several answers.
+MAX_CONFLICTS = 3
 
 
 def read_label_column(

@@ -19,9 +19,12 @@ from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
-PERFECT = 0.999  # AUC
-ORDERED = 0.95  # AUC of what should have no order
-MAX_OTHERS = 20_000  # rows of other codes than 1; more say nothing new
+# A column with this AUC knows the label.
+PERFECT = 0.999
+# Rows and ids have no order by label if their AUC is below this one.
+ORDERED = 0.95
+# About so many rows without the code 1 are compared; more would say nothing new.
+MAX_OTHERS = 20_000
 
 
 def find_results(names: Iterable[str], label: str | None) -> list[str]:

@@ -16,9 +16,11 @@ from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets
 from boreod.tables.reading.blocks import check_columns
 from boreod.text import listed, shorten, suggest
 
-VERSION = 3  # of stored preparations
+# The version of stored preparations.
+VERSION = 3
 RESULT = "left out: a result of scoring"
-MAX_COLUMNS = 100_000  # more is no table that was prepared here
+# No preparation that was stored here has more columns.
+MAX_COLUMNS = 100_000
 
 
 class ColumnSummary(NamedTuple):
@@ -293,7 +295,8 @@ class _Learned:
     assume: bool
     seed: int
     since: list[Since]
-    steps: list[Any]  # Steps, or what is stored of them
+    # The steps, or what is stored of them.
+    steps: list[Any]
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
@@ -322,7 +325,8 @@ def _read_step(data: Any) -> Step:
     if not isinstance(becomes, str) or becomes not in STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
     if becomes == "date":
-        stored.setdefault("zoned", None)  # Older files do not have it.
+        # Older files do not have it.
+        stored.setdefault("zoned", None)
     return typed_json(STEPS[becomes], stored, "step")
 
 

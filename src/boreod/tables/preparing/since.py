@@ -31,7 +31,8 @@ class Since:
     id: str
     time: str
     kind: str = "number"
-    form: str | None = None  # that of a DateStep; None for numbers of any unit
+    # The form of a DateStep; None for numbers of any unit.
+    form: str | None = None
     zone: str | None = None
 
     @property

@@ -29,19 +29,26 @@ from boreod.tables.number_formats import NumberFormat
 from boreod.validation import OUTLIER, UNLABELLED
 
 TEXT_PARTS = ("length", "words", "digits")
-PRIOR_ROWS = 10.0  # m: rows like all others that every level has in addition
-ENOUGH_OUTLIERS = 10  # fewer say nothing about levels
-STORED_BYTES = 1_000_000  # of the words and counts of all levels in a model file
-MAX_COUNTED = 2**53  # rows; float64 counts no further
+# This is m: every level counts so many additional rows that are like all others.
+PRIOR_ROWS = 10.0
+# Fewer outliers say nothing about levels.
+ENOUGH_OUTLIERS = 10
+# In a model file, the words and counts of all levels take at most so many bytes.
+STORED_BYTES = 1_000_000
+# Float64 cannot count more rows.
+MAX_COUNTED = 2**53
 
 
 @dataclass(frozen=True)
 class Targets:
     """The labels of training rows, for steps that learn from them."""
 
-    outliers: NDArray  # rows of the code 1
-    known: NDArray  # rows of the code 1 or 0, also if 0 is assumed
-    order: NDArray  # all rows in random order
+    # Whether rows have the code 1.
+    outliers: NDArray
+    # Whether rows have the code 1 or 0, also if 0 is assumed.
+    known: NDArray
+    # All rows in random order.
+    order: NDArray
 
 
 def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
@@ -63,8 +70,10 @@ class Step(ABC):
     """What is done to a column: a subclass for each thing that a column may become."""
 
     name: str
-    kind: str  # number, boolean or text: how to read the column
-    marked: bool = field(default=False, kw_only=True)  # whether missing values have a column
+    # How to read the column: as number, boolean or text.
+    kind: str
+    # Whether missing values have a column of their own.
+    marked: bool = field(default=False, kw_only=True)
 
     @property
     @abstractmethod
@@ -121,8 +130,10 @@ class NumberStep(Step):
     A column that held one value or nothing in training has only the mark.
     """
 
-    middle: float | None = None  # median of the training rows, for missing numbers; None: unused
-    format: NumberFormat | None = None  # how text is written; None for plain numbers
+    # The median of the training rows, for missing numbers; None if numbers are not used.
+    middle: float | None = None
+    # How numbers are written in text; None for plain numbers.
+    format: NumberFormat | None = None
 
     @property
     def reading(self) -> Any:
@@ -157,8 +168,10 @@ class NumberStep(Step):
 class CategoryStep(Step):
     """Words have one column a level; rare levels may share one, and missing words may have one."""
 
-    levels: list[str] = field(default_factory=list)  # words with a column of their own
-    pooled: bool = False  # whether other levels have a column; without it they are zeros everywhere
+    # The words that have a column of their own.
+    levels: list[str] = field(default_factory=list)
+    # Whether other levels share a column; otherwise they are zeros everywhere.
+    pooled: bool = False
 
     @property
     def is_possible(self) -> bool:
@@ -187,7 +200,8 @@ class CategoryStep(Step):
 class TextStep(Step):
     """Free text becomes its number of letters, words and digits; missing text has none of them."""
 
-    parts: list[str] = field(default_factory=list)  # those TEXT_PARTS that varied in training
+    # Those of TEXT_PARTS that varied in training.
+    parts: list[str] = field(default_factory=list)
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -212,14 +226,19 @@ class TextStep(Step):
 class LevelStep(Step):
     """An id becomes its frequency, and the odds of its level if there are labels enough."""
 
-    rows: int = 0  # training rows that had a value
+    # The number of training rows that had a value.
+    rows: int = 0
     levels: list[str] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)  # rows of each level
-    outliers: list[int] = field(default_factory=list)  # rows of the code 1; empty without odds
-    known: list[int] = field(default_factory=list)  # rows with a label, true or assumed; as above
+    # The number of rows of each level.
+    counts: list[int] = field(default_factory=list)
+    # The number of rows of the code 1 of each level; empty without odds.
+    outliers: list[int] = field(default_factory=list)
+    # The number of rows with a label, true or assumed, of each level; empty without odds.
+    known: list[int] = field(default_factory=list)
     total_known: int = 0
     total_outliers: int = 0
-    middle: float | None = None  # median frequency, for missing words; None: no frequency
+    # The median frequency, for missing words; None if the frequency is not used.
+    middle: float | None = None
 
     @property
     def values(self) -> list[tuple[str, str]]:

@@ -126,8 +126,10 @@ class Options(ReadOptions):
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     computed: tuple[str, ...] | None = ()
-    optional: tuple[str, ...] = ()  # columns that need not be there
-    met: set[str] = field(default_factory=set)  # columns to drop that were there
+    # Columns that may be missing.
+    optional: tuple[str, ...] = ()
+    # Columns to drop that some file had.
+    met: set[str] = field(default_factory=set)
     found: BadCells = field(default_factory=BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:

@@ -26,7 +26,8 @@ from boreod.text import listed
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".ipc": "arrow",
 }  # fmt: skip
 READ_ONLY_SUFFIXES = {
     ".json": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx", ".xls": "xlsx", ".sqlite": "sqlite",
@@ -37,9 +38,11 @@ TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
 READ_ONLY_FORMATS = ("xlsx", "sqlite", "duckdb")
 STANDARD = "-"
-BETWEEN = "\n"  # the names of several files, where one name is expected
+# It separates the names of several files where one name is expected.
+BETWEEN = "\n"
 CHUNK = 1 << 20
-MAX_WAIT = 0.3  # seconds to wait for a thread that reads ahead
+# Seconds to wait for a thread that reads ahead.
+MAX_WAIT = 0.3
 UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -55,9 +58,12 @@ OTHER_FORMATS = {
 class Place:
     """A file or folder in a file system; it survives pickling, so that workers can open it."""
 
-    filesystem: Any  # a file system of pyarrow
-    path: str  # absolute, as the file system takes it
-    shown: str  # for sentences: what the user wrote, without passwords
+    # A file system of pyarrow.
+    filesystem: Any
+    # The absolute path, as the file system takes it.
+    path: str
+    # What the user wrote, without passwords, for sentences.
+    shown: str
 
     @property
     def is_local(self) -> bool:

@@ -26,13 +26,18 @@ from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
 from boreod.text import count_of, listed, shorten
 
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-HEAD_LINES = 50  # that are looked at to find the column names
-MAX_REMARKS = 20  # lines below a table
-MAX_SHOWN_LINES = 3  # places of lines in a note
+# The column names must be among the first so many lines.
+HEAD_LINES = 50
+# A table may have fewer lines of remarks below it.
+MAX_REMARKS = 20
+# A note shows the places of so many lines.
+MAX_SHOWN_LINES = 3
 REPEATED = "repeating the column names"
 EMPTY = "without any value"
-MAX_ROW = 2 << 20  # bytes; also those of a block
-RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
+# A row may have so many bytes, and so may a block of rows.
+MAX_ROW = 2 << 20
+# A line that is drawn between other lines.
+RULE = re.compile(r"[-=_+| ]{3,}")
 NUMBER_OR_DATE = re.compile(
     r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*|\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*"
 )
@@ -46,11 +51,14 @@ class Layout:
     names: list[str]
     lines: int
     size: int
-    unnamed: frozenset[int] = frozenset()  # places of columns without a name
-    titles: Sequence[list[str]] = ()  # what is above the names
+    # The places of columns without a name.
+    unnamed: frozenset[int] = frozenset()
+    # The records above the names.
+    titles: Sequence[list[str]] = ()
 
 
-Record = tuple[list[str], int, int]  # its cells, and the first and the last of its lines
+# The cells of a record, and the first and the last of its lines.
+Record = tuple[list[str], int, int]
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
@@ -96,7 +104,8 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
     except csv.Error:
         return False, 0, 1
     if len(widths) > 1 and not text.endswith("\n"):
-        widths.pop()  # The last line may be cut.
+        # The last line may be cut.
+        widths.pop()
     usual = max(widths, key=widths.count, default=1)
     if usual == 1:
         return False, 0, 1
@@ -107,7 +116,8 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
 
 def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
     """Look at the beginning of a file."""
-    text = head.decode("utf-8", errors="ignore")  # The last letter may be cut.
+    # The last letter may be cut.
+    text = head.decode("utf-8", errors="ignore")
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
     # Excel writes a first line with the separator for itself.
@@ -158,7 +168,8 @@ def _records(text: TextIO, separator: str) -> Iterator[Record]:
 def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
     where = partial(_place, source, layout)
-    ragged: list[Any] = []  # lines with too few or too many cells; rows are counted from 0
+    # Lines with too few or too many cells; their rows are counted from 0.
+    ragged: list[Any] = []
     rows = 0
     last = None
     names = [layout.names[place] for place in places]
