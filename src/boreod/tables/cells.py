@@ -4,12 +4,12 @@ A column of text has one type in all batches. It is decided by the first block o
 block holds never changes it, and a cell that does not fit is reported as a bad cell, with its row.
 Numbers are float64; where they are written in another way than programs do, such as $1,234.50, the
 column stays text and a rule records how its numbers are written. Whole numbers that begin with zero
-or have more than 15 digits are codes, and stay text: as numbers they would come out otherwise than
-they went in.
+or have more than 15 digits are codes. They stay text, because numbers would not keep all digits.
 
-A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. They count as missing,
-stop the reading, or take their rows with them, as the user likes; one note says how many there were
-and where the first ones are. The same holds for numbers that are too large to compute with.
+A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses whether
+they count as missing, stop the reading, or lead to their rows being left out. One note says how
+many there were and where the first ones are. The same holds for numbers that are too large to
+compute with.
 """
 
 import warnings
@@ -71,7 +71,7 @@ def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | 
 
 
 def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
-    """Return what the cells of a column of text must look like; None if that is not certain."""
+    """Return the rule for the cells of a column of text; None if it is not certain."""
     found = find_written(column, decimal)
     if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
         return None
@@ -118,7 +118,7 @@ def declared_kind(
     # 1.2% is read as 0.012. The model was trained on plain numbers, so percentages are not accepted
     # here.
     if isinstance(found, NumberFormat) and found.unit not in PERCENT:
-        return Kind("number", None if found.is_plain else found)
+        return Kind("number", None if found == NumberFormat() else found)
     return Kind("number", NumberFormat(",") if decimal == "," else None)
 
 
@@ -236,7 +236,7 @@ def _present(column: Any) -> Any:
 
 
 class BadCells:
-    """Count cells that are no numbers, and do with them what the user likes.
+    """Count cells that are no numbers, and treat them as the user chooses.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class BadCells:
         self.seen = 0
         # If there are several files, the name of the one that is being read.
         self.file: str | None = None
-        # column and text of a bad cell in the last row, which may be a line of totals
+        # The column and text of a bad cell in the last row, which may be a line of totals.
         self.total: tuple[str, str] | None = None
         self._counts: dict[str, int] = {}
         # The number of filled cells of each column, bad or not.
@@ -271,9 +271,9 @@ class BadCells:
     def add(
         self, column: Any, bad: NDArray, name: str, where: Where, what: str, large: NDArray
     ) -> None:
-        """Take note of some cells of a column, as they are written, and of the bad ones there.
+        """Count the bad cells among some cells of a column, and remember the first ones.
 
-        Those that are ``large`` hold numbers that are too large to compute with.
+        Cells that are ``large`` hold numbers that are too large to compute with.
         """
         self._large |= bool(large.any())
         self._filled[name] = self._filled.get(name, 0) + len(column) - column.null_count
@@ -286,7 +286,7 @@ class BadCells:
         noun, _, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        # So many bad cells are no faults of single rows.
+        # With so many bad cells, the column is wrong and not single rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":

@@ -21,8 +21,8 @@ SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 SAMPLE = 500
 # In a column of dates, at least this share of the cells has the same form.
 NEARLY_ALL = 0.9
-# Beginnings of the names of months, in languages of which no two mean different months by the same
-# word. Polish, Czech and Croatian are left out, whose listopad is November or October.
+# The beginnings of the names of months in several languages. No word means different months in two
+# of them: Polish, Czech and Croatian are left out because listopad is November or October there.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
@@ -38,11 +38,12 @@ MONTHS = (
     "nov|noi|marras|kas|ноя",
     "dec|dez|déc|dic|des|jou|ara|дек",
 )
+# How many hours zones are ahead of Greenwich. CST and IST are left out: each means several zones.
 ZONES = {
     "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
     "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}  # fmt: skip  # hours before Greenwich; CST and IST mean several zones
+}  # fmt: skip
 MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<F>\d+))?)?"
 HOURS = r"(?P<H>\d{1,2})"
 HALF = r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
@@ -100,7 +101,7 @@ class DateForm:
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
     """Refuse dates of which many cannot be read because days and months have changed places."""
-    # A few bad cells are faults; three of them, and 30 % of the column, are another order.
+    # A few bad cells are faults. Three bad cells that are 30 % of the column show another order.
     if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
     here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
@@ -149,7 +150,7 @@ def find_form(column: Any) -> DateForm | None:
         return DateForm("", in_doubt=True) if either >= NEARLY_ALL else None
     if days != months:
         return DateForm(first if days > months else second)
-    # Nobody writes months first with points.
+    # Dates with points never have months first.
     has_points = pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
     return DateForm(first, in_doubt=not has_points)
 
@@ -187,7 +188,7 @@ def _share(clock: NDArray) -> float:
 def read_written(words: Any, form: str) -> Moments:
     """Return the moments of text of some form, NaN where a cell has none.
 
-    Forms that cannot be taken for others are understood beside it.
+    Forms that cannot be mistaken for others are understood, too.
     """
     words = pc.utf8_trim_whitespace(words)
     found = _read_form(words, form)
@@ -202,7 +203,7 @@ def read_written(words: Any, form: str) -> Moments:
 
 def _read_form(words: Any, form: str) -> Moments:
     """Return the moments of trimmed text of one form, NaN where a cell has another one."""
-    # Arrow reads dates quickly as nearly everybody writes them, but not if there is a zone.
+    # Arrow reads the most common form quickly, but not if there is a zone.
     if form == "year-month-day":
         with suppress(pa.ArrowException):
             seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
@@ -229,7 +230,7 @@ def _read_form(words: Any, form: str) -> Moments:
     hours = np.where(is_half, hours % 12 + 12 * later, hours)
     clock = np.where(wrong, np.nan, start + 3600.0 * hours + 60.0 * minutes + seconds)
     fraction = pc.utf8_rpad(pc.fill_null(part["F"], ""), 6, "0")
-    # Arrow adds fractions in the same way.
+    # Arrow rounds fractions of seconds in the same way.
     clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6
     ahead = _number_of_each(part["zone"], _seconds_ahead) if "zone" in part else 0
     return Moments(clock, clock - ahead)

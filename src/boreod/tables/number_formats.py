@@ -22,7 +22,7 @@ MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "Nan", "NaT", "\\N"),
     *("null", "NULL", "Null", "(null)", "None", "none", "NONE"),
 )
-# They stand where a number should be, and say nothing about the other cells.
+# These words stand for missing numbers, and say nothing about the other cells.
 PLACEHOLDERS = (
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
     *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
@@ -42,12 +42,13 @@ OTHER_MONEY = (
 PERCENT = {"%": 100.0, "‰": 1000.0}
 # In a column of numbers, at most this share of the filled cells is something else.
 FEW = 0.1
+# Plain letters, and patterns of other letters that look the same.
 LETTERS = {
     r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]": " ",
     r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]": "-",
     r"[\x{2018}\x{2019}\x{02bc}\x{00b4}]": "'",
     r"[\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]": "",
-}  # plain letters for others that look the same
+}
 CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
 
 
@@ -75,7 +76,7 @@ class NumberFormat:
     @property
     def what(self) -> str:
         """What a cell should be."""
-        return "number" if self.is_plain else f"number written like {self.like}"
+        return "number" if self == NumberFormat() else f"number written like {self.like}"
 
     @property
     def is_possible(self) -> bool:
@@ -90,11 +91,6 @@ class NumberFormat:
     def find_bad(self, column: Any) -> NDArray:
         """Return which cells are filled and hold no number that is written so."""
         return parse(column, self).bad
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether programs write numbers so."""
-        return self == NumberFormat()
 
     @property
     def like(self) -> str:
@@ -270,7 +266,7 @@ def _plain_letters(column: Any) -> Any:
 
 
 def is_placeholder(cells: Any) -> Any:
-    """Return which trimmed cells of text stand for a value that is not there."""
+    """Return which trimmed cells of text stand for a missing value."""
     words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
     return pc.is_in(pc.utf8_lower(cells), value_set=words)
 
@@ -291,9 +287,8 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
     if not all(unit.lower() in (first.lower(), f"{first.lower()}s") for unit in common):
         several = all(_is_unit(unit, before=True) for unit in common)
         if not several and all(_is_unit(unit, before=False) for unit in common):
-            fractions = pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")
             # Without fractions these are codes such as 12A and 13B.
-            several = pc.any(fractions).as_py()
+            several = pc.any(pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")).as_py()
         return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if several else None
     own = cells.filter(pc.is_in(rests, value_set=pa.array(common)))
     starts = pc.match_substring_regex(own, rf"(?i)^[ (+\-]*{re.escape(first)}")

@@ -217,6 +217,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
     optional = (*options.optional, *options.drop, *as_names(options.drop, []))
     options = replace(options, optional=optional)
     names: list[str] = []
+    rules: dict[str, Any] = {}
     left = iter(paths)
     for path in left:
         options.found.file = PurePath(path).name
@@ -225,15 +226,14 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
         _check_same(names, schema, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
+            rules = find_rules(first, options)
+            batches = chain([first], batches)
             break
-    rules = {} if first is None else find_rules(first, options)
     kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
     types = {name: kind for name, kind in kinds.items() if kind != "date or time"}
     same = replace(options, types={**types, **options.types})
 
     def all_batches() -> Iterator[Any]:
-        if first is not None:
-            yield first
         yield from batches
         for path in left:
             options.found.file = PurePath(path).name

@@ -28,7 +28,7 @@ from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
-# The share of copies in all rows above which a warning says so.
+# A larger share of copies leads to a warning.
 MANY_COPIES = 0.05
 
 
@@ -199,7 +199,7 @@ def prepare_training(
         assume=wishes.assume,
     )
     later = matrix
-    if preparation.tells_training_rows:
+    if preparation.differs_in_training:
         # The user has seen the warnings of the first time.
         with warnings.catch_warnings(action="ignore"):
             later = preparation.transform(found.table)

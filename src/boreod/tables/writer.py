@@ -82,7 +82,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
 
     def __exit__(self, *raised: Any) -> None:
         if raised[0] is not None:
-            # The file goes away, and the first error is the one to show.
+            # The file is removed, and the first error is shown.
             with suppress(Exception):
                 self._stack.__exit__(*raised)
         elif self._write is None:
@@ -170,11 +170,11 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
 
 @contextmanager
 def writing(shown: str) -> Iterator[None]:
-    """Put what goes wrong with the disk into one sentence."""
+    """Turn errors of the disk into one sentence."""
     try:
         yield
     except BrokenPipeError:
-        # Whoever reads has had enough, which is no fault of the table.
+        # The program that reads the table has ended, which is no fault of the table.
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -125,7 +125,7 @@ def read_moments(
         what = DateForm(form).what
     else:
         if pa.types.is_integer(column.type):
-            # Float64 does not know each nanosecond, which does not matter here.
+            # Float64 cannot represent each nanosecond, which does not matter here.
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)

@@ -102,7 +102,7 @@ def decide(column: Any, asked: Question) -> Decision:
         step = DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
         return _decide_date(column, step, "")
     if pa.types.is_integer(column.type):
-        # Float64 does not know all whole numbers beyond this one.
+        # Float64 cannot represent all whole numbers beyond this one.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
@@ -123,7 +123,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
         return _leave_out(asked.name, "all values are missing")
     if present.min() == present.max():
         return _constant(NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing)
-    # The lower of two middle values is one that was there.
+    # The lower of two middle values is a value of the column.
     middle = float(np.quantile(present, 0.5, method="lower"))
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
@@ -238,7 +238,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
     few = len(counts) <= MANY and not frequent.any()
-    # Words that are different in most rows name rows.
+    # Words that differ in most rows are names of rows.
     if few or len(counts) > max(MANY, 0.7 * len(present)):
         return _decide_unique(words, present, len(counts), asked)
     marked = f"; {missing} missing marked" if missing else ""
@@ -262,7 +262,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
     """Decide for words that are different in nearly each row: free text, or the id of the row."""
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
-    # Words that differ in their digits only are numbered, not written.
+    # Words that differ only in their digits are numbered and not free text.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):

@@ -263,8 +263,9 @@ class LabelSource:
 
         def settled() -> Iterator[Any]:
             for batch in batches:
-                no_words = pa.nulls(batch.num_rows, pa.string())
-                words = no_words if place < 0 else _words(batch, self.label)
+                words = pa.nulls(batch.num_rows, pa.string())
+                if place >= 0:
+                    words = _words(batch, self.label)
                 if given is not None:
                     words = given.apply(words, _keys(batch, self.ids))
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -333,8 +334,8 @@ class Answers:
         ]
         if some:
             first = "; ".join(some[:MAX_CONFLICTS] + ["..."] * (len(some) > MAX_CONFLICTS))
-            several = f"{count_of(len(some), 'id')} with several answers"
-            parts.append(f"{several}, the last of which counts ({first})")
+            count = count_of(len(some), "id")
+            parts.append(f"{count} with several answers, the last of which counts ({first})")
         unknown = len(self.given) - len(self.met)
         if unknown:
             parts.append(f"{count_of(unknown, 'id')} not in the table")

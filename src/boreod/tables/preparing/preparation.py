@@ -132,8 +132,11 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = as_names(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
-        results = [] if keep is not None else find_results(table.column_names, label)
-        roles |= {name: RESULT for name in results if roles[name] == "used"}
+        results = []
+        if keep is None:
+            found = find_results(table.column_names, label)
+            results = [name for name in found if roles[name] == "used"]
+        roles |= dict.fromkeys(results, RESULT)
         since = found_in(table.schema)
         made = [one.name for one in since]
         roles |= dict.fromkeys(made, "used")
@@ -141,7 +144,7 @@ class Preparation:
         wanted = set(made if keep is None else table.column_names)
         question = Question("", self.max_levels, targets, decimal)
         steps, summary, notes = _learn(table, roles, question, wanted)
-        notes += result_notes([name for name in results if roles[name] == RESULT], label)
+        notes += result_notes(results, label)
         if not steps:
             raise TableError(
                 f"No column is left to learn from. {' '.join(notes)} Columns with values that "
@@ -209,7 +212,7 @@ class Preparation:
         return result
 
     @property
-    def tells_training_rows(self) -> bool:
+    def differs_in_training(self) -> bool:
         """Whether training rows had other values than the same rows would have later."""
         return any(isinstance(step, LevelStep) for step in self.steps_)
 

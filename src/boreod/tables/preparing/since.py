@@ -93,7 +93,7 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
             )
         if since.name in schema.names:
             raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
-        # The metadata of the field say what the column is made of.
+        # The metadata of the field say how the column was made.
         metadata = {METADATA: json.dumps(asdict(since)).encode()}
         schema = schema.append(pa.field(since.name, pa.float64(), metadata=metadata))
     return schema, _added(schema, chain([first], batches), found)
@@ -101,12 +101,10 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
 
 def as_list(asked: Asked) -> list[Any]:
     """Return what is asked for one by one; commas separate texts."""
-    texts = [asked] if isinstance(asked, str) else list(asked)
-    return [
-        part.strip() if isinstance(part, str) else part
-        for text in texts
-        for part in (text.split(",") if isinstance(text, str) else [text])
-    ]
+    found: list[Any] = []
+    for one in [asked] if isinstance(asked, str) else asked:
+        found += map(str.strip, one.split(",")) if isinstance(one, str) else [one]
+    return found
 
 
 def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[Any]:
@@ -189,7 +187,7 @@ def _read_time(owner: str, name: str, batch: Any) -> Since:
     step = decide(column, Question(name)).step
     if isinstance(step, DateStep):
         return Since(owner, name, step.kind, step.form, step.zone)
-    # A column of one date has no step.
+    # A column that holds a single date has no step.
     if kind_of(column.type) == "date or time":
         return Since(owner, name, "text", "year-month-day", getattr(column.type, "tz", None))
     if kind_of(column.type) == "number":

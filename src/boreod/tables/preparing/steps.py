@@ -61,8 +61,8 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
         return None
     # The first number keeps this order apart from one that somebody drew labels by.
-    random = np.random.default_rng([6027, seed])
-    return Targets(outliers, known, random.permutation(len(codes)))
+    order = np.random.default_rng([6027, seed]).permutation(len(codes))
+    return Targets(outliers, known, order)
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class LevelStep(Step):
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
         """Write the values of some rows into zeros, and return which rows have no value."""
         words = self.words_of(column)
-        # The place -1 of other words is that of the zero at the end.
+        # Other words have the place -1, which is that of the zero at the end.
         places = find_levels(words, self.levels)
         columns = []
         if self.middle is not None:
@@ -310,7 +310,7 @@ class LevelStep(Step):
         odds = np.array(self.outliers or np.zeros(len(self.levels)))
         counts = np.array(self.counts)
         order = np.lexsort([-counts, -odds])
-        # A level that was there once, without the code 1, is as good as a new one.
+        # A level with a single row, without the code 1, is treated like a new level.
         order = order[(counts[order] > 1) | (odds[order] > 0)]
         # A stored level takes 16 bytes beside its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
@@ -389,7 +389,7 @@ def _odds(outliers: NDArray, known: NDArray, total_outliers: int, total_known: i
 def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
     """Return for every row the odds of its level among the rows before it."""
     order = targets.order[np.argsort(places[targets.order], kind="stable")]
-    # First row of every level, as its rows stand together.
+    # The rows of a level stand together; these are the places where levels begin.
     first = np.flatnonzero(np.diff(places[order], prepend=-1))
     sizes = np.diff(first, append=len(order))
 

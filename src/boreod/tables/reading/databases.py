@@ -97,7 +97,7 @@ def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
 def open_workbook(path: str, options: Options) -> Typed:
     """Open a sheet of an Excel workbook; its first row has the column names."""
     fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
-    # It would warn of empty columns.
+    # The library would warn of empty columns.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
         book = fastexcel.read_excel(path)
@@ -125,7 +125,7 @@ def open_workbook(path: str, options: Options) -> Typed:
 
 
 def _library(path: str, module: str, name: str, extra: str) -> Any:
-    """Import what reads a file; if it is missing, say how to install it."""
+    """Import the library for a file; if it is missing, say how to install it."""
     try:
         return import_module(module)
     except ImportError:
@@ -177,7 +177,7 @@ def _find_table(path: str, query: str | None, tables: list[str], what: str) -> s
 
 @contextmanager
 def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
-    """Put what a library says about a file into one sentence."""
+    """Turn errors of a library into one sentence about the file."""
     try:
         with reading(path, what):
             os.stat(path)

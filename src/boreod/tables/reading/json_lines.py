@@ -103,7 +103,7 @@ def _elements(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[
 
 @contextmanager
 def _reading(place: str, shown: str, text: str) -> Iterator[None]:
-    """Put what is wrong with an object into one sentence."""
+    """Turn errors of parsing into one sentence about the object."""
     try:
         yield
     except UnicodeEncodeError:
@@ -121,7 +121,7 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
 
 
 def _check(record: Any, text: str) -> None:
-    """Refuse what is no object, and halves of letters."""
+    """Refuse values that are not objects, and halves of letters."""
     if not isinstance(record, dict):
         raise TableError(
             f'must be an object such as {{"amount": 3.5}}; got {shorten(text.strip()[:60])}. '

@@ -86,7 +86,7 @@ def find_place(path: str) -> Place:
         return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
     shown = show_place(path)
     if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
-        # Google's own default is a quarter of an hour.
+        # By default, pyarrow tries to reach Google for a quarter of an hour.
         path += f"{'&' if '?' in path else '?'}retry_limit_seconds=30"
     with reading(shown, address=path):
         filesystem, inside = fs.FileSystem.from_uri(path)
@@ -193,9 +193,10 @@ def refuse_name(path: str, to_read: bool = True) -> TableError:
 
 @contextmanager
 def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[None]:
-    """Put what pyarrow and the operating system say about a file into one sentence.
+    """Turn errors of pyarrow and of the operating system into one sentence about a file.
 
-    Without a kind of file it is about the way there, and the address may hold passwords.
+    Without ``kind`` the sentence says that the file cannot be reached. ``address`` may hold
+    passwords, so the sentence shows ``shown`` in its place.
     """
     try:
         yield
@@ -255,13 +256,13 @@ class TextSource(io.RawIOBase):
                 raise TableError(f"{self.shown} is not plain text but {what}.")
 
     def head(self, size: int = CHUNK) -> bytes:
-        """Return the beginning of what was not read yet, and leave it there."""
+        """Return the next bytes without reading past them."""
         while len(self._waiting) < size and not self._ended:
             self._waiting += self._next()
         return self._waiting[:size]
 
     def skip(self, size: int) -> None:
-        """Leave out what ``head`` has shown."""
+        """Read past bytes that ``head`` has returned."""
         self._waiting = self._waiting[size:]
 
     def readable(self) -> bool:
@@ -282,9 +283,9 @@ class TextSource(io.RawIOBase):
     def close(self) -> None:
         """Close the file; standard input stays open.
 
-        A thread of pyarrow may read ahead. It is waited for until it has found the end: one that
-        reads while the interpreter ends would take the process with it. One that waits for a pipe
-        is left alone.
+        A thread of pyarrow may read ahead. This method waits until the thread has found the end,
+        because a thread that reads while the interpreter ends would crash the process. It does not
+        wait longer than MAX_WAIT, because the thread may be waiting for a pipe.
         """
         waited = self._reading.acquire(timeout=MAX_WAIT)
         try:
@@ -332,7 +333,7 @@ class TextSource(io.RawIOBase):
 
 @contextmanager
 def _unpacking(shown: str) -> Iterator[None]:
-    """Put what is wrong with a packed file into one sentence."""
+    """Turn errors of unpacking into one sentence about the packed file."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):

@@ -115,12 +115,12 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
 
 
 def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
-    """Look at the beginning of a file."""
+    """Find the layout of a file from its beginning."""
     # The last letter may be cut.
     text = head.decode("utf-8", errors="ignore")
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
-    # Excel writes a first line with the separator for itself.
+    # Excel may write a first line that names the separator.
     named = re.match(r'"?sep=([,;|\t])"?\r?\n', text, re.IGNORECASE)
     before = named[0] if named else ""
     text = text.removeprefix(before)
@@ -191,7 +191,7 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
     if last is None:
         return
     value = last.column(len(layout.names) - 1)[-1].as_py()
-    # A mark that is never closed takes all lines after it.
+    # A quotation mark that is never closed makes one cell of all lines after it.
     if source.quotes % 2 and value is not None and "\n" in value:
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
@@ -261,7 +261,7 @@ def _explain(error: str, source: TextSource, ragged: list[Any], where: Where) ->
 
 def _place(source: TextSource, layout: Layout, row: int) -> str:
     """Say where a row is: its line, if the file can be read again to find it."""
-    # A pipe is gone.
+    # A pipe cannot be read again.
     if source.path == STANDARD or not os.path.isfile(source.path):
         return f"Row {row + 1}"
     with open(source.path, "rb") as raw:
@@ -273,7 +273,7 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         try:
             _, first, _ = next(islice(_records(lines, layout.separator), row, None))
         except (csv.Error, StopIteration):
-            # It has a limit for cells, unlike the reader of the table.
+            # This reader has a limit for cells, unlike that of the table.
             return f"Row {row + 1}"
     return f"Line {layout.lines + first}"
 
