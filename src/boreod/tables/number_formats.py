@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Everything else is understood whatever the
-rule: groups of thousands, spaces of any width, a minus before, behind or as parentheses. Percent
-are hundredths: 1.2% is 0.012. Where ``1,234`` may be a thousand or a little more than one, and no
-other cell of the column decides it, nothing is guessed.
+A column has one rule: its decimal point and its unit. Whatever the rule, groups of thousands, spaces
+of any width, and a minus before, behind or as parentheses are understood. Percentages are
+hundredths: 1.2% is 0.012. If ``1,234`` may be more than a thousand or a little more than one, and no
+other cell of the column decides it, the column is ambiguous.
 """
 
 import re
@@ -80,7 +80,7 @@ class NumberFormat:
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have this format."""
         return (
             self.decimal in (".", ",")
             and self.thousands in ("", ",", ".", " ", "'")
@@ -143,7 +143,7 @@ class Ambiguous(NamedTuple):
     units: tuple[str, ...] = ()
 
     def question(self, name: str, needed: bool = False) -> TableError:
-        """Return what to ask for; a column that is needed cannot be left out."""
+        """Return the error that asks the user; a column that is needed cannot be left out."""
         leave = "or write 1234.5" if needed else f"or leave the column out ({option('drop', name)})"
         if self.units:
             return TableError(

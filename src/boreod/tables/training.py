@@ -130,10 +130,10 @@ class TrainingRows(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What makes numbers of the columns, and the numbers of the training rows.
+    """The preparation of the columns, and the training rows as numbers.
 
-    ``later`` are the numbers that the same rows would have if they came again. They are those of
-    the training, ``matrix`` itself, unless columns were learned from labels.
+    ``later`` are the numbers that the same rows would have as new rows. They are ``matrix`` itself,
+    unless columns with many levels were learned from.
     """
 
     preparation: TableRows
@@ -185,7 +185,7 @@ def read_training_rows(
 def prepare_training(
     found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
 ) -> Prepared:
-    """Return what makes numbers of the columns, and what it makes of the training rows."""
+    """Return the preparation of the columns, and the training rows as numbers."""
     preparation = TableRows()
     if roles.label is not None:
         _check_codes(found.codes, roles.label, wishes.assume)
@@ -200,7 +200,7 @@ def prepare_training(
     )
     later = matrix
     if preparation.differs_in_training:
-        # The user has seen the warnings of the first time.
+        # The same warnings were shown before.
         with warnings.catch_warnings(action="ignore"):
             later = preparation.transform(found.table)
     return Prepared(preparation, matrix, later)
@@ -218,7 +218,7 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
 
 
 def check_source(source: Any, y: Any, label: str | None, wishes: Wishes) -> None:
-    """Refuse labels that come twice, or not at all where there must be some."""
+    """Refuse labels that are given twice, or are missing where they are needed."""
     if isinstance(y, str) or not isinstance(label, str | None):
         raise TypeError(
             f"`label` is the name of the column of labels, `y` are labels; got "
@@ -273,7 +273,7 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
 
 
 def name_source(path: str) -> str:
-    """Return what a model remembers of where its table was: no folders, and no secrets.
+    """Return the name of a table without folders and passwords, for a model to store.
 
     Examples
     --------

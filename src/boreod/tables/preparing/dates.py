@@ -1,8 +1,8 @@
 """Dates and times, and the numbers that they become.
 
-Hours, weekdays and days of the month are those of the clock that wrote them, whatever its zone; an
-age counts the days from then to the newest training row, and no row is younger than that one: a
-model is used after its training, when all rows would be out of range otherwise.
+Hours, weekdays and days of the month are read as they are written, whatever their zone. An age is
+the number of days from a date to the newest training row. Newer rows have the age 0: a model is
+used after its training, and otherwise the ages of all new rows would be out of range.
 """
 
 import warnings

@@ -93,7 +93,7 @@ class Question:
 
 
 def decide(column: Any, asked: Question) -> Decision:
-    """Look at a training column of a plain type and decide, or refuse one that no step suits."""
+    """Decide which step suits a training column of a plain type, or refuse the column."""
     kind = kind_of(column.type)
     if kind == "text":
         return _decide_text(as_text(column, asked.name), asked)
@@ -260,7 +260,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 
 
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
-    """Decide for words that are different in nearly each row: free text, or the id of the row."""
+    """Decide for words that differ in nearly all rows: free text, or the id of the row."""
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
     # Words that differ only in their digits are numbered and not free text.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()

@@ -241,11 +241,11 @@ class LabelSource:
 
     @property
     def shown(self) -> str:
-        """What the second file is called in sentences."""
+        """The name of the second file in sentences."""
         return str(self.answers) if isinstance(self.answers, str | PathLike) else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Return the columns to read of a table, if so many are wanted."""
+        """Return the wanted columns and those of ids; None if all columns are wanted."""
         if wanted is None or self.answers is None:
             return wanted
         return tuple(dict.fromkeys([*wanted, *self.ids]))
@@ -288,7 +288,7 @@ class LabelSource:
 
 @dataclass
 class Answers:
-    """What a second file says of ids; the last answer counts."""
+    """The labels that a second file gives to ids; the last label of an id counts."""
 
     given: dict[str, list[str]]
     met: set[str] = field(default_factory=set)

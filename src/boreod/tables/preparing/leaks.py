@@ -1,7 +1,7 @@
-"""Columns that know the label, or come from it, and notes about them.
+"""Notes about columns that may have been filled in when the label was known.
 
-A column that ranks all rows of the code 1 before the others may be very good, or filled in when
-somebody knew. Only users know, so they are asked; results of an earlier scoring are left out.
+A column that ranks all rows of the code 1 before the others may also be a very good one. Only users
+can decide that, so a note asks them. Results of an earlier scoring are left out.
 """
 
 import re
@@ -28,7 +28,7 @@ MAX_OTHERS = 20_000
 
 
 def find_results(names: Iterable[str], label: str | None) -> list[str]:
-    """Return the columns that an earlier scoring added to a table: a few of their names are there.
+    """Return the columns that an earlier scoring added, if a table has several of their names.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The time since the last row of the same id, such as a card or a device, in a table by time.
 
-A row alone does not have it: rows are read one after the other, from the first, and what is
-remembered is the last time of every id. So the table must be sorted by time, and be read as one.
+A single row does not have such a time. Rows are read one after the other, and the last time of
+every id is remembered. So the table must be sorted by time, and must be read as a whole.
 """
 
 import json
@@ -26,7 +26,7 @@ METADATA = b"boreod.since"
 
 @dataclass(frozen=True)
 class Since:
-    """What is asked for: the column of ids, and that of times with the way to read it."""
+    """The column of ids and the column of times that make a new column."""
 
     id: str
     time: str
@@ -48,7 +48,7 @@ class Since:
         return DateStep(self.time, self.kind, self.form, self.zone, marked=True).is_possible
 
     def read(self, batch: Any, first_row: int) -> NDArray:
-        """Return times in hours, or in the unit of numbers; NaN where they are missing."""
+        """Return dates in hours and numbers in their own unit; NaN where they are missing."""
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
@@ -59,12 +59,12 @@ Asked = str | Iterable[str | Since]
 
 
 def is_whole(batch: Any) -> bool:
-    """Return whether rows are a table of their own, and not a part of one or a row alone."""
+    """Return whether rows are a whole table, and not a part of one or a single row."""
     return isinstance(batch, pa.Table) and batch.num_rows > 1
 
 
 def found_in(schema: Any) -> list[Since]:
-    """Return what the columns of a schema are, as far as they were made here."""
+    """Return how columns were made that have such a time."""
     stored = [(field.metadata or {}).get(METADATA) for field in schema]
     return [typed_json(Since, json.loads(text), "since") for text in stored if text is not None]
 
@@ -100,7 +100,7 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
 
 
 def as_list(asked: Asked) -> list[Any]:
-    """Return what is asked for one by one; commas separate texts."""
+    """Return a list of what is asked for; commas separate several names in one text."""
     found: list[Any] = []
     for one in [asked] if isinstance(asked, str) else asked:
         found += map(str.strip, one.split(",")) if isinstance(one, str) else [one]
@@ -155,7 +155,7 @@ class _Memory:
 
 
 def _resolve(text: str, batch: Any) -> Since:
-    """Return what a user asks for as ``card`` or ``card:time``, seen the first rows of a table."""
+    """Return the columns meant by ``card`` or ``card:time``, given the first rows of a table."""
     names = batch.schema.names
     owner, _, time = (text, "", "") if text in names else text.rpartition(":")
     if not owner or owner not in names or (time and time not in names):

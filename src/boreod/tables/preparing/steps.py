@@ -67,7 +67,7 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """What is done to a column: a subclass for each thing that a column may become."""
+    """What is done to a column; there is a subclass for each kind of result."""
 
     name: str
     # How to read the column: as number, boolean or text.
@@ -291,10 +291,10 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do the same for the training rows, which know of other rows only.
+        """Do the same for the training rows, without what a row says about itself.
 
-        The frequency does not count the row itself, as that of a new row does not, and odds are
-        those of the rows before it, in a random order.
+        The frequency of a level does not count the row itself, and its odds are those of the rows
+        before it in a random order.
         """
         words = self.words_of(column)
         _, places = encode(words)
@@ -306,7 +306,7 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def within(self, most_bytes: int) -> "LevelStep":
-        """Return the same with the levels that say most, so that they take so many bytes."""
+        """Return this step with its most informative levels, which take at most so many bytes."""
         odds = np.array(self.outliers or np.zeros(len(self.levels)))
         counts = np.array(self.counts)
         order = np.lexsort([-counts, -odds])

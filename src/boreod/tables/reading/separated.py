@@ -1,8 +1,8 @@
 """Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block.
 
-Exports begin with titles, end with remarks, and hold the column names again where several were put
-together. Such lines are left out with a note, of sheets too; where it is not plain which line has
-the names, the user is asked.
+Exports may begin with titles, end with remarks, and repeat the column names where several files
+were joined. Such lines are left out with a note, in sheets as well. If it is not certain which line
+has the names, an error asks the user.
 """
 
 import csv
