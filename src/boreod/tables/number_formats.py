@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Whatever the rule, groups of thousands, spaces
-of any width, and a minus before, behind or as parentheses are understood. Percentages are
-hundredths: 1.2% is 0.012. If ``1,234`` may be more than a thousand or a little more than one, and no
-other cell of the column decides it, the column is ambiguous.
+A column has one rule: its decimal point and its unit. Groups of thousands, spaces of any width, and
+a minus before, behind or as parentheses are understood whatever the rule is. Percentages are
+hundredths: 1.2% is 0.012. If ``1,234`` may be more than a thousand or a little more than one, and
+no other cell of the column decides it, the column is ambiguous.
 """
 
 import re
