@@ -80,7 +80,6 @@ class DateStep(Step):
             and OLDEST <= self.newest <= LATEST
             and (self.zone is None or 0 < len(self.zone) < 60)
             and len(self.middles) == len(self.parts)
-            and bool(self.names)
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:

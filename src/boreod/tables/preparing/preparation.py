@@ -311,7 +311,7 @@ class _Learned:
             (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
             (all(since.is_possible for since in self.since), "a time that no column needs"),
             (self.seed >= 0, f"{shorten(self.seed)} as seed"),
-            (all(step.is_possible for step in steps), "a step that no column needs"),
+            (all(s.is_possible and s.names for s in steps), "a step that no column needs"),
             (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
             (len(set(self.ids)) == len(self.ids), "an id twice"),
             (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),

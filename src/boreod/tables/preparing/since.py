@@ -45,7 +45,7 @@ class Since:
         """Whether a training table can have led to it."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
-        return DateStep(self.time, self.kind, self.form, self.zone, marked=True).is_possible
+        return DateStep(self.time, self.kind, self.form, self.zone).is_possible
 
     def read(self, batch: Any, first_row: int) -> NDArray:
         """Return dates in hours and numbers in their own unit; NaN where they are missing."""

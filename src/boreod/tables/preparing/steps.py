@@ -143,9 +143,9 @@ class NumberStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
-        if self.format is not None:
-            return self.kind == "text" and self.format.is_possible and bool(self.names)
-        return self.kind in ("number", "boolean") and bool(self.names)
+        if self.format is None:
+            return self.kind in ("number", "boolean")
+        return self.kind == "text" and self.format.is_possible
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -177,7 +177,7 @@ class CategoryStep(Step):
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
         fits = self.kind in ("text", "number") and (bool(self.levels) or not self.pooled)
-        return fits and len(set(self.levels)) == len(self.levels) and bool(self.names)
+        return fits and len(set(self.levels)) == len(self.levels)
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -255,7 +255,6 @@ class LevelStep(Step):
             lists += [self.known, self.outliers]
         return (
             self.kind in ("text", "number")
-            and bool(self.names)
             and len(set(self.levels)) == size
             and all(len(values) == size for values in lists)
             and all(count >= 1 for count in self.counts)
