@@ -69,7 +69,7 @@ CERTAIN = ("year-month-day", "day month year", "month day, year")
 
 
 class Moments(NamedTuple):
-    """Seconds since 1970 by the clock that wrote them, and by that of Greenwich; NaN if missing."""
+    """Seconds since 1970 by the local clock and by that of Greenwich; NaN if missing."""
 
     clock: NDArray
     instant: NDArray
@@ -77,7 +77,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class DateForm:
-    """What cells of a column of dates must look like: one of FORMS, or TIME.
+    """The form of the cells of a column of dates: one of FORMS, or TIME.
 
     The form is in doubt if days may be months; it is empty then if cells contradict each other.
     """
@@ -121,7 +121,7 @@ def is_filled(column: Any) -> NDArray:
 
 
 def count_zones(column: Any) -> int:
-    """Return how many times of a column of text or of a typed one have a zone."""
+    """Return how many times of a column, of text or typed, have a zone."""
     if pa.types.is_string(column.type):
         zoned = pc.match_substring_regex(pc.utf8_trim_whitespace(column), ZONED)
         return pc.sum(zoned).as_py() or 0
@@ -171,7 +171,7 @@ def find_contradiction(column: Any) -> tuple[str, str]:
 
 
 def count_others(words: Any, form: str) -> int:
-    """Return how many cells are dates of another form than most."""
+    """Return how many cells are dates of a form other than the given one."""
     strict = _read_form(pc.utf8_trim_whitespace(words), form).clock
     return int(np.sum(np.isnan(strict) & ~np.isnan(read_written(words, form).clock)))
 
@@ -237,7 +237,7 @@ def _read_form(words: Any, form: str) -> Moments:
 
 
 def _whole(cells: Any) -> NDArray:
-    """Return digits as whole numbers, 0 for what is missing or empty."""
+    """Return digits as whole numbers, 0 for missing and empty cells."""
     digits = pc.binary_join_element_wise("0", pc.fill_null(cells, ""), "")
     return pc.cast(digits, pa.int64()).to_numpy(zero_copy_only=False)
 

@@ -160,7 +160,7 @@ class Ambiguous(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Numbers of a column, NaN where there is none, and which cells should be some but are not."""
+    """The numbers of a column, NaN where there is none, and which filled cells are no numbers."""
 
     values: NDArray
     bad: NDArray
@@ -257,7 +257,7 @@ def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _plain_letters(column: Any) -> Any:
-    """Return cells without spaces around them, other letters for the same sign as one."""
+    """Return cells without spaces around them, and with one letter for each sign."""
     cells = pc.cast(column, pa.string())
     if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
         for pattern, letter in LETTERS.items():

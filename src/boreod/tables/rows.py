@@ -32,7 +32,7 @@ class TableRows(Preparation):
 
     @property
     def features_(self) -> list[str]:
-        """Columns of the training table that were looked at, also those that say nothing."""
+        """Columns of the training table except labels, ids and those left out by the user."""
         return [row.column for row in self.summary_ if row.done not in NO_FEATURES]
 
     @property
@@ -63,7 +63,7 @@ class TableRows(Preparation):
         return np.ascontiguousarray(self.transform_training(self.as_batch(X), codes))
 
     def words_of(self, X: Any) -> dict[str, list[str | None]]:
-        """Return cells by column: words that reasons name, None for what is missing unmarked."""
+        """Return cells by column: words that reasons name, None for missing cells with no mark."""
         batch = self.as_batch(X)
         marked = {column for column, kind, _ in self.outputs_ if kind == "missing"}
         worded = {column for column, kind, _ in self.outputs_ if kind in WORDED}

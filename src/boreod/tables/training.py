@@ -317,7 +317,7 @@ def _check_codes(codes: NDArray, label: str, assume: bool) -> None:
 
 
 def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str, Any]) -> Any:
-    """Return the columns of a frame that are wanted, as Arrow, with what is to be added to them.
+    """Return the wanted columns of a frame as Arrow, with times and labels that are to be added.
 
     A table in partitions stays one.
     """
@@ -436,7 +436,7 @@ def _read_rows(
 
 
 def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
-    """Give the batches of a reader, and show the progress."""
+    """Yield the batches of a reader, and show the progress."""
     if wishes.progress is None:
         yield from reader
         return

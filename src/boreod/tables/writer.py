@@ -92,7 +92,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
                 self._stack.close()
 
     def _start(self, schema: Any) -> Callable[[Any], None]:
-        """Open the file, and return what writes a batch to it."""
+        """Open the file, and return a function that writes a batch to it."""
         sink = self._open()
         if locations.is_gzipped(self.path):
             sink = self._stack.enter_context(gzip.GzipFile("", "wb", fileobj=sink, mtime=0))
@@ -202,7 +202,7 @@ def _output_format(path: str, asked: str | None) -> str:
 
 
 def _write_json_lines(sink: Any, batch: Any) -> None:
-    """Write one object a row, missing values as null."""
+    """Write one object per row, missing values as null."""
     lines = []
     for row in batch.to_pylist():
         cells = {k: None if isinstance(v, float) and isnan(v) else v for k, v in row.items()}

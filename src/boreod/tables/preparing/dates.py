@@ -45,7 +45,7 @@ SERIAL = "days since 1900"
 
 @dataclass(frozen=True)
 class DateStep(Step):
-    """A date or time becomes hour, weekday, day of the month and age, those that vary."""
+    """A date or time becomes those of hour, weekday, day of the month and age that vary."""
 
     # How text is written, or the unit of numbers; typed columns need none.
     form: str = "year-month-day"
@@ -189,7 +189,7 @@ def _from_numbers(values: NDArray, form: str) -> NDArray:
 
 
 def from_digits(values: NDArray) -> NDArray:
-    """Return seconds of numbers such as 20240131, NaN for what is no day."""
+    """Return seconds of numbers such as 20240131, NaN for numbers that are no days."""
     whole = np.where((values >= 1e7) & (values < 1e8) & (values % 1 == 0), values, 0.0)
     number = whole.astype(np.int64)
     return day_seconds(number // 10_000, number // 100 % 100, number % 100)

@@ -356,7 +356,7 @@ def _counts_rows(values: NDArray) -> bool:
 
 
 def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = frozenset()) -> bool:
-    """Return whether a name ends in one of some words, or is one of others.
+    """Return whether a name ends in one of ``last``, or is one of ``alone``.
 
     Examples
     --------

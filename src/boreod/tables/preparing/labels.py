@@ -147,7 +147,7 @@ class _LabelWords:
         )
 
     def _rarest(self) -> str:
-        """Return the rarest word, of several the last in the alphabet."""
+        """Return the rarest word; of several, the last in the alphabet."""
         counts = np.bincount(np.concatenate(self._parts) + 1, minlength=len(self.numbers) + 1)[1:]
         words = {w: n for w, n in zip(self.numbers, counts, strict=True) if w.lower() not in OPEN}
         return max(word for word, count in words.items() if count == min(words.values()))
@@ -169,7 +169,7 @@ def _meaning(word: str, outlier: Any = None) -> Any:
 
 
 def _canonical(word: str) -> float | str:
-    """Return numbers as such, however they are written; true and false are 1 and 0."""
+    """Return the number that a word stands for, also for true and false, or else the word."""
     try:
         return float({"true": "1", "false": "0"}.get(word.lower(), word))
     except ValueError:
@@ -311,7 +311,7 @@ class Answers:
         return cls(given)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
-        """Return labels of rows: the answers, and what was there where there is none."""
+        """Return labels of rows: the answers, and the old labels where there is no answer."""
         result = words.to_pylist()
         for row, key in enumerate(keys):
             if key is not None and key in self.given:
@@ -348,7 +348,7 @@ def _words(table: Any, name: str) -> Any:
 
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:
-    """Return ids as text, several of them as one; None where one is missing."""
+    """Return one text for all ids of a row; None where one is missing."""
     cells = [whole_words(as_text(column_of(table, name), name)).to_pylist() for name in ids]
     return [
         None if None in row else "\0".join(cell.strip() for cell in row)

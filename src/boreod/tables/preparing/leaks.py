@@ -68,7 +68,7 @@ def find_leaks(
     columns: list[tuple[str, str]],
     ids: list[str],
 ) -> list[str]:
-    """Return notes about columns that know the label.
+    """Return notes about columns that may have been made from the label.
 
     Columns of the matrix have two names: that of the column of the table, and their own.
     """
@@ -128,7 +128,7 @@ def _auc_either_way(outliers: NDArray, values: NDArray) -> float:
 
 
 def _order_of(table: Any, name: str) -> NDArray:
-    """Return numbers in the order of ids: by value, or as words are sorted."""
+    """Return numbers in the order of ids: by value, or alphabetically."""
     column = column_of(table, name)
     # Dates have an order of their own.
     if kind_of(column.type) != "date or time":

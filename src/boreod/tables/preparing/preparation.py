@@ -33,7 +33,7 @@ class ColumnSummary(NamedTuple):
 
 
 class Preparation:
-    """Learn from a training table how to make numbers of its columns.
+    """Learn from a training table how to turn its columns into numbers.
 
     Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
     many levels become their frequency and, given labels, how often their level has the code 1.
@@ -213,7 +213,7 @@ class Preparation:
 
     @property
     def differs_in_training(self) -> bool:
-        """Whether training rows had other values than the same rows would have later."""
+        """Whether training rows have other values than the same rows would have later."""
         return any(isinstance(step, LevelStep) for step in self.steps_)
 
     @property
@@ -225,7 +225,7 @@ class Preparation:
 
     @property
     def marks_(self) -> dict[int, int]:
-        """Places of output columns that are filled, and of those that mark where."""
+        """The places of output columns with filled values, and of the columns that mark them."""
         origins = [(step.name, kind) for step in self.steps_ for kind, _ in step.outputs]
         marks = {name: place for place, (name, kind) in enumerate(origins) if kind == "missing"}
         return {
@@ -322,7 +322,7 @@ class _Learned:
 
 
 def _read_step(data: Any) -> Step:
-    """Return a step from what may be anything."""
+    """Return a step from stored data, which may be anything."""
     stored = dict(data) if isinstance(data, dict) else {}
     becomes = stored.pop("becomes", None)
     if not isinstance(becomes, str) or becomes not in STEPS:
@@ -405,7 +405,7 @@ def _learn(
 
 
 def _holds(table: Any, name: str) -> str:
-    """Say what an unused column holds, which may be something that cannot be used."""
+    """Return what an unused column holds, also if no step could use it."""
     try:
         return kind_of(column_of(table.slice(0, 0), name).type)
     except TableError:

@@ -70,7 +70,7 @@ def found_in(schema: Any) -> list[Since]:
 
 
 def add_to_table(table: Any, asked: Asked) -> Any:
-    """Return a whole table with the columns that are asked for and not there yet."""
+    """Return a whole table with the new columns that are asked for."""
     batches = table.combine_chunks().to_batches()
     wanted = as_list(asked)
     if not batches or not wanted:

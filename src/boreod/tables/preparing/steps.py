@@ -321,7 +321,7 @@ class LevelStep(Step):
         return replace(self, **chosen)
 
     def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
-        """Write columns; a missing word has the usual frequency, and odds that add nothing."""
+        """Write columns; a missing word has the median frequency, and odds that add nothing."""
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         usual = {"frequency": self.middle or 0.0, "odds": 0.0}
         for place, ((kind, _), values) in enumerate(zip(self.values, columns, strict=True)):
@@ -360,7 +360,7 @@ def find_levels(words: Any, levels: list[str]) -> NDArray:
 
 
 def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
-    """Return the step of a column of words, some of them null."""
+    """Return the step for a column of words, some of which may be null."""
     levels, places = encode(words)
     size = len(levels)
     counts = np.bincount(places, minlength=size)[:size]

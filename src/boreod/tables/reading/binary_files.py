@@ -84,7 +84,7 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
 
 
 def open_parquet(path: str, options: Options) -> Typed:
-    """Open a Parquet file, or all of a folder in the order of their names as one table."""
+    """Open a Parquet file, or those of a folder in the order of their names as one table."""
     members = find_members(find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
 
@@ -132,7 +132,7 @@ def find_text_files(folder: str, asked: str | None) -> list[str]:
 
 
 def read_footer(options: Options, member: Member) -> Footer:
-    """Return what a file says of itself; refuse columns that it lacks or that are not plain."""
+    """Return what the end of a file says; refuse columns that it lacks or that are not plain."""
     shown = member.place.shown
     with reading(shown, PARQUET), _opened(member) as file:
         schema, groups = file.schema_arrow, _group_rows(file.metadata)

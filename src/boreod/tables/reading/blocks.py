@@ -173,7 +173,7 @@ def check_columns(
 
 
 def rows_after(before: int) -> Where:
-    """Return what names rows by their numbers, given how many came before them."""
+    """Return a function that says the number of a row, given how many rows came before a block."""
     return lambda row: f"Row {before + row + 1}"
 
 
@@ -274,7 +274,7 @@ def row_numbers(batch: Any, first_row: int) -> NDArray:
 def _checked(
     schema: Any, blocks: Iterable[Block], convert: Callable[[str, Any], Converted], options: Options
 ) -> Typed:
-    """Return a table with nulls for bad cells; rows that hold one are left out if so asked.
+    """Return a table with nulls for bad cells, or without their rows if the policy is to drop them.
 
     Numbers that are too large are bad in columns that are computed with.
     """

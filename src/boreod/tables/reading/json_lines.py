@@ -21,7 +21,7 @@ Record = tuple[str, dict[str, Any]]
 
 
 class Number(str):
-    """A number as it is written, which a word of the same letters is not."""
+    """A number as it is written, to tell it from a word of the same letters."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
 
 
 def _records(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
-    """Give the objects of lines, one each."""
+    """Yield the object of each line."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             with _reading(f"Line {number}", shown, line):
@@ -75,7 +75,7 @@ def _records(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[R
 
 
 def _elements(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
-    """Give the objects of an array, one after the other."""
+    """Yield the objects of an array."""
     text = lines.read(BLOCK_CHARACTERS).lstrip()[1:]
     number = 0
     while True:

@@ -350,7 +350,7 @@ def _unpacking(shown: str) -> Iterator[None]:
 
 
 def unpacked(raw: Any, path: str) -> Any:
-    """Return the stream of what is packed in another one, or that one."""
+    """Return a stream of the unpacked bytes of ``raw``, or ``raw`` itself if it is not packed."""
     first = raw.peek(6)[:6]
     for magic, unpack in UNPACKERS.items():
         if first.startswith(magic):

@@ -156,7 +156,7 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
 
 
 def _records(text: TextIO, separator: str) -> Iterator[Record]:
-    """Give the records of text; lines that are empty or drawn are none."""
+    """Yield the records of text, without empty and drawn lines."""
     reader = csv.reader(text, delimiter=separator)
     before = 0
     for record in reader:
@@ -205,7 +205,7 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
 
 
 def _numbered(where: Where, numbers: NDArray) -> Where:
-    """Return what says where the rows of a batch are, given their numbers in the file."""
+    """Return a function that says where a row of a batch is, given the numbers of the rows."""
     return lambda row: where(int(numbers[row]))
 
 
@@ -342,7 +342,7 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the rows of a table of all columns that are rows; None if all are."""
+        """Return the places of the real rows of a table with all columns; None for all."""
         found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
         for reason, mask in found.items():
             rows = np.flatnonzero(mask).tolist()
