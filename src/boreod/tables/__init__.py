@@ -2,8 +2,8 @@
 
 ``open_table`` and ``read_table`` give pyarrow record batches and tables with few, plain column
 types: numbers, booleans, text, dates and times. ``write_batches`` and ``TableWriter`` write the
-same formats, and leave either a whole file or none. What is wrong with a table is said in one
-sentence, as a ``TableError``.
+same formats, and leave either a whole file or none. A ``TableError`` says in one sentence what is
+wrong with a table.
 
 ``Preparation`` learns from a training table how its columns become numbers, ``read_label_column``
 reads labels as people write them, and ``as_arrow`` and ``like_input`` take data frames and arrays

@@ -1,7 +1,7 @@
 """Arrow tables with few, plain column types; data frames and arrays become such tables too.
 
-Only this module imports pyarrow, which is an extra, and nothing of ``boreod`` imports this package
-at its own top: pyarrow is loaded late.
+Only this module imports pyarrow, which is an extra. The rest of ``boreod`` imports this package
+within functions only, so pyarrow is loaded late.
 """
 
 import shlex
@@ -31,7 +31,8 @@ except ImportError:
 
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
-MAX_NAME = 10_000  # letters of the name of a column
+# The name of a column may have so many letters.
+MAX_NAME = 10_000
 Names = str | Iterable[str]
 
 
@@ -47,11 +48,11 @@ class Column(NamedTuple):
 
 
 def leave_pandas_out() -> None:
-    """Let pyarrow do without pandas, which it imports for its first value if it can.
+    """Keep pyarrow from importing pandas, which it does with its first value.
 
-    That takes a seventh of a short command, and the command line meets no frames. pyarrow does not
-    use a pandas that is too old for it, so it gets to see one. Whoever turns a table into a frame
-    of pandas later imports the real one.
+    The import takes a seventh of the time of a short command, and the command line has no frames.
+    pyarrow ignores versions of pandas that are too old, so it is shown such a version. The real
+    pandas can still be imported later.
     """
     if "pandas" in sys.modules:
         return
@@ -66,18 +67,18 @@ def leave_pandas_out() -> None:
 
 
 def option(name: str, *columns: str) -> str:
-    """Return what to type on the command line to name columns."""
+    """Return the options that name columns on the command line."""
     shown = (column if len(column) <= 200 else f"{column[:197]}..." for column in columns)
     return " ".join(f"--{name} {shlex.quote(column)}" for column in shown)
 
 
 def leave_out(*columns: str) -> str:
-    """Return what to type so that columns are not read, for commands that learn and others."""
+    """Return commands that do not read some columns, for training and for scoring."""
     return f"boreod fit {option('drop', *columns)}; boreod score without --all-columns"
 
 
 def check_names(names: list[str], shown: str, places: list[int] | None = None) -> None:
-    """Refuse tables in which a column name is there twice, or longer than any name is."""
+    """Refuse column names that are too long or occur twice."""
     seen: dict[str, int] = {}
     for position, name in zip(places or range(len(names)), names, strict=True):
         if len(name) > MAX_NAME:
@@ -95,7 +96,7 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
 
 
 def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
-    """Return distinct names; commas separate them, unless a column is called so."""
+    """Return distinct names; a comma separates two names unless it is in a known one."""
     found: list[str] = []
     for name in [names] if isinstance(names, str) else names:
         if isinstance(name, str) and "," in name and name not in known:
@@ -106,7 +107,7 @@ def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
 
 
 def kind_of(held: Any) -> str:
-    """Return what users read for a plain type: number, boolean, text, or date or time."""
+    """Return the word for a plain type: number, boolean, text, or date or time."""
     if pa.types.is_boolean(held):
         return "boolean"
     if pa.types.is_integer(held) or pa.types.is_floating(held):
@@ -115,7 +116,7 @@ def kind_of(held: Any) -> str:
 
 
 def plain_schema(schema: Any, shown: str) -> Any:
-    """Return the schema that a table has after ``plain_batch``; refuse what it cannot have."""
+    """Return the schema that ``plain_batch`` gives a table; refuse columns of other types."""
     check_names(schema.names, shown)
     return pa.schema([(field.name, _plain_type(field, shown)) for field in schema])
 
@@ -151,7 +152,7 @@ def encode(column: Any) -> tuple[Any, NDArray]:
 
 
 def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Give batches of so many rows, whatever a format reads at once; the last may have fewer."""
+    """Yield batches of ``rows`` rows, whatever their sizes were; the last may have fewer."""
     held: list[Any] = []
     count = 0
     for batch in batches:
@@ -195,7 +196,7 @@ def names_of(frame: Any) -> list[str]:
 
 
 def take_columns(frame: Any, places: list[int]) -> Any:
-    """Return some columns of a frame: the others may hold what no table can."""
+    """Return some columns of a frame; the other columns may be of any type."""
     if hasattr(frame, "column_names"):
         return frame.select(places)
     if hasattr(frame, "iloc"):
@@ -204,9 +205,10 @@ def take_columns(frame: Any, places: list[int]) -> Any:
 
 
 def like_input(table: Any, original: Any) -> Any:
-    """Return a pyarrow table as the kind of thing that the original is.
+    """Return a pyarrow table as an object of the same type as ``original``.
 
-    That is what was given to ``as_arrow``. A pandas index is kept if the numbers of rows agree.
+    ``original`` is an argument of ``as_arrow``. A pandas index is kept if the numbers of rows
+    agree.
 
     Examples
     --------
@@ -258,9 +260,9 @@ def _plain_column(column: Any, field: Any) -> Any:
         return column
     try:
         if pa.types.is_dictionary(column.type):
-            # Not all kinds of text can be decoded.
+            # pyarrow cannot decode dictionaries of all kinds of text.
             return pc.take(pc.cast(column.dictionary, field.type), column.indices)
-        # Older versions of pyarrow have no cast for these.
+        # Older versions of pyarrow cannot cast float16.
         if pa.types.is_float16(column.type):
             values = column.to_numpy(zero_copy_only=False).astype(np.float64)
             return pa.array(values, from_pandas=True)
@@ -304,7 +306,7 @@ def _to_table(frame: Any) -> Any:
 
 
 def _from_pandas(frame: Any) -> Any:
-    """Return a table; columns that mix numbers and words, or zones, become text."""
+    """Return a table in which columns that mix numbers and words, or zones, are text."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     with suppress(pa.ArrowException, TypeError, OverflowError):
         if not any(map(_mixes_zones, columns)):
@@ -328,7 +330,8 @@ def _to_column(values: Any) -> Any:
 def _mixes_zones(values: Any) -> bool:
     """Return whether times of a column of objects have several zones.
 
-    Arrow would take the first zone for all. The first cell decides whether a column holds times.
+    Arrow would use the first zone for all of them. The first cell decides whether a column holds
+    times.
     """
     if values.dtype != object:
         return False

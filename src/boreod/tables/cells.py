@@ -4,12 +4,12 @@ A column of text has one type in all batches. It is decided by the first block o
 block holds never changes it, and a cell that does not fit is reported as a bad cell, with its row.
 Numbers are float64; where they are written in another way than programs do, such as $1,234.50, the
 column stays text and a rule records how its numbers are written. Whole numbers that begin with zero
-or have more than 15 digits are codes, and stay text: as numbers they would come out otherwise than
-they went in.
+or have more than 15 digits are codes. They stay text, because numbers would not keep all digits.
 
-A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. They count as missing,
-stop the reading, or take their rows with them, as the user likes; one note says how many there were
-and where the first ones are. The same holds for numbers that are too large to compute with.
+A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses whether
+they count as missing, stop the reading, or lead to their rows being left out. One note says how
+many there were and where the first ones are. The same holds for numbers that are too large to
+compute with.
 """
 
 import warnings
@@ -35,13 +35,15 @@ from boreod.text import count_of, shorten
 from boreod.validation import LARGEST
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
-MAX_PLACES = 3  # of bad cells in a note
+# A note shows the places of so many bad cells.
+MAX_PLACES = 3
 # If a column has this many bad cells, and they are most of its filled cells, the column is wrong.
 MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
 Rule = NumberFormat | DateForm
-Where = Callable[[int], str]  # says where a row is, given its place in a batch
+# It says where a row is, given its place in a batch.
+Where = Callable[[int], str]
 
 
 class Kind(NamedTuple):
@@ -51,7 +53,8 @@ class Kind(NamedTuple):
     but must follow the rule.
     """
 
-    type: str  # one of TYPES
+    # One of TYPES.
+    type: str
     rule: Rule | None = None
 
     @property
@@ -68,7 +71,7 @@ def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | 
 
 
 def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
-    """Return what the cells of a column of text must look like; None if that is not certain."""
+    """Return the rule for the cells of a column of text; None if it is not certain."""
     found = find_written(column, decimal)
     if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
         return None
@@ -107,7 +110,7 @@ def declared_kind(
         return Kind("text", declared)
     if declared != "number" or column is None:
         return Kind(declared)
-    if decimal != "," and _to_numbers(column, None)[1] is None:
+    if decimal != "," and _plain_numbers(column) is not None:
         return Kind("number")
     found = find_format(column, decimal)
     if isinstance(found, Ambiguous) and not found.units:
@@ -115,32 +118,37 @@ def declared_kind(
     # 1.2% is read as 0.012. The model was trained on plain numbers, so percentages are not accepted
     # here.
     if isinstance(found, NumberFormat) and found.unit not in PERCENT:
-        return Kind("number", None if found.is_plain else found)
+        return Kind("number", None if found == NumberFormat() else found)
     return Kind("number", NumberFormat(",") if decimal == "," else None)
 
 
-def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray | None]:
-    """Return a column of text as its kind says, and which cells do not fit (None if all do)."""
+def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray]:
+    """Return a column of text as its kind says, and which cells do not fit."""
+    bad = np.zeros(len(column), bool)
     if kind.type == "text":
-        bad = None if kind.rule is None else kind.rule.find_bad(column)
+        if kind.rule is not None:
+            bad = kind.rule.find_bad(column)
         empty = as_mask(pc.equal(pc.ascii_trim_whitespace(column), ""))
-        return with_nulls(column, empty if bad is None else empty | bad), bad
+        return with_nulls(column, empty | bad), bad
     if kind.type == "number":
         assert not isinstance(kind.rule, DateForm)
-        return _to_numbers(column, kind.rule)
+        numbers = _plain_numbers(column) if kind.rule is None else None
+        if numbers is not None:
+            return numbers, bad
+        values, bad = parse(column, kind.rule or NumberFormat())
+        return pa.array(values, from_pandas=True), bad
     words = pc.utf8_lower(_present(column))
     bad = as_mask(pc.invert(pc.match_substring_regex(words, r"^(true|false|[01](\.0*)?)$")))
     return with_nulls(pc.match_substring_regex(words, r"^(true|1(\.0*)?)$"), bad), bad
 
 
-def _to_numbers(column: Any, rule: NumberFormat | None) -> tuple[Any, NDArray | None]:
-    if rule is None:
-        with suppress(pa.ArrowInvalid):
-            numbers = pc.cast(_present(column), pa.float64())
-            if not pc.any(pc.is_inf(numbers)).as_py():
-                return numbers, None
-    values, bad = parse(column, rule or NumberFormat())
-    return pa.array(values, from_pandas=True), bad
+def _plain_numbers(column: Any) -> Any:
+    """Return the numbers of a column of text; None if one is infinite or not plainly written."""
+    with suppress(pa.ArrowInvalid):
+        numbers = pc.cast(_present(column), pa.float64())
+        if not pc.any(pc.is_inf(numbers)).as_py():
+            return numbers
+    return None
 
 
 def as_numbers(
@@ -160,16 +168,15 @@ def as_numbers(
         values, bad = parse(column, rule)
         note_bad(column, bad, name, first_row, rule.what, values)
         return values
-    found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, None)
+    found, wrong = to_kind(column, Kind(kind)) if held == "text" else (column, np.False_)
     numbers = pc.cast(found, pa.float64(), safe=False)
     values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
     infinite = np.isinf(values)
     note_bad(column, infinite, name, first_row, values=values)
     values[infinite] = np.nan
     if kind == "boolean":
-        if wrong is None:
-            wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
-        for row in np.flatnonzero(wrong)[:1].tolist():
+        neither = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
+        for row in np.flatnonzero(wrong | neither)[:1].tolist():
             raise TableError(
                 f"Column {shorten(name)} must hold true or false (1 or 0); row {first_row + row} "
                 f"holds {shorten(column[row].as_py())}. Correct it, or leave it empty."
@@ -229,7 +236,7 @@ def _present(column: Any) -> Any:
 
 
 class BadCells:
-    """Count cells that are no numbers, and do with them what the user likes.
+    """Count cells that are no numbers, and treat them as the user chooses.
 
     Parameters
     ----------
@@ -244,23 +251,29 @@ class BadCells:
                 f"`bad_cells` (--bad-cells) must be one of missing, error, drop; got {policy!r}."
             )
         self.policy = policy
-        self.rows = 0  # number of rows that hold bad cells
-        self.seen = 0  # number of rows of all files
-        self.file: str | None = None  # name of the file that is being read, if there are several
-        # column and text of a bad cell in the last row, which may be a line of totals
+        # The number of rows that hold bad cells.
+        self.rows = 0
+        # The number of rows that were read, of all files.
+        self.seen = 0
+        # If there are several files, the name of the one that is being read.
+        self.file: str | None = None
+        # The column and text of a bad cell in the last row, which may be a line of totals.
         self.total: tuple[str, str] | None = None
         self._counts: dict[str, int] = {}
-        self._filled: dict[str, int] = {}  # cells of columns, bad or not
+        # The number of filled cells of each column, bad or not.
+        self._filled: dict[str, int] = {}
         self._places: list[str] = []
-        self._rules: dict[str, str] = {}  # how cells of columns should be written
-        self._large = False  # whether some are too large
+        # How the cells of each column should be written.
+        self._rules: dict[str, str] = {}
+        # Whether some numbers were too large.
+        self._large = False
 
     def add(
         self, column: Any, bad: NDArray, name: str, where: Where, what: str, large: NDArray
     ) -> None:
-        """Take note of some cells of a column, as they are written, and of the bad ones there.
+        """Count the bad cells among some cells of a column, and remember the first ones.
 
-        Those that are ``large`` hold numbers that are too large to compute with.
+        Cells that are ``large`` hold numbers that are too large to compute with.
         """
         self._large |= bool(large.any())
         self._filled[name] = self._filled.get(name, 0) + len(column) - column.null_count
@@ -273,15 +286,13 @@ class BadCells:
         noun, _, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        # So many bad cells are no faults of single rows.
+        # With so many bad cells, the column is wrong and not single rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
-            fault = (
-                f"too large. {TOO_LARGE}"
-                if large[places[0]]
-                else f"no {what} as the other values are."
-            )
+            fault = f"no {what} as the other values are."
+            if large[places[0]]:
+                fault = f"too large. {TOO_LARGE}"
             raise TableError(
                 f"{where(places[0])}, column {shorten(name)}: {first} is {fault} Correct it, or "
                 "let such cells count as missing (bad_cells='missing', --bad-cells missing), or "

@@ -13,16 +13,21 @@ from boreod.tables.arrow import TableError, as_mask, encode, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
 from boreod.text import shorten
 
-DAY = 86_400.0  # seconds
-SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of times in one
-SAMPLE = 500  # cells that are looked at to see whether dates are worth trying
-NEARLY_ALL = 0.9  # share of cells of one form
-# Beginnings of the names of months, in languages of which no two mean different months by the same
-# word. Polish, Czech and Croatian are left out, whose listopad is November or October.
+# Seconds of a day.
+DAY = 86_400.0
+# How many of each unit make one second.
+SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# So many cells decide whether a column may hold dates.
+SAMPLE = 500
+# In a column of dates, at least this share of the cells has the same form.
+NEARLY_ALL = 0.9
+# The beginnings of the names of months in several languages. No word means different months in two
+# of them: Polish, Czech and Croatian are left out because listopad is November or October there.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
-    "mar(?!ras)|mär|mrz|mrt|maa|мар",  # marraskuu is in November
+    # The Finnish marraskuu is November.
+    "mar(?!ras)|mär|mrz|mrt|maa|мар",
     "apr|abr|avr|huh|nis|апр",
     "may|mai|mei|mag|maj|tou|май|мая",
     "jun|juin|giu|iun|kes|haz|июн",
@@ -33,11 +38,12 @@ MONTHS = (
     "nov|noi|marras|kas|ноя",
     "dec|dez|déc|dic|des|jou|ara|дек",
 )
+# How many hours zones are ahead of Greenwich. CST and IST are left out: each means several zones.
 ZONES = {
     "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
     "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}  # fmt: skip  # hours before Greenwich; CST and IST mean several zones
+}  # fmt: skip
 MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<F>\d+))?)?"
 HOURS = r"(?P<H>\d{1,2})"
 HALF = r"(?: ?(?P<half>[aApP]\.?[mM]\.?))?"
@@ -46,7 +52,8 @@ CLOCK = (
     + r"(?: ?(?P<zone>Z|UTC|GMT|{}|[+-]\d{{2}}(?::?\d{{2}})?))?".format("|".join(ZONES))
 )
 YEAR = r"(?P<y>\d{4}|\d{2})"
-ZONED = rf"\d(?:,? |T){CLOCK.removesuffix('?')}$"  # a time of the day, and its zone
+# A time of the day with its zone.
+ZONED = rf"\d(?:,? |T){CLOCK.removesuffix('?')}$"
 FORMS = {
     "year-month-day": r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})",
     "day.month.year": r"(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.]" + YEAR,
@@ -57,11 +64,12 @@ FORMS = {
 }
 TIME = "hour:minute"
 ORDERS = ("day.month.year", "month/day/year")
-CERTAIN = ("year-month-day", "day month year", "month day, year")  # nobody takes them for others
+# Nobody mistakes dates of these forms for dates of another form.
+CERTAIN = ("year-month-day", "day month year", "month day, year")
 
 
 class Moments(NamedTuple):
-    """Seconds since 1970 by the clock that wrote them, and by that of Greenwich; NaN if missing."""
+    """Seconds since 1970 by the local clock and by that of Greenwich; NaN if missing."""
 
     clock: NDArray
     instant: NDArray
@@ -69,7 +77,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class DateForm:
-    """What cells of a column of dates must look like: one of FORMS, or TIME.
+    """The form of the cells of a column of dates: one of FORMS, or TIME.
 
     The form is in doubt if days may be months; it is empty then if cells contradict each other.
     """
@@ -93,7 +101,7 @@ class DateForm:
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
     """Refuse dates of which many cannot be read because days and months have changed places."""
-    # A few bad cells are faults; three of them, and 30 % of the column, are another order.
+    # A few bad cells are faults. Three bad cells that are 30 % of the column show another order.
     if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
     here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
@@ -113,7 +121,7 @@ def is_filled(column: Any) -> NDArray:
 
 
 def count_zones(column: Any) -> int:
-    """Return how many times of a column of text or of a typed one have a zone."""
+    """Return how many times of a column, of text or typed, have a zone."""
     if pa.types.is_string(column.type):
         zoned = pc.match_substring_regex(pc.utf8_trim_whitespace(column), ZONED)
         return pc.sum(zoned).as_py() or 0
@@ -142,7 +150,7 @@ def find_form(column: Any) -> DateForm | None:
         return DateForm("", in_doubt=True) if either >= NEARLY_ALL else None
     if days != months:
         return DateForm(first if days > months else second)
-    # Nobody writes months first with points.
+    # Dates with points never have months first.
     has_points = pc.any(pc.match_substring_regex(whole, r"^\s*\d{1,2}\.")).as_py()
     return DateForm(first, in_doubt=not has_points)
 
@@ -163,7 +171,7 @@ def find_contradiction(column: Any) -> tuple[str, str]:
 
 
 def count_others(words: Any, form: str) -> int:
-    """Return how many cells are dates of another form than most."""
+    """Return how many cells are dates of a form other than the given one."""
     strict = _read_form(pc.utf8_trim_whitespace(words), form).clock
     return int(np.sum(np.isnan(strict) & ~np.isnan(read_written(words, form).clock)))
 
@@ -180,7 +188,7 @@ def _share(clock: NDArray) -> float:
 def read_written(words: Any, form: str) -> Moments:
     """Return the moments of text of some form, NaN where a cell has none.
 
-    Forms that cannot be taken for others are understood beside it.
+    Forms that cannot be mistaken for others are understood, too.
     """
     words = pc.utf8_trim_whitespace(words)
     found = _read_form(words, form)
@@ -195,7 +203,7 @@ def read_written(words: Any, form: str) -> Moments:
 
 def _read_form(words: Any, form: str) -> Moments:
     """Return the moments of trimmed text of one form, NaN where a cell has another one."""
-    # Arrow reads dates quickly as nearly everybody writes them, but not if there is a zone.
+    # Arrow reads the most common form quickly, but not if there is a zone.
     if form == "year-month-day":
         with suppress(pa.ArrowException):
             seconds = to_seconds(pc.cast(words, pa.timestamp("us")), "us")
@@ -222,14 +230,14 @@ def _read_form(words: Any, form: str) -> Moments:
     hours = np.where(is_half, hours % 12 + 12 * later, hours)
     clock = np.where(wrong, np.nan, start + 3600.0 * hours + 60.0 * minutes + seconds)
     fraction = pc.utf8_rpad(pc.fill_null(part["F"], ""), 6, "0")
-    # Arrow adds fractions in the same way.
+    # Arrow rounds fractions of seconds in the same way.
     clock = (1e6 * clock + _whole(pc.utf8_slice_codeunits(fraction, 0, 6))) / 1e6
     ahead = _number_of_each(part["zone"], _seconds_ahead) if "zone" in part else 0
     return Moments(clock, clock - ahead)
 
 
 def _whole(cells: Any) -> NDArray:
-    """Return digits as whole numbers, 0 for what is missing or empty."""
+    """Return digits as whole numbers, 0 for missing and empty cells."""
     digits = pc.binary_join_element_wise("0", pc.fill_null(cells, ""), "")
     return pc.cast(digits, pa.int64()).to_numpy(zero_copy_only=False)
 

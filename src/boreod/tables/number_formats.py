@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Everything else is understood whatever the
-rule: groups of thousands, spaces of any width, a minus before, behind or as parentheses. Percent
-are hundredths: 1.2% is 0.012. Where ``1,234`` may be a thousand or a little more than one, and no
-other cell of the column decides it, nothing is guessed.
+A column has one rule: its decimal point and its unit. Groups of thousands, spaces of any width, and
+a minus before, behind or as parentheses are understood whatever the rule is. Percentages are
+hundredths: 1.2% is 0.012. If ``1,234`` may be more than a thousand or a little more than one, and
+no other cell of the column decides it, the column is ambiguous.
 """
 
 import re
@@ -22,7 +22,7 @@ MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "Nan", "NaT", "\\N"),
     *("null", "NULL", "Null", "(null)", "None", "none", "NONE"),
 )
-# They stand where a number should be, and say nothing about the other cells.
+# These words stand for missing numbers, and say nothing about the other cells.
 PLACEHOLDERS = (
     *("-", "--", "---", ".", "..", "...", "?", "??", "???", "*", "n.a.", "n.a", "n. a.", "na"),
     *("k.a.", "k. a.", "#n/a", "#null!", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "nil"),
@@ -40,13 +40,15 @@ OTHER_MONEY = (
     "R$ C$ A$ NZ$ S$ HK$ NT$ MX$ CA$ AU$ KR KČ ZŁ FR RS FT LEI LEV ЛВ РУБ TL RM RP "
 )
 PERCENT = {"%": 100.0, "‰": 1000.0}
-FEW = 0.1  # share of filled cells that may be no numbers
+# In a column of numbers, at most this share of the filled cells is something else.
+FEW = 0.1
+# Plain letters, and patterns of other letters that look the same.
 LETTERS = {
     r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]": " ",
     r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]": "-",
     r"[\x{2018}\x{2019}\x{02bc}\x{00b4}]": "'",
     r"[\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]": "",
-}  # plain letters for others that look the same
+}
 CODE = r"^\s*[+-]?(0\d+|\d{16,})\s*$"
 
 
@@ -74,11 +76,11 @@ class NumberFormat:
     @property
     def what(self) -> str:
         """What a cell should be."""
-        return "number" if self.is_plain else f"number written like {self.like}"
+        return "number" if self == NumberFormat() else f"number written like {self.like}"
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have this format."""
         return (
             self.decimal in (".", ",")
             and self.thousands in ("", ",", ".", " ", "'")
@@ -89,11 +91,6 @@ class NumberFormat:
     def find_bad(self, column: Any) -> NDArray:
         """Return which cells are filled and hold no number that is written so."""
         return parse(column, self).bad
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether programs write numbers so."""
-        return self == NumberFormat()
 
     @property
     def like(self) -> str:
@@ -146,7 +143,7 @@ class Ambiguous(NamedTuple):
     units: tuple[str, ...] = ()
 
     def question(self, name: str, needed: bool = False) -> TableError:
-        """Return what to ask for; a column that is needed cannot be left out."""
+        """Return the error that asks the user; a column that is needed cannot be left out."""
         leave = "or write 1234.5" if needed else f"or leave the column out ({option('drop', name)})"
         if self.units:
             return TableError(
@@ -163,7 +160,7 @@ class Ambiguous(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Numbers of a column, NaN where there is none, and which cells should be some but are not."""
+    """The numbers of a column, NaN where there is none, and which filled cells are no numbers."""
 
     values: NDArray
     bad: NDArray
@@ -231,7 +228,8 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
     fits = _fits(cells, rule)
     values = np.full(len(column), np.nan)
     values[fits] = _to_float(cells.filter(pa.array(fits)), rule)
-    too_large = np.isinf(values)  # 1e999 is infinite.
+    # 1e999 is infinite.
+    too_large = np.isinf(values)
     values[too_large] = np.nan
     missing = as_mask(pc.is_in(cells, value_set=pa.array([*MISSING, None])))
     return Parsed(values, ~fits & ~missing | too_large)
@@ -259,7 +257,7 @@ def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _plain_letters(column: Any) -> Any:
-    """Return cells without spaces around them, other letters for the same sign as one."""
+    """Return cells without spaces around them, and with one letter for each sign."""
     cells = pc.cast(column, pa.string())
     if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
         for pattern, letter in LETTERS.items():
@@ -268,7 +266,7 @@ def _plain_letters(column: Any) -> Any:
 
 
 def is_placeholder(cells: Any) -> Any:
-    """Return which trimmed cells of text stand for a value that is not there."""
+    """Return which trimmed cells of text stand for a missing value."""
     words = pa.array([*{word.lower() for word in MISSING}, *PLACEHOLDERS])
     return pc.is_in(pc.utf8_lower(cells), value_set=words)
 
@@ -289,9 +287,8 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
     if not all(unit.lower() in (first.lower(), f"{first.lower()}s") for unit in common):
         several = all(_is_unit(unit, before=True) for unit in common)
         if not several and all(_is_unit(unit, before=False) for unit in common):
-            fractions = pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")
             # Without fractions these are codes such as 12A and 13B.
-            several = pc.any(fractions).as_py()
+            several = pc.any(pc.match_substring_regex(cells, r"^[+-]?\d+[.,]\d")).as_py()
         return Ambiguous(cells[0].as_py(), tuple(sorted(common)[:5])) if several else None
     own = cells.filter(pc.is_in(rests, value_set=pa.array(common)))
     starts = pc.match_substring_regex(own, rf"(?i)^[ (+\-]*{re.escape(first)}")

@@ -24,23 +24,11 @@ from boreod.tables.arrow import (
 from boreod.tables.cells import BadCells
 from boreod.tables.preparing.labels import LabelSource
 from boreod.tables.preparing.since import add_to_batches, as_list
+from boreod.tables.reading import locations
 from boreod.tables.reading.binary_files import find_text_files, open_arrow, open_parquet
 from boreod.tables.reading.blocks import ROW, ROWS, Options, ReadOptions, Typed, find_rules
 from boreod.tables.reading.databases import open_duckdb, open_sqlite, open_workbook
 from boreod.tables.reading.json_lines import open_json_lines
-from boreod.tables.reading.locations import (
-    TEXT_FORMATS,
-    TextSource,
-    expand,
-    find_format,
-    is_address,
-    is_pipe,
-    reading,
-    refuse_name,
-    several,
-    show_place,
-    zip_member,
-)
 from boreod.tables.reading.separated import open_separated
 from boreod.text import listed, shorten, suggest
 
@@ -81,15 +69,13 @@ class TableReader(AbstractContextManager["TableReader"]):
 
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give batches; then warn of bad cells, or if the last row looks like a line of totals."""
-        last = None
+        last = pa.RecordBatch.from_pylist([], self.schema)
         for last in map(_with_row_numbers, batches):
             yield last
         advice = " `bad_cells` (--bad-cells): drop leaves the rows out, error stops."
-        notes = [self._found.note(advice)]
-        if last is not None:
-            notes.append(_total_note(last, self._found.total))
-        for note in filter(None, notes):
-            warnings.warn(note, stacklevel=3)
+        for note in (self._found.note(advice), _total_note(last, self._found.total)):
+            if note is not None:
+                warnings.warn(note, stacklevel=3)
 
     def read_all(self) -> Any:
         """Return the rest as one pyarrow table."""
@@ -115,7 +101,7 @@ def _read_answers(labels: LabelSource) -> Any:
         return None
     if not isinstance(labels.answers, str | os.PathLike):
         return as_arrow(labels.answers)
-    types = dict.fromkeys((*as_names(labels.ids, []), labels.label), "text")
+    types = dict.fromkeys((*labels.ids, labels.label), "text")
     return read_table(labels.answers, types=types, columns=list(types))
 
 
@@ -191,7 +177,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
         "found": BadCells(asked.bad_cells),
     }
     how = Options(**{**vars(asked), **settled})
-    name = several(path) if isinstance(path, list | tuple) else os.fspath(path)
+    name = locations.several(path) if isinstance(path, list | tuple) else os.fspath(path)
     stack = ExitStack()
     try:
         opened = _open_source(name, how, stack)
@@ -201,7 +187,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
             opened = add_to_batches(*opened, asked.since)
         if labels is not None:
             opened = labels.add_to(*opened, columns, _read_answers(labels))
-        return TableReader(show_place(name), opened, how, stack)
+        return TableReader(locations.show_place(name), opened, how, stack)
     except BaseException:
         stack.close()
         raise
@@ -215,7 +201,7 @@ def read_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
 
 def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a file, a folder, standard input, or several of these as one table."""
-    paths = expand(path)
+    paths = locations.expand(path)
     if len(paths) == 1 and os.path.isdir(paths[0]):
         paths = find_text_files(paths[0], options.format) or paths
     if len(paths) == 1:
@@ -231,6 +217,7 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
     optional = (*options.optional, *options.drop, *as_names(options.drop, []))
     options = replace(options, optional=optional)
     names: list[str] = []
+    rules: dict[str, Any] = {}
     left = iter(paths)
     for path in left:
         options.found.file = PurePath(path).name
@@ -239,15 +226,14 @@ def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed
         _check_same(names, schema, paths[0], path)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is not None:
+            rules = find_rules(first, options)
+            batches = chain([first], batches)
             break
-    rules = {} if first is None else find_rules(first, options)
     kinds = {name: rules.get(name, kind_of(schema.field(name).type)) for name in names}
     types = {name: kind for name, kind in kinds.items() if kind != "date or time"}
     same = replace(options, types={**types, **options.types})
 
     def all_batches() -> Iterator[Any]:
-        if first is not None:
-            yield first
         yield from batches
         for path in left:
             options.found.file = PurePath(path).name
@@ -288,16 +274,16 @@ def _cast(batch: Any, schema: Any, path: str) -> Any:
 
 def _open(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a file, a folder of Parquet files, or standard input."""
-    found = find_format(path, options.format, to_read=True)
-    if is_address(path) or os.path.isdir(path):
+    found = locations.find_format(path, options.format, to_read=True)
+    if locations.is_address(path) or os.path.isdir(path):
         if found not in (None, "parquet"):
             raise TableError(
-                f"From addresses, only Parquet files can be read; {show_place(path)} is {found}. "
-                "Pass the name of a file on a disk."
+                "From addresses, only Parquet files can be read; "
+                f"{locations.show_place(path)} is {found}. Pass the name of a file on a disk."
             )
         found = "parquet"
-    elif is_pipe(path):
-        if found not in (None, "arrow", *TEXT_FORMATS):
+    elif locations.is_pipe(path):
+        if found not in (None, "arrow", *locations.TEXT_FORMATS):
             raise TableError(
                 f"Standard input and pipes cannot be {found}. Pass the name of a file."
             )
@@ -306,8 +292,8 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
     if options.query is not None and found not in ("duckdb", "sqlite", "xlsx"):
         what = found.capitalize() if found in ("arrow", "parquet") else "text"
         raise TableError(
-            f"`query` (--query) is for databases and workbooks; {show_place(path)} is {what}. "
-            "Leave it out."
+            "`query` (--query) is for databases and workbooks; "
+            f"{locations.show_place(path)} is {what}. Leave it out."
         )
     if found == "parquet":
         return open_parquet(path, options)
@@ -322,17 +308,17 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
 def _format_within(path: str) -> str:
     """Return the format of the one file in a zip archive; raise for any other name."""
     if not path.lower().endswith(".zip"):
-        with reading(path):
+        with locations.reading(path):
             os.stat(path)
-        raise refuse_name(path)
-    found = find_format(zip_member(path), None, to_read=True)
-    if found not in TEXT_FORMATS:
+        raise locations.refuse_name(path)
+    found = locations.find_format(locations.zip_member(path), None, to_read=True)
+    if found not in locations.TEXT_FORMATS:
         raise TableError(f"{path} holds no text (CSV, TSV, JSON). Unpack it first.")
     return found
 
 
 def _open_text(path: str, found: str | None, options: Options, stack: ExitStack) -> Typed:
-    source = stack.enter_context(TextSource(path, options.encoding, stack))
+    source = stack.enter_context(locations.TextSource(path, options.encoding, stack))
     if found is None:
         found = "jsonl" if source.head().lstrip().startswith((b"{", b"[")) else "csv"
     if found == "jsonl":

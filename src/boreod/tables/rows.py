@@ -16,8 +16,10 @@ from boreod.tables.reading.blocks import check_columns
 from boreod.text import shorten
 from boreod.validation import LARGEST, is_frame, read_untidy_array
 
-WORDED = ("level", "other", "odds", "frequency")  # kinds of outputs whose words reasons name
-NO_FEATURES = ("label", "id", "left out")  # what was done to columns that are no features
+# Reasons name the words of outputs of these kinds.
+WORDED = ("level", "other", "odds", "frequency")
+# Columns to which this was done are no features.
+NO_FEATURES = ("label", "id", "left out")
 
 
 class TableRows(Preparation):
@@ -30,7 +32,7 @@ class TableRows(Preparation):
 
     @property
     def features_(self) -> list[str]:
-        """Columns of the training table that were looked at, also those that say nothing."""
+        """Columns of the training table except labels, ids and those left out by the user."""
         return [row.column for row in self.summary_ if row.done not in NO_FEATURES]
 
     @property
@@ -61,7 +63,7 @@ class TableRows(Preparation):
         return np.ascontiguousarray(self.transform_training(self.as_batch(X), codes))
 
     def words_of(self, X: Any) -> dict[str, list[str | None]]:
-        """Return cells by column: words that reasons name, None for what is missing unmarked."""
+        """Return cells by column: words that reasons name, None for missing cells with no mark."""
         batch = self.as_batch(X)
         marked = {column for column, kind, _ in self.outputs_ if kind == "missing"}
         worded = {column for column, kind, _ in self.outputs_ if kind in WORDED}

@@ -28,7 +28,8 @@ from boreod.tables.rows import TableRows
 from boreod.text import count_of, listed, shorten, suggest
 from boreod.validation import INLIER, OUTLIER, UNLABELLED, read_labels
 
-MANY_COPIES = 0.05  # share of rows
+# A larger share of copies leads to a warning.
+MANY_COPIES = 0.05
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,10 @@ class TrainingRows(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What makes numbers of the columns, and the numbers of the training rows.
+    """The preparation of the columns, and the training rows as numbers.
 
-    ``later`` are the numbers that the same rows would have if they came again. They are those of
-    the training, ``matrix`` itself, unless columns were learned from labels.
+    ``later`` are the numbers that the same rows would have as new rows. They are ``matrix`` itself,
+    unless columns with many levels were learned from.
     """
 
     preparation: TableRows
@@ -184,7 +185,7 @@ def read_training_rows(
 def prepare_training(
     found: TrainingRows, roles: Roles, wishes: Wishes, decimal: str | None = None
 ) -> Prepared:
-    """Return what makes numbers of the columns, and what it makes of the training rows."""
+    """Return the preparation of the columns, and the training rows as numbers."""
     preparation = TableRows()
     if roles.label is not None:
         _check_codes(found.codes, roles.label, wishes.assume)
@@ -198,8 +199,8 @@ def prepare_training(
         assume=wishes.assume,
     )
     later = matrix
-    if preparation.tells_training_rows:
-        # The user has seen the warnings of the first time.
+    if preparation.differs_in_training:
+        # The same warnings were shown before.
         with warnings.catch_warnings(action="ignore"):
             later = preparation.transform(found.table)
     return Prepared(preparation, matrix, later)
@@ -217,7 +218,7 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
 
 
 def check_source(source: Any, y: Any, label: str | None, wishes: Wishes) -> None:
-    """Refuse labels that come twice, or not at all where there must be some."""
+    """Refuse labels that are given twice, or are missing where they are needed."""
     if isinstance(y, str) or not isinstance(label, str | None):
         raise TypeError(
             f"`label` is the name of the column of labels, `y` are labels; got "
@@ -246,8 +247,7 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
 
     Labels and ids are read as they are written.
     """
-    label = () if roles.label is None else (roles.label,)
-    wanted = (*label, *_as_tuple(roles.ids))
+    wanted = (*_as_tuple(roles.label), *_as_tuple(roles.ids))
     drop = _as_tuple(roles.drop)
     for name in set(wanted) & set(drop):
         raise TableError(
@@ -273,7 +273,7 @@ def reading_options(roles: Roles, reading: dict[str, Any] | None = None) -> dict
 
 
 def name_source(path: str) -> str:
-    """Return what a model remembers of where its table was: no folders, and no secrets.
+    """Return the name of a table without folders and passwords, for a model to store.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def _check_codes(codes: NDArray, label: str, assume: bool) -> None:
 
 
 def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str, Any]) -> Any:
-    """Return the columns of a frame that are wanted, as Arrow, with what is to be added to them.
+    """Return the wanted columns of a frame as Arrow, with times and labels that are to be added.
 
     A table in partitions stays one.
     """
@@ -330,7 +330,8 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
             "in parts. Pass X.compute(), sorted by time."
         )
     known = names_of(frame)
-    if known:  # An array has no names.
+    # An array has no names.
+    if known:
         optional: tuple[str, ...] = ()
         if settled is None:
             _check_label(label, known)
@@ -380,7 +381,8 @@ def _read_codes(path: str, label: str | None, wishes: Wishes, options: dict[str,
             return np.full(sum(batch.num_rows for batch in reader), UNLABELLED)
     alone = {**options, "columns": [label], "drop": ()}
     if options.get("bad_cells") == "drop":
-        alone = options  # All columns decide which rows are left out.
+        # All columns decide which rows are left out.
+        alone = options
     with open_table(path, **alone) as reader:
         columns = (batch.column(label) for batch in _watched(reader, "reading labels", wishes))
         return read_label_batches(columns, wishes.outlier_label, name=label, assume=wishes.assume)
@@ -434,7 +436,7 @@ def _read_rows(
 
 
 def _watched(reader: Any, title: str, wishes: Wishes) -> Any:
-    """Give the batches of a reader, and show the progress."""
+    """Yield the batches of a reader, and show the progress."""
     if wishes.progress is None:
         yield from reader
         return

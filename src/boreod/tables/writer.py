@@ -15,17 +15,7 @@ from typing import Any
 from boreod.files import whole_file
 from boreod.tables.arrow import TableError, arrow_csv, pa, parquet, plain_batch, plain_schema
 from boreod.tables.reader import FilePath
-from boreod.tables.reading.locations import (
-    STANDARD,
-    SUFFIXES,
-    TEXT_FORMATS,
-    expand,
-    find_format,
-    is_gzipped,
-    local_path,
-    refuse_address,
-    refuse_name,
-)
+from boreod.tables.reading import locations
 from boreod.text import listed
 
 
@@ -65,11 +55,11 @@ class TableWriter(AbstractContextManager["TableWriter"]):
         inputs: Iterable[FilePath] = (),
     ) -> None:
         self.path = os.fspath(path)
-        refuse_address(self.path)
+        locations.refuse_address(self.path)
         self.rows = 0
-        self._shown = "Standard output" if self.path == STANDARD else self.path
+        self._shown = "Standard output" if self.path == locations.STANDARD else self.path
         self._format = _output_format(self.path, format)
-        if self.path != STANDARD:
+        if self.path != locations.STANDARD:
             check_target(self.path, inputs)
         self._stack = ExitStack()
         self._write: Callable[[Any], None] | None = None
@@ -92,7 +82,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
 
     def __exit__(self, *raised: Any) -> None:
         if raised[0] is not None:
-            # The file goes away, and the first error is the one to show.
+            # The file is removed, and the first error is shown.
             with suppress(Exception):
                 self._stack.__exit__(*raised)
         elif self._write is None:
@@ -102,9 +92,9 @@ class TableWriter(AbstractContextManager["TableWriter"]):
                 self._stack.close()
 
     def _start(self, schema: Any) -> Callable[[Any], None]:
-        """Open the file, and return what writes a batch to it."""
+        """Open the file, and return a function that writes a batch to it."""
         sink = self._open()
-        if is_gzipped(self.path):
+        if locations.is_gzipped(self.path):
             sink = self._stack.enter_context(gzip.GzipFile("", "wb", fileobj=sink, mtime=0))
         if self._format in ("parquet", "arrow"):
             make = parquet.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
@@ -117,7 +107,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
         return lambda batch: text.write(plain_batch(batch, plain))
 
     def _open(self) -> Any:
-        if self.path == STANDARD:
+        if self.path == locations.STANDARD:
             if sys.stdout is None:
                 raise TableError("There is no standard output to write to. Name a file.")
             sys.stdout.flush()
@@ -158,14 +148,18 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
         raise TableError(f"There is no folder {Path(shown).parent} to write to. Make it first.")
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise TableError(f"{shown} is there and may not be written. Choose another name.")
-    paths = [local_path(path) for source in inputs for path in expand(os.fspath(source))]
+    paths = [
+        locations.local_path(path)
+        for source in inputs
+        for path in locations.expand(os.fspath(source))
+    ]
     for source in [os.path.realpath(path) for path in paths if path is not None]:
-        exist = os.path.exists(target) and os.path.exists(source)
-        if target == source or (exist and os.path.samefile(target, source)):
+        both_exist = os.path.exists(target) and os.path.exists(source)
+        if target == source or (both_exist and os.path.samefile(target, source)):
             raise TableError(
                 f"{shown} is being read, so it is not overwritten. Choose another name."
             )
-        is_parquet = SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
+        is_parquet = locations.SUFFIXES.get(Path(target).suffix.lower()) == "parquet"
         above = list(map(str, Path(target).parents))
         if os.path.isdir(source) and source in (above if is_parquet else above[:1]):
             raise TableError(
@@ -176,11 +170,12 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
 
 @contextmanager
 def writing(shown: str) -> Iterator[None]:
-    """Put what goes wrong with the disk into one sentence."""
+    """Turn errors of the disk into one sentence."""
     try:
         yield
     except BrokenPipeError:
-        raise  # Whoever reads has had enough, which is no fault of the table.
+        # The program that reads the table has ended, which is no fault of the table.
+        raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             reason = "the disk is full. Free some space or write to another disk"
@@ -194,20 +189,20 @@ def writing(shown: str) -> Iterator[None]:
 
 
 def _output_format(path: str, asked: str | None) -> str:
-    found = find_format(path, asked)
-    if path == STANDARD:
+    found = locations.find_format(path, asked)
+    if path == locations.STANDARD:
         found = found or "csv"
-        if found not in TEXT_FORMATS:
+        if found not in locations.TEXT_FORMATS:
             raise TableError(f"Standard output cannot be {found}. Pass the name of a file.")
     if found is None:
-        raise refuse_name(path, to_read=False)
-    if is_gzipped(path) and found not in TEXT_FORMATS:
+        raise locations.refuse_name(path, to_read=False)
+    if locations.is_gzipped(path) and found not in locations.TEXT_FORMATS:
         raise TableError(f"{path} is packed already as {found}. Leave .gz out of its name.")
     return found
 
 
 def _write_json_lines(sink: Any, batch: Any) -> None:
-    """Write one object a row, missing values as null."""
+    """Write one object per row, missing values as null."""
     lines = []
     for row in batch.to_pylist():
         cells = {k: None if isinstance(v, float) and isnan(v) else v for k, v in row.items()}

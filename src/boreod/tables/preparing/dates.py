@@ -1,8 +1,8 @@
 """Dates and times, and the numbers that they become.
 
-Hours, weekdays and days of the month are those of the clock that wrote them, whatever its zone; an
-age counts the days from then to the newest training row, and no row is younger than that one: a
-model is used after its training, when all rows would be out of range otherwise.
+Hours, weekdays and days of the month are read as they are written, whatever their zone. An age is
+the number of days from a date to the newest training row. Newer rows have the age 0: a model is
+used after its training, and otherwise the ages of all new rows would be out of range.
 """
 
 import warnings
@@ -31,25 +31,34 @@ from boreod.tables.preparing.steps import Step
 from boreod.text import shorten
 
 PARTS = ("hour", "weekday", "day of month", "age in days")
-OLDEST = -6.3e10  # seconds of the year 1, and a bit more
-LATEST = 2.6e11  # seconds of the year 9999, and a bit more
-OPEN_END = 7.2e9  # seconds; later years such as 9999 mean that there is no end
+# Seconds since 1970, a little before the year 1.
+OLDEST = -6.3e10
+# Seconds since 1970, a little after the year 9999.
+LATEST = 2.6e11
+# Seconds since 1970; later dates such as those of the year 9999 mean that there is no end.
+OPEN_END = 7.2e9
 NUMBERS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 DIGITS = "yyyymmdd"
-SERIAL = "days since 1900"  # as spreadsheets count them
+# Spreadsheets count days in this way.
+SERIAL = "days since 1900"
 
 
 @dataclass(frozen=True)
 class DateStep(Step):
-    """A date or time becomes hour, weekday, day of the month and age, those that vary."""
+    """A date or time becomes those of hour, weekday, day of the month and age that vary."""
 
     # How text is written, or the unit of numbers; typed columns need none.
     form: str = "year-month-day"
-    zone: str | None = None  # whose clock is read, of typed columns
-    newest: float = 0.0  # seconds since 1970 of the newest training row
-    parts: list[str] = field(default_factory=list)  # those PARTS that varied in training
-    middles: list[float] = field(default_factory=list)  # medians of these, for missing dates
-    zoned: bool | None = None  # whether times had a zone; None if some had, or nobody knows
+    # The zone whose clock is read, for typed columns.
+    zone: str | None = None
+    # The newest training row, in seconds since 1970.
+    newest: float = 0.0
+    # Those of PARTS that varied in training.
+    parts: list[str] = field(default_factory=list)
+    # The medians of these parts, for missing dates.
+    middles: list[float] = field(default_factory=list)
+    # Whether times had a zone; None if only some had one, or if this is not known.
+    zoned: bool | None = None
 
     @property
     def reading(self) -> Any:
@@ -71,7 +80,6 @@ class DateStep(Step):
             and OLDEST <= self.newest <= LATEST
             and (self.zone is None or 0 < len(self.zone) < 60)
             and len(self.middles) == len(self.parts)
-            and bool(self.names)
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
@@ -116,7 +124,7 @@ def read_moments(
         what = DateForm(form).what
     else:
         if pa.types.is_integer(column.type):
-            # Float64 does not know each nanosecond, which does not matter here.
+            # Float64 cannot represent each nanosecond, which does not matter here.
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)
@@ -181,7 +189,7 @@ def _from_numbers(values: NDArray, form: str) -> NDArray:
 
 
 def from_digits(values: NDArray) -> NDArray:
-    """Return seconds of numbers such as 20240131, NaN for what is no day."""
+    """Return seconds of numbers such as 20240131, NaN for numbers that are no days."""
     whole = np.where((values >= 1e7) & (values < 1e8) & (values % 1 == 0), values, 0.0)
     number = whole.astype(np.int64)
     return day_seconds(number // 10_000, number // 100 % 100, number % 100)

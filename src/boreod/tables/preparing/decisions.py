@@ -50,8 +50,10 @@ STEPS: dict[str, type[Step]] = {
     "levels": LevelStep,
     "text": TextStep,
 }
-MANY = 20  # fewer distinct values are nobody's ids
-EPOCH = (946_684_800.0, 2_208_988_800.0)  # seconds since 1970 of the years 2000 and 2040
+# A column with fewer distinct values does not hold ids.
+MANY = 20
+# Seconds since 1970 of the years 2000 and 2040.
+EPOCH = (946_684_800.0, 2_208_988_800.0)
 CODES = {"id", "uuid", "guid", "code", "key", "hash", "zip", "zipcode", "postcode", "plz", "mcc"}
 ENTITIES = {
     "account", "card", "client", "customer", "device", "employee", "ip", "merchant", "patient",
@@ -64,7 +66,8 @@ TIMES = {
 }  # fmt: skip
 CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "utc"}
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
-ABSURD = 1e4  # times the range of all other values
+# An absurd value is farther away from the others than so many times their range.
+ABSURD = 1e4
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,14 @@ class Question:
     name: str
     max_levels: int = 20
     targets: Targets | None = None
-    decimal: str | None = None  # point of numbers in text, where their column leaves it open
-    wanted: bool = False  # whether a user named the column as one to learn from
+    # The decimal point of numbers in text, where their column leaves it open.
+    decimal: str | None = None
+    # Whether a user named the column as one to learn from.
+    wanted: bool = False
 
 
 def decide(column: Any, asked: Question) -> Decision:
-    """Look at a training column of a plain type and decide, or refuse one that no step suits."""
+    """Decide which step suits a training column of a plain type, or refuse the column."""
     kind = kind_of(column.type)
     if kind == "text":
         return _decide_text(as_text(column, asked.name), asked)
@@ -97,7 +102,7 @@ def decide(column: Any, asked: Question) -> Decision:
         step = DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
         return _decide_date(column, step, "")
     if pa.types.is_integer(column.type):
-        # Float64 does not know all whole numbers beyond this one.
+        # Float64 cannot represent all whole numbers beyond this one.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
@@ -118,7 +123,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
         return _leave_out(asked.name, "all values are missing")
     if present.min() == present.max():
         return _constant(NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing)
-    # The lower of two middle values is one that was there.
+    # The lower of two middle values is a value of the column.
     middle = float(np.quantile(present, 0.5, method="lower"))
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
@@ -129,7 +134,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
     if missing or not _is_row_id(present):
         return Decision(step, done, sentinel_note(present, asked.name))
     if not asked.wanted and (_sounds_like(asked.name, CODES) or _counts_rows(present)):
-        return _leave_out_id(asked.name, "its whole numbers are all different")
+        return _leave_out(asked.name, "its whole numbers are all different", is_id=True)
     return Decision(
         step,
         done,
@@ -233,7 +238,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
     # A level needs ten rows for a column of its own, or 1 % of the rows if that is less.
     frequent = counts >= max(2, min(10, int(np.ceil(0.01 * len(words)))))
     few = len(counts) <= MANY and not frequent.any()
-    # Words that are different in most rows name rows.
+    # Words that differ in most rows are names of rows.
     if few or len(counts) > max(MANY, 0.7 * len(present)):
         return _decide_unique(words, present, len(counts), asked)
     marked = f"; {missing} missing marked" if missing else ""
@@ -255,14 +260,14 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 
 
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
-    """Decide for words that are different in nearly each row: free text, or the id of the row."""
+    """Decide for words that differ in nearly all rows: free text, or the id of the row."""
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
-    # Words that differ in their digits only are numbered, not written.
+    # Words that differ only in their digits are numbered and not free text.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):
         why = f"{distinct} different words in {len(present)} rows tell rows apart"
-        return _leave_out_id(asked.name, why)
+        return _leave_out(asked.name, why, is_id=True)
     missing = len(words) - len(present)
     return Decision(
         TextStep(asked.name, "text", parts, marked=missing > 0),
@@ -351,7 +356,7 @@ def _counts_rows(values: NDArray) -> bool:
 
 
 def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = frozenset()) -> bool:
-    """Return whether a name ends in one of some words, or is one of others.
+    """Return whether a name ends in one of ``last``, or is one of ``alone``.
 
     Examples
     --------
@@ -370,14 +375,11 @@ def _constant(step: Step, value: object, missing: int) -> Decision:
     return Decision(step, f"only whether it is missing ({missing} are); all others are {value}")
 
 
-def _leave_out(name: str, why: str) -> Decision:
-    return Decision(None, f"left out: {why}", f"Column {shorten(name)} is left out: {why}.")
-
-
-def _leave_out_id(name: str, why: str) -> Decision:
-    return Decision(
-        None,
-        f"left out: {why}",
-        f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
-        f"({option('id', name)}) and results will have it.",
-    )
+def _leave_out(name: str, why: str, is_id: bool = False) -> Decision:
+    note = f"Column {shorten(name)} is left out: {why}."
+    if is_id:
+        note = (
+            f"Column {shorten(name)} is left out, as an id is not learned from: {why}. Name it "
+            f"({option('id', name)}) and results will have it."
+        )
+    return Decision(None, f"left out: {why}", note)

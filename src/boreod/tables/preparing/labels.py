@@ -8,6 +8,7 @@ by id, and words that are no labels become empty cells.
 import shlex
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -24,8 +25,10 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED, label_code
 YES = {"yes", "y", "t", "ja", "j", "oui", "si", "sí", "sim", "tak", "да"}
 NO = {"no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"}
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
-MAX_LABELS = 10_000  # different ones in a file; an id column does not hold labels
-MAX_CONFLICTS = 3  # in a note
+# A column of a file with more distinct values holds ids, not labels.
+MAX_LABELS = 10_000
+# A note shows so many ids with several answers.
+MAX_CONFLICTS = 3
 
 
 def read_label_column(
@@ -144,11 +147,10 @@ class _LabelWords:
         )
 
     def _rarest(self) -> str:
-        """Return the rarest word, of several the last in the alphabet."""
+        """Return the rarest word; of several, the last in the alphabet."""
         counts = np.bincount(np.concatenate(self._parts) + 1, minlength=len(self.numbers) + 1)[1:]
-        words = [(count, w) for w, count in zip(self.numbers, counts, strict=True)]
-        words = [pair for pair in words if pair[1].lower() not in OPEN]
-        return max(word for count, word in words if count == min(words)[0])
+        words = {w: n for w, n in zip(self.numbers, counts, strict=True) if w.lower() not in OPEN}
+        return max(word for word, count in words.items() if count == min(words.values()))
 
 
 def _plain_meaning(word: str) -> Any:
@@ -167,7 +169,7 @@ def _meaning(word: str, outlier: Any = None) -> Any:
 
 
 def _canonical(word: str) -> float | str:
-    """Return numbers as such, however they are written; true and false are 1 and 0."""
+    """Return the number that a word stands for, also for true and false, or else the word."""
     try:
         return float({"true": "1", "false": "0"}.get(word.lower(), word))
     except ValueError:
@@ -178,10 +180,8 @@ def _to_array(values: Any, name: str) -> Any:
     """Return an Arrow array; values of several types become text."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    try:
+    with suppress(pa.ArrowException, TypeError, ValueError):
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        pass
     try:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
     except TypeError:
@@ -241,23 +241,21 @@ class LabelSource:
 
     @property
     def shown(self) -> str:
-        """What the second file is called in sentences."""
+        """The name of the second file in sentences."""
         return str(self.answers) if isinstance(self.answers, str | PathLike) else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Return the columns to read of a table, if so many are wanted."""
-        if wanted is None:
-            return None
-        ids = self.ids if self.answers is not None else ()
-        return tuple(dict.fromkeys([*wanted, *as_names(ids, [])]))
+        """Return the wanted columns and those of ids; None if all columns are wanted."""
+        if wanted is None or self.answers is None:
+            return wanted
+        return tuple(dict.fromkeys([*wanted, *self.ids]))
 
     def add_to(
         self, schema: Any, batches: Iterable[Any], wanted: tuple[str, ...] | None, answers: Any
     ) -> tuple[Any, Iterator[Any]]:
         """Return a table with its labels settled; answers are the table of the second file."""
         given = None if answers is None else Answers.read(answers, self)
-        ids = as_names(self.ids, schema.names)
-        extra = [] if wanted is None else [n for n in ids if n not in as_names(wanted, [])]
+        extra = [] if wanted is None else [n for n in self.ids if n not in as_names(wanted, [])]
         place = schema.get_field_index(self.label)
         labels = pa.field(self.label, pa.string())
         whole = schema.append(labels) if place < 0 else schema.set(place, labels)
@@ -265,10 +263,11 @@ class LabelSource:
 
         def settled() -> Iterator[Any]:
             for batch in batches:
-                no_words = pa.nulls(batch.num_rows, pa.string())
-                words = no_words if place < 0 else _words(batch, self.label)
+                words = pa.nulls(batch.num_rows, pa.string())
+                if place >= 0:
+                    words = _words(batch, self.label)
                 if given is not None:
-                    words = given.apply(words, _keys(batch, ids))
+                    words = given.apply(words, _keys(batch, self.ids))
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 columns[self.label] = self._known(words)
                 yield pa.RecordBatch.from_arrays([columns[n] for n in final.names], schema=final)
@@ -289,7 +288,7 @@ class LabelSource:
 
 @dataclass
 class Answers:
-    """What a second file says of ids; the last answer counts."""
+    """The labels that a second file gives to ids; the last label of an id counts."""
 
     given: dict[str, list[str]]
     met: set[str] = field(default_factory=set)
@@ -298,8 +297,7 @@ class Answers:
     @classmethod
     def read(cls, table: Any, source: LabelSource) -> "Answers":
         """Read a table of ids and labels; empty labels are no answers."""
-        ids = as_names(source.ids, table.column_names)
-        for name in (*ids, source.label):
+        for name in (*source.ids, source.label):
             if name not in table.column_names:
                 raise TableError(
                     f"{source.shown} has no column {shorten(name)}, which tells ids or labels. "
@@ -307,13 +305,13 @@ class Answers:
                 )
         words = _words(table, source.label).to_pylist()
         given: dict[str, list[str]] = {}
-        for key, word in zip(_keys(table, ids), words, strict=True):
+        for key, word in zip(_keys(table, source.ids), words, strict=True):
             if key is not None and word is not None:
                 given.setdefault(key, []).append(word)
         return cls(given)
 
     def apply(self, words: Any, keys: list[str | None]) -> Any:
-        """Return labels of rows: the answers, and what was there where there is none."""
+        """Return labels of rows: the answers, and the old labels where there is no answer."""
         result = words.to_pylist()
         for row, key in enumerate(keys):
             if key is not None and key in self.given:
@@ -336,8 +334,8 @@ class Answers:
         ]
         if some:
             first = "; ".join(some[:MAX_CONFLICTS] + ["..."] * (len(some) > MAX_CONFLICTS))
-            several = f"{count_of(len(some), 'id')} with several answers"
-            parts.append(f"{several}, the last of which counts ({first})")
+            count = count_of(len(some), "id")
+            parts.append(f"{count} with several answers, the last of which counts ({first})")
         unknown = len(self.given) - len(self.met)
         if unknown:
             parts.append(f"{count_of(unknown, 'id')} not in the table")
@@ -350,7 +348,7 @@ def _words(table: Any, name: str) -> Any:
 
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:
-    """Return ids as text, several of them as one; None where one is missing."""
+    """Return one text for all ids of a row; None where one is missing."""
     cells = [whole_words(as_text(column_of(table, name), name)).to_pylist() for name in ids]
     return [
         None if None in row else "\0".join(cell.strip() for cell in row)

@@ -1,7 +1,7 @@
-"""Columns that know the label, or come from it, and notes about them.
+"""Notes about columns that may have been filled in when the label was known.
 
-A column that ranks all rows of the code 1 before the others may be very good, or filled in when
-somebody knew. Only users know, so they are asked; results of an earlier scoring are left out.
+A column that ranks all rows of the code 1 before the others may also be a very good one. Only users
+can decide that, so a note asks them. Results of an earlier scoring are left out.
 """
 
 import re
@@ -19,13 +19,16 @@ from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
-PERFECT = 0.999  # AUC
-ORDERED = 0.95  # AUC of what should have no order
-MAX_OTHERS = 20_000  # rows of other codes than 1; more say nothing new
+# A column with this AUC knows the label.
+PERFECT = 0.999
+# Rows and ids have no order by label if their AUC is below this one.
+ORDERED = 0.95
+# About so many rows without the code 1 are compared; more would say nothing new.
+MAX_OTHERS = 20_000
 
 
 def find_results(names: Iterable[str], label: str | None) -> list[str]:
-    """Return the columns that an earlier scoring added to a table: a few of their names are there.
+    """Return the columns that an earlier scoring added, if a table has several of their names.
 
     Examples
     --------
@@ -65,7 +68,7 @@ def find_leaks(
     columns: list[tuple[str, str]],
     ids: list[str],
 ) -> list[str]:
-    """Return notes about columns that know the label.
+    """Return notes about columns that may have been made from the label.
 
     Columns of the matrix have two names: that of the column of the table, and their own.
     """
@@ -125,7 +128,7 @@ def _auc_either_way(outliers: NDArray, values: NDArray) -> float:
 
 
 def _order_of(table: Any, name: str) -> NDArray:
-    """Return numbers in the order of ids: by value, or as words are sorted."""
+    """Return numbers in the order of ids: by value, or alphabetically."""
     column = column_of(table, name)
     # Dates have an order of their own.
     if kind_of(column.type) != "date or time":

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +16,11 @@ from boreod.tables.preparing.steps import STORED_BYTES, LevelStep, Step, Targets
 from boreod.tables.reading.blocks import check_columns
 from boreod.text import listed, shorten, suggest
 
-VERSION = 3  # of stored preparations
+# The version of stored preparations.
+VERSION = 3
 RESULT = "left out: a result of scoring"
-MAX_COLUMNS = 100_000  # more is no table that was prepared here
+# No preparation that was stored here has more columns.
+MAX_COLUMNS = 100_000
 
 
 class ColumnSummary(NamedTuple):
@@ -32,7 +33,7 @@ class ColumnSummary(NamedTuple):
 
 
 class Preparation:
-    """Learn from a training table how to make numbers of its columns.
+    """Learn from a training table how to turn its columns into numbers.
 
     Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
     many levels become their frequency and, given labels, how often their level has the code 1.
@@ -131,8 +132,11 @@ class Preparation:
         check_names(table.column_names, "the table")
         ids = as_names(ids, table.column_names)
         roles = _read_roles(table.column_names, label, ids, drop, keep)
-        results = [] if keep is not None else find_results(table.column_names, label)
-        roles |= {name: RESULT for name in results if roles[name] == "used"}
+        results = []
+        if keep is None:
+            found = find_results(table.column_names, label)
+            results = [name for name in found if roles[name] == "used"]
+        roles |= dict.fromkeys(results, RESULT)
         since = found_in(table.schema)
         made = [one.name for one in since]
         roles |= dict.fromkeys(made, "used")
@@ -140,7 +144,7 @@ class Preparation:
         wanted = set(made if keep is None else table.column_names)
         question = Question("", self.max_levels, targets, decimal)
         steps, summary, notes = _learn(table, roles, question, wanted)
-        notes += result_notes([name for name in results if roles[name] == RESULT], label)
+        notes += result_notes(results, label)
         if not steps:
             raise TableError(
                 f"No column is left to learn from. {' '.join(notes)} Columns with values that "
@@ -198,21 +202,18 @@ class Preparation:
 
     def _fill(self, table: Any, fill: Callable[[Step, NDArray, Any], NDArray]) -> NDArray:
         result = np.zeros((table.num_rows, len(self.names_)))
-        for step, end in zip(self.steps_, self._ends, strict=True):
-            part = result[:, end - len(step.outputs) : end]
+        start = 0
+        for step in self.steps_:
+            part = result[:, start : start + len(step.outputs)]
+            start += len(step.outputs)
             missing = fill(step, part, column_of(table, step.name))
             if step.marked:
                 part[:, -1] = missing
         return result
 
     @property
-    def _ends(self) -> list[int]:
-        """Where the output columns of every step end."""
-        return list(accumulate(len(step.outputs) for step in self.steps_))
-
-    @property
-    def tells_training_rows(self) -> bool:
-        """Whether training rows had other values than the same rows would have later."""
+    def differs_in_training(self) -> bool:
+        """Whether training rows have other values than the same rows would have later."""
         return any(isinstance(step, LevelStep) for step in self.steps_)
 
     @property
@@ -224,12 +225,13 @@ class Preparation:
 
     @property
     def marks_(self) -> dict[int, int]:
-        """Places of output columns that are filled, and of those that mark where."""
+        """The places of output columns with filled values, and of the columns that mark them."""
+        origins = [(step.name, kind) for step in self.steps_ for kind, _ in step.outputs]
+        marks = {name: place for place, (name, kind) in enumerate(origins) if kind == "missing"}
         return {
-            end - len(step.outputs) + place: end - 1
-            for step, end in zip(self.steps_, self._ends, strict=True)
-            for place, (kind, _) in enumerate(step.outputs)
-            if step.marked and kind == "value"
+            place: marks[name]
+            for place, (name, kind) in enumerate(origins)
+            if kind == "value" and name in marks
         }
 
     @property
@@ -296,7 +298,8 @@ class _Learned:
     assume: bool
     seed: int
     since: list[Since]
-    steps: list[Any]  # Steps, or what is stored of them
+    # The steps, or what is stored of them.
+    steps: list[Any]
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
 
@@ -308,7 +311,7 @@ class _Learned:
             (self.max_levels >= 1, f"{shorten(self.max_levels)} as `max_levels`"),
             (all(since.is_possible for since in self.since), "a time that no column needs"),
             (self.seed >= 0, f"{shorten(self.seed)} as seed"),
-            (all(step.is_possible for step in steps), "a step that no column needs"),
+            (all(s.is_possible and s.names for s in steps), "a step that no column needs"),
             (len({step.name for step in steps}) == len(steps) > 0, "a column twice, or none"),
             (len(set(self.ids)) == len(self.ids), "an id twice"),
             (sum(len(step.names) for step in steps) <= MAX_COLUMNS, "too many columns"),
@@ -319,13 +322,14 @@ class _Learned:
 
 
 def _read_step(data: Any) -> Step:
-    """Return a step from what may be anything."""
+    """Return a step from stored data, which may be anything."""
     stored = dict(data) if isinstance(data, dict) else {}
     becomes = stored.pop("becomes", None)
     if not isinstance(becomes, str) or becomes not in STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
     if becomes == "date":
-        stored.setdefault("zoned", None)  # Older files do not have it.
+        # Older files do not have it.
+        stored.setdefault("zoned", None)
     return typed_json(STEPS[becomes], stored, "step")
 
 
@@ -401,7 +405,7 @@ def _learn(
 
 
 def _holds(table: Any, name: str) -> str:
-    """Say what an unused column holds, which may be something that cannot be used."""
+    """Return what an unused column holds, also if no step could use it."""
     try:
         return kind_of(column_of(table.slice(0, 0), name).type)
     except TableError:

@@ -1,13 +1,13 @@
 """The time since the last row of the same id, such as a card or a device, in a table by time.
 
-A row alone does not have it: rows are read one after the other, from the first, and what is
-remembered is the last time of every id. So the table must be sorted by time, and be read as one.
+A single row does not have such a time. Rows are read one after the other, and the last time of
+every id is remembered. So the table must be sorted by time, and must be read as a whole.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -26,12 +26,13 @@ METADATA = b"boreod.since"
 
 @dataclass(frozen=True)
 class Since:
-    """What is asked for: the column of ids, and that of times with the way to read it."""
+    """The column of ids and the column of times that make a new column."""
 
     id: str
     time: str
     kind: str = "number"
-    form: str | None = None  # that of a DateStep; None for numbers of any unit
+    # The form of a DateStep; None for numbers of any unit.
+    form: str | None = None
     zone: str | None = None
 
     @property
@@ -44,10 +45,10 @@ class Since:
         """Whether a training table can have led to it."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
-        return DateStep(self.time, self.kind, self.form, self.zone, marked=True).is_possible
+        return DateStep(self.time, self.kind, self.form, self.zone).is_possible
 
     def read(self, batch: Any, first_row: int) -> NDArray:
-        """Return times in hours, or in the unit of numbers; NaN where they are missing."""
+        """Return dates in hours and numbers in their own unit; NaN where they are missing."""
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
@@ -58,18 +59,18 @@ Asked = str | Iterable[str | Since]
 
 
 def is_whole(batch: Any) -> bool:
-    """Return whether rows are a table of their own, and not a part of one or a row alone."""
+    """Return whether rows are a whole table, and not a part of one or a single row."""
     return isinstance(batch, pa.Table) and batch.num_rows > 1
 
 
 def found_in(schema: Any) -> list[Since]:
-    """Return what the columns of a schema are, as far as they were made here."""
+    """Return how columns were made that have such a time."""
     stored = [(field.metadata or {}).get(METADATA) for field in schema]
     return [typed_json(Since, json.loads(text), "since") for text in stored if text is not None]
 
 
 def add_to_table(table: Any, asked: Asked) -> Any:
-    """Return a whole table with the columns that are asked for and not there yet."""
+    """Return a whole table with the new columns that are asked for."""
     batches = table.combine_chunks().to_batches()
     wanted = as_list(asked)
     if not batches or not wanted:
@@ -92,20 +93,18 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
             )
         if since.name in schema.names:
             raise TableError(f"The table has a column {shorten(since.name)} already. Rename it.")
-        # The metadata of the field say what the column is made of.
+        # The metadata of the field say how the column was made.
         metadata = {METADATA: json.dumps(asdict(since)).encode()}
         schema = schema.append(pa.field(since.name, pa.float64(), metadata=metadata))
     return schema, _added(schema, chain([first], batches), found)
 
 
 def as_list(asked: Asked) -> list[Any]:
-    """Return what is asked for one by one; commas separate texts."""
-    texts = [asked] if isinstance(asked, str) else list(asked)
-    return [
-        part.strip() if isinstance(part, str) else part
-        for text in texts
-        for part in (text.split(",") if isinstance(text, str) else [text])
-    ]
+    """Return a list of what is asked for; commas separate several names in one text."""
+    found: list[Any] = []
+    for one in [asked] if isinstance(asked, str) else asked:
+        found += map(str.strip, one.split(",")) if isinstance(one, str) else [one]
+    return found
 
 
 def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[Any]:
@@ -117,13 +116,13 @@ def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[
         row += batch.num_rows
 
 
+@dataclass
 class _Memory:
     """The last time of every id in the rows that were read, and the latest of all."""
 
-    def __init__(self, since: Since) -> None:
-        self.since = since
-        self.last: dict[str, float] = {}
-        self.latest = -np.inf
+    since: Since
+    last: dict[str, float] = field(default_factory=dict)
+    latest: float = -np.inf
 
     def add(self, batch: Any, first_row: int) -> Any:
         """Return the times since the last rows of their ids, null for the first of each."""
@@ -156,7 +155,7 @@ class _Memory:
 
 
 def _resolve(text: str, batch: Any) -> Since:
-    """Return what a user asks for as ``card`` or ``card:time``, seen the first rows of a table."""
+    """Return the columns meant by ``card`` or ``card:time``, given the first rows of a table."""
     names = batch.schema.names
     owner, _, time = (text, "", "") if text in names else text.rpartition(":")
     if not owner or owner not in names or (time and time not in names):
@@ -188,7 +187,7 @@ def _read_time(owner: str, name: str, batch: Any) -> Since:
     step = decide(column, Question(name)).step
     if isinstance(step, DateStep):
         return Since(owner, name, step.kind, step.form, step.zone)
-    # A column of one date has no step.
+    # A column that holds a single date has no step.
     if kind_of(column.type) == "date or time":
         return Since(owner, name, "text", "year-month-day", getattr(column.type, "tz", None))
     if kind_of(column.type) == "number":

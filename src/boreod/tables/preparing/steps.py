@@ -29,19 +29,26 @@ from boreod.tables.number_formats import NumberFormat
 from boreod.validation import OUTLIER, UNLABELLED
 
 TEXT_PARTS = ("length", "words", "digits")
-PRIOR_ROWS = 10.0  # m: rows like all others that every level has in addition
-ENOUGH_OUTLIERS = 10  # fewer say nothing about levels
-STORED_BYTES = 1_000_000  # of the words and counts of all levels in a model file
-MAX_COUNTED = 2**53  # rows; float64 counts no further
+# This is m: every level counts so many additional rows that are like all others.
+PRIOR_ROWS = 10.0
+# Fewer outliers say nothing about levels.
+ENOUGH_OUTLIERS = 10
+# In a model file, the words and counts of all levels take at most so many bytes.
+STORED_BYTES = 1_000_000
+# Float64 cannot count more rows.
+MAX_COUNTED = 2**53
 
 
 @dataclass(frozen=True)
 class Targets:
     """The labels of training rows, for steps that learn from them."""
 
-    outliers: NDArray  # rows of the code 1
-    known: NDArray  # rows of the code 1 or 0, also if 0 is assumed
-    order: NDArray  # all rows in random order
+    # Whether rows have the code 1.
+    outliers: NDArray
+    # Whether rows have the code 1 or 0, also if 0 is assumed.
+    known: NDArray
+    # All rows in random order.
+    order: NDArray
 
 
 def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
@@ -54,17 +61,19 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
         return None
     # The first number keeps this order apart from one that somebody drew labels by.
-    random = np.random.default_rng([6027, seed])
-    return Targets(outliers, known, random.permutation(len(codes)))
+    order = np.random.default_rng([6027, seed]).permutation(len(codes))
+    return Targets(outliers, known, order)
 
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """What is done to a column: a subclass for each thing that a column may become."""
+    """What is done to a column; there is a subclass for each kind of result."""
 
     name: str
-    kind: str  # number, boolean or text: how to read the column
-    marked: bool = field(default=False, kw_only=True)  # whether missing values have a column
+    # How to read the column: as number, boolean or text.
+    kind: str
+    # Whether missing values have a column of their own.
+    marked: bool = field(default=False, kw_only=True)
 
     @property
     @abstractmethod
@@ -121,8 +130,10 @@ class NumberStep(Step):
     A column that held one value or nothing in training has only the mark.
     """
 
-    middle: float | None = None  # median of the training rows, for missing numbers; None: unused
-    format: NumberFormat | None = None  # how text is written; None for plain numbers
+    # The median of the training rows, for missing numbers; None if numbers are not used.
+    middle: float | None = None
+    # How numbers are written in text; None for plain numbers.
+    format: NumberFormat | None = None
 
     @property
     def reading(self) -> Any:
@@ -132,9 +143,9 @@ class NumberStep(Step):
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
-        if self.format is not None:
-            return self.kind == "text" and self.format.is_possible and bool(self.names)
-        return self.kind in ("number", "boolean") and bool(self.names)
+        if self.format is None:
+            return self.kind in ("number", "boolean")
+        return self.kind == "text" and self.format.is_possible
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -157,14 +168,16 @@ class NumberStep(Step):
 class CategoryStep(Step):
     """Words have one column a level; rare levels may share one, and missing words may have one."""
 
-    levels: list[str] = field(default_factory=list)  # words with a column of their own
-    pooled: bool = False  # whether other levels have a column; without it they are zeros everywhere
+    # The words that have a column of their own.
+    levels: list[str] = field(default_factory=list)
+    # Whether other levels share a column; otherwise they are zeros everywhere.
+    pooled: bool = False
 
     @property
     def is_possible(self) -> bool:
         """Whether a training column can have led to it."""
         fits = self.kind in ("text", "number") and (bool(self.levels) or not self.pooled)
-        return fits and len(set(self.levels)) == len(self.levels) and bool(self.names)
+        return fits and len(set(self.levels)) == len(self.levels)
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -187,18 +200,13 @@ class CategoryStep(Step):
 class TextStep(Step):
     """Free text becomes its number of letters, words and digits; missing text has none of them."""
 
-    parts: list[str] = field(default_factory=list)  # those TEXT_PARTS that varied in training
+    # Those of TEXT_PARTS that varied in training.
+    parts: list[str] = field(default_factory=list)
 
     @property
     def values(self) -> list[tuple[str, str]]:
         """One number a part."""
-        return [("value", "")] * len(self.parts)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the output columns."""
-        parts = [*self.parts, "is missing"] if self.marked else self.parts
-        return [f"{self.name} {part}" for part in parts]
+        return [("value", part) for part in self.parts]
 
     @property
     def is_possible(self) -> bool:
@@ -218,14 +226,19 @@ class TextStep(Step):
 class LevelStep(Step):
     """An id becomes its frequency, and the odds of its level if there are labels enough."""
 
-    rows: int = 0  # training rows that had a value
+    # The number of training rows that had a value.
+    rows: int = 0
     levels: list[str] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)  # rows of each level
-    outliers: list[int] = field(default_factory=list)  # rows of the code 1; empty without odds
-    known: list[int] = field(default_factory=list)  # rows with a label, true or assumed; as above
+    # The number of rows of each level.
+    counts: list[int] = field(default_factory=list)
+    # The number of rows of the code 1 of each level; empty without odds.
+    outliers: list[int] = field(default_factory=list)
+    # The number of rows with a label, true or assumed, of each level; empty without odds.
+    known: list[int] = field(default_factory=list)
     total_known: int = 0
     total_outliers: int = 0
-    middle: float | None = None  # median frequency, for missing words; None: no frequency
+    # The median frequency, for missing words; None if the frequency is not used.
+    middle: float | None = None
 
     @property
     def values(self) -> list[tuple[str, str]]:
@@ -242,7 +255,6 @@ class LevelStep(Step):
             lists += [self.known, self.outliers]
         return (
             self.kind in ("text", "number")
-            and bool(self.names)
             and len(set(self.levels)) == size
             and all(len(values) == size for values in lists)
             and all(count >= 1 for count in self.counts)
@@ -266,7 +278,7 @@ class LevelStep(Step):
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
         """Write the values of some rows into zeros, and return which rows have no value."""
         words = self.words_of(column)
-        # The place -1 of other words is that of the zero at the end.
+        # Other words have the place -1, which is that of the zero at the end.
         places = find_levels(words, self.levels)
         columns = []
         if self.middle is not None:
@@ -278,10 +290,10 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do the same for the training rows, which know of other rows only.
+        """Do the same for the training rows, without what a row says about itself.
 
-        The frequency does not count the row itself, as that of a new row does not, and odds are
-        those of the rows before it, in a random order.
+        The frequency of a level does not count the row itself, and its odds are those of the rows
+        before it in a random order.
         """
         words = self.words_of(column)
         _, places = encode(words)
@@ -293,11 +305,11 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def within(self, most_bytes: int) -> "LevelStep":
-        """Return the same with the levels that say most, so that they take so many bytes."""
+        """Return this step with its most informative levels, which take at most so many bytes."""
         odds = np.array(self.outliers or np.zeros(len(self.levels)))
         counts = np.array(self.counts)
         order = np.lexsort([-counts, -odds])
-        # A level that was there once, without the code 1, is as good as a new one.
+        # A level with a single row, without the code 1, is treated like a new level.
         order = order[(counts[order] > 1) | (odds[order] > 0)]
         # A stored level takes 16 bytes beside its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
@@ -309,7 +321,7 @@ class LevelStep(Step):
         return replace(self, **chosen)
 
     def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
-        """Write columns; a missing word has the usual frequency, and odds that add nothing."""
+        """Write columns; a missing word has the median frequency, and odds that add nothing."""
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         usual = {"frequency": self.middle or 0.0, "odds": 0.0}
         for place, ((kind, _), values) in enumerate(zip(self.values, columns, strict=True)):
@@ -348,7 +360,7 @@ def find_levels(words: Any, levels: list[str]) -> NDArray:
 
 
 def learn_levels(words: Any, name: str, targets: Targets | None, marked: bool) -> LevelStep:
-    """Return the step of a column of words, some of them null."""
+    """Return the step for a column of words, some of which may be null."""
     levels, places = encode(words)
     size = len(levels)
     counts = np.bincount(places, minlength=size)[:size]
@@ -376,7 +388,7 @@ def _odds(outliers: NDArray, known: NDArray, total_outliers: int, total_known: i
 def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
     """Return for every row the odds of its level among the rows before it."""
     order = targets.order[np.argsort(places[targets.order], kind="stable")]
-    # First row of every level, as its rows stand together.
+    # The rows of a level stand together; these are the places where levels begin.
     first = np.flatnonzero(np.diff(places[order], prepend=-1))
     sizes = np.diff(first, append=len(order))
 

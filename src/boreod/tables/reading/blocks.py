@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,21 @@ from boreod.tables.number_formats import CODE, NumberFormat, parse
 from boreod.text import listed, renamed_hint, shorten, suggest
 from boreod.validation import LARGEST
 
-BLOCK_ROWS = 10_000  # of formats that are read row by row
-ROW = "\0row"  # a column of row numbers, where rows are left out
-LONG = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"  # what large numbers look like: an exponent, or many digits
-ROWS = b"boreod.rows"  # the same as metadata of a batch
-Typed = tuple[Any, Iterator[Any]]  # a pyarrow schema, and the record batches to come
-Values = tuple[dict[str, list[Any]], Where]  # columns of some rows, and where each row is
-Converted = tuple[Any, NDArray | None, Kind]  # a column, its bad cells, and what it holds
+# Rows of a block, in formats that are read row by row.
+BLOCK_ROWS = 10_000
+# Where rows are left out, a column of this name has the numbers of the others.
+ROW = "\0row"
+# The metadata of a batch have the same numbers under this name.
+ROWS = b"boreod.rows"
+# Large numbers have a large exponent or many digits.
+LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
+# A pyarrow schema, and the record batches to come.
+Typed = tuple[Any, Iterator[Any]]
+# Columns of some rows as Python values or as a record batch, and where each of these rows is.
+Values = tuple[dict[str, list[Any]], Where]
+Block = tuple[Any, Where]
+# A column, its bad cells, and what it holds.
+Converted = tuple[Any, NDArray, Kind]
 
 
 @dataclass(frozen=True)
@@ -118,8 +126,10 @@ class Options(ReadOptions):
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     computed: tuple[str, ...] | None = ()
-    optional: tuple[str, ...] = ()  # columns that need not be there
-    met: set[str] = field(default_factory=set)  # columns to drop that were there
+    # Columns that may be missing.
+    optional: tuple[str, ...] = ()
+    # Columns to drop that some file had.
+    met: set[str] = field(default_factory=set)
     found: BadCells = field(default_factory=BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
@@ -162,24 +172,17 @@ def check_columns(
         raise TableError(f"{shown} has no column {shorten(name)}. {suggest(name, known)}")
 
 
-class Block(NamedTuple):
-    """Columns of some rows, and where each of these rows is in the file."""
-
-    table: Any
-    where: Where
-
-
 def rows_after(before: int) -> Where:
-    """Return what names rows by their numbers, given how many came before them."""
+    """Return a function that says the number of a row, given how many rows came before a block."""
     return lambda row: f"Row {before + row + 1}"
 
 
 def from_values(blocks: Iterator[Values], options: Options) -> Typed:
     """Return the table of blocks of Python values; words stay text even if they are digits."""
     values, where = next(blocks)
-    first = Block(_to_text(values), where)
+    first = _to_text(values)
     kinds = {}
-    for name, column in zip(values, first.table.columns, strict=True):
+    for name, column in zip(values, first.columns, strict=True):
         came_as = set(map(type, values[name])) - {type(None)}
         if name in options.types:
             kinds[name] = declared_kind(options.types[name])
@@ -191,7 +194,8 @@ def from_values(blocks: Iterator[Values], options: Options) -> Typed:
             if str in came_as <= {str, bool}:
                 rule = NumberFormat() if kinds[name] == ("number", None) else kinds[name].rule
                 kinds[name] = Kind("text", rule)
-    return typed(first, (Block(_to_text(own), at) for own, at in blocks), kinds, options)
+    rest = ((_to_text(own), at) for own, at in blocks)
+    return typed(chain([(first, where)], rest), kinds, options)
 
 
 def _to_text(values: dict[str, list[Any]]) -> Any:
@@ -204,8 +208,8 @@ def _to_text(values: dict[str, list[Any]]) -> Any:
     return pa.RecordBatch.from_arrays(columns, list(values))
 
 
-def typed(first: Block, rest: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
-    """Return the table of some blocks of text, given what the columns of the first one are."""
+def typed(blocks: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
+    """Return the table of some blocks of text, given what its columns hold."""
     schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
 
     def convert(name: str, column: Any) -> Converted:
@@ -213,11 +217,10 @@ def typed(first: Block, rest: Iterable[Block], kinds: dict[str, Kind], options: 
         found, bad = to_kind(column, kind)
         if kind == ("number", None) and name not in options.types:
             # Codes would change as numbers.
-            codes = as_mask(pc.match_substring_regex(column, CODE))
-            bad = codes if bad is None else bad | codes
+            bad = bad | as_mask(pc.match_substring_regex(column, CODE))
         return found, bad, kind
 
-    return _checked(schema, chain([first], rest), convert, options)
+    return _checked(schema, blocks, convert, options)
 
 
 def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
@@ -232,14 +235,15 @@ def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
         for batch in batches:
             if not rows:
                 rules.update(find_rules(batch, options))
-            yield Block(batch, rows_after(rows))
+            yield batch, rows_after(rows)
             rows += batch.num_rows
 
     def convert(name: str, column: Any) -> Converted:
         if name in rules:
             return column, rules[name].find_bad(column), Kind("number", rules[name])
-        bad = as_mask(pc.is_inf(column)) if pa.types.is_floating(column.type) else None
-        return column, bad, Kind("number")
+        if pa.types.is_floating(column.type):
+            return column, as_mask(pc.is_inf(column)), Kind("number")
+        return column, np.zeros(len(column), bool), Kind("number")
 
     return _checked(schema, blocks(), convert, options)
 
@@ -270,7 +274,7 @@ def row_numbers(batch: Any, first_row: int) -> NDArray:
 def _checked(
     schema: Any, blocks: Iterable[Block], convert: Callable[[str, Any], Converted], options: Options
 ) -> Typed:
-    """Return a table with nulls for bad cells; rows that hold one are left out if so asked.
+    """Return a table with nulls for bad cells, or without their rows if the policy is to drop them.
 
     Numbers that are too large are bad in columns that are computed with.
     """
@@ -285,7 +289,6 @@ def _checked(
                 large = np.zeros(len(column), bool)
                 if options.computed is None or name in options.computed:
                     large = _find_large(column, kind.rule)
-                bad = np.zeros(len(column), bool) if bad is None else bad
                 found.add(table.column(name), bad, name, where, kind.what, large)
                 columns.append(with_nulls(column, bad | large))
                 wrong |= bad | large
@@ -306,7 +309,7 @@ def _find_large(column: Any, rule: Rule | None) -> NDArray:
     """Return which numbers of a column are finite, and too large to compute with."""
     if pa.types.is_floating(column.type):
         values = column.to_numpy(zero_copy_only=False)
-    elif isinstance(rule, NumberFormat) and pc.any(pc.match_substring_regex(column, LONG)).as_py():
+    elif isinstance(rule, NumberFormat) and pc.any(pc.match_substring_regex(column, LARGE)).as_py():
         values = parse(column, rule).values
     else:
         return np.zeros(len(column), bool)

@@ -97,7 +97,7 @@ def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
 def open_workbook(path: str, options: Options) -> Typed:
     """Open a sheet of an Excel workbook; its first row has the column names."""
     fastexcel = _library(path, "fastexcel", "fastexcel", "excel")
-    # It would warn of empty columns.
+    # The library would warn of empty columns.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with _asking(path, "an Excel workbook", fastexcel.FastExcelError):
         book = fastexcel.read_excel(path)
@@ -108,9 +108,7 @@ def open_workbook(path: str, options: Options) -> Typed:
             sheet, header_row=None, skip_rows=0, n_rows=HEAD_LINES, dtypes="string"
         )
         head = [[str(c or "") for c in row.values()] for row in first.to_arrow().to_pylist()]
-        place = -1
-        if options.header is not False:
-            place = find_header(head, range(1, len(head) + 1), options.header, path)
+        place = find_header(head, range(1, len(head) + 1), options.header, path)
         names = [cell.strip() for cell in head[place]] if place >= 0 else [""] * first.width
         known = [name or f"c{i}" for i, name in enumerate(names)]
         places = options.chosen(known, path)
@@ -127,7 +125,7 @@ def open_workbook(path: str, options: Options) -> Typed:
 
 
 def _library(path: str, module: str, name: str, extra: str) -> Any:
-    """Import what reads a file; if it is missing, say how to install it."""
+    """Import the library for a file; if it is missing, say how to install it."""
     try:
         return import_module(module)
     except ImportError:
@@ -137,7 +135,7 @@ def _library(path: str, module: str, name: str, extra: str) -> Any:
 
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
-    """Return a sheet without rows that are empty or repeat the names, which make text of all."""
+    """Return a sheet without empty rows and rows that repeat the names, which make text of all."""
     empty = NoRows(names)
     rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
     if rows is None:
@@ -179,7 +177,7 @@ def _find_table(path: str, query: str | None, tables: list[str], what: str) -> s
 
 @contextmanager
 def _asking(path: str, what: str, kinds: type[Exception]) -> Iterator[None]:
-    """Put what a library says about a file into one sentence."""
+    """Turn errors of a library into one sentence about the file."""
     try:
         with reading(path, what):
             os.stat(path)

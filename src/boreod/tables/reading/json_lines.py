@@ -14,12 +14,14 @@ from boreod.tables.reading.locations import TextSource
 from boreod.text import shorten
 
 BLOCK_CHARACTERS = 1 << 18
-MAX_OBJECT = 4 << 20  # letters
-Record = tuple[str, dict[str, Any]]  # where it is, and what it holds
+# Letters of one object.
+MAX_OBJECT = 4 << 20
+# Where an object is, and what it holds.
+Record = tuple[str, dict[str, Any]]
 
 
 class Number(str):
-    """A number as it is written, which a word of the same letters is not."""
+    """A number as it is written, to tell it from a word of the same letters."""
 
     __slots__ = ()
 
@@ -63,7 +65,7 @@ def open_json_lines(source: TextSource, options: Options) -> Typed:
 
 
 def _records(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
-    """Give the objects of lines, one each."""
+    """Yield the object of each line."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             with _reading(f"Line {number}", shown, line):
@@ -73,7 +75,7 @@ def _records(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[R
 
 
 def _elements(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[Record]:
-    """Give the objects of an array, one after the other."""
+    """Yield the objects of an array."""
     text = lines.read(BLOCK_CHARACTERS).lstrip()[1:]
     number = 0
     while True:
@@ -101,7 +103,7 @@ def _elements(lines: TextIO, shown: str, decoder: json.JSONDecoder) -> Iterator[
 
 @contextmanager
 def _reading(place: str, shown: str, text: str) -> Iterator[None]:
-    """Put what is wrong with an object into one sentence."""
+    """Turn errors of parsing into one sentence about the object."""
     try:
         yield
     except UnicodeEncodeError:
@@ -119,7 +121,7 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
 
 
 def _check(record: Any, text: str) -> None:
-    """Refuse what is no object, and halves of letters."""
+    """Refuse values that are not objects, and halves of letters."""
     if not isinstance(record, dict):
         raise TableError(
             f'must be an object such as {{"amount": 3.5}}; got {shorten(text.strip()[:60])}. '

@@ -25,36 +25,24 @@ from boreod.tables.arrow import TableError, fs, pa
 from boreod.text import listed
 
 SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".txt": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
+    ".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".ipc": "arrow",
-}
-READ_SUFFIXES = {
-    **SUFFIXES,
-    ".json": "jsonl",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".xls": "xlsx",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".db": "sqlite",
-    ".duckdb": "duckdb",
-}
+}  # fmt: skip
+READ_ONLY_SUFFIXES = {
+    ".json": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx", ".xls": "xlsx", ".sqlite": "sqlite",
+    ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb",
+}  # fmt: skip
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 TEXT_FORMATS = ("csv", "tsv", "jsonl")
 FORMATS = (*TEXT_FORMATS, "parquet", "arrow")
-READ_FORMATS = (*FORMATS, "xlsx", "sqlite", "duckdb")
+READ_ONLY_FORMATS = ("xlsx", "sqlite", "duckdb")
 STANDARD = "-"
-BETWEEN = "\n"  # the names of several files, where one name is expected
+# It separates the names of several files where one name is expected.
+BETWEEN = "\n"
 CHUNK = 1 << 20
-MAX_WAIT = 0.3  # seconds to wait for a thread that reads ahead
+# Seconds to wait for a thread that reads ahead.
+MAX_WAIT = 0.3
 UNPACKERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 OTHER_FORMATS = {
     b"PAR1": "a Parquet file. Pass format='parquet' (--format parquet)",
@@ -70,9 +58,12 @@ OTHER_FORMATS = {
 class Place:
     """A file or folder in a file system; it survives pickling, so that workers can open it."""
 
-    filesystem: Any  # a file system of pyarrow
-    path: str  # absolute, as the file system takes it
-    shown: str  # for sentences: what the user wrote, without passwords
+    # A file system of pyarrow.
+    filesystem: Any
+    # The absolute path, as the file system takes it.
+    path: str
+    # What the user wrote, without passwords, for sentences.
+    shown: str
 
     @property
     def is_local(self) -> bool:
@@ -95,7 +86,7 @@ def find_place(path: str) -> Place:
         return Place(fs.LocalFileSystem(), os.path.abspath(path), path)
     shown = show_place(path)
     if re.match("gc?s://", path) and "retry_limit_seconds" not in path:
-        # Google's own default is a quarter of an hour.
+        # By default, pyarrow tries to reach Google for a quarter of an hour.
         path += f"{'&' if '?' in path else '?'}retry_limit_seconds=30"
     with reading(shown, address=path):
         filesystem, inside = fs.FileSystem.from_uri(path)
@@ -167,7 +158,7 @@ def can_read_again(path: str) -> bool:
 
 def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str | None:
     """Return the format that is asked for, or else that of the name; None if neither."""
-    formats = READ_FORMATS if to_read else FORMATS
+    formats = (*FORMATS, *READ_ONLY_FORMATS) if to_read else FORMATS
     if asked is not None:
         if asked not in formats:
             raise TableError(
@@ -175,7 +166,7 @@ def find_format(path: str, asked: str | None, *, to_read: bool = False) -> str |
             )
         return asked
     packed = PACKED if to_read else PACKED[:1]
-    suffixes = READ_SUFFIXES if to_read else SUFFIXES
+    suffixes = SUFFIXES | READ_ONLY_SUFFIXES if to_read else SUFFIXES
     suffix = next((suffix for suffix in packed if path.lower().endswith(suffix)), "")
     found = suffixes.get(Path(path[: len(path) - len(suffix)]).suffix.lower())
     return None if suffix and found not in TEXT_FORMATS else found
@@ -195,16 +186,17 @@ def refuse_name(path: str, to_read: bool = True) -> TableError:
         )
     return TableError(
         f"The name {path} does not tell its format. Use {', '.join(SUFFIXES)} (text also "
-        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(list(READ_SUFFIXES)[10:])})"
+        f"with .gz; to read also {', '.join(PACKED[1:])} and {', '.join(READ_ONLY_SUFFIXES)})"
         f", or pass `format` (--format): {', '.join(FORMATS)}."
     )
 
 
 @contextmanager
 def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[None]:
-    """Put what pyarrow and the operating system say about a file into one sentence.
+    """Turn errors of pyarrow and of the operating system into one sentence about a file.
 
-    Without a kind of file it is about the way there, and the address may hold passwords.
+    Without ``kind`` the sentence says that the file cannot be reached. ``address`` may hold
+    passwords, so the sentence shows ``shown`` in its place.
     """
     try:
         yield
@@ -264,13 +256,13 @@ class TextSource(io.RawIOBase):
                 raise TableError(f"{self.shown} is not plain text but {what}.")
 
     def head(self, size: int = CHUNK) -> bytes:
-        """Return the beginning of what was not read yet, and leave it there."""
+        """Return the next bytes without reading past them."""
         while len(self._waiting) < size and not self._ended:
             self._waiting += self._next()
         return self._waiting[:size]
 
     def skip(self, size: int) -> None:
-        """Leave out what ``head`` has shown."""
+        """Read past bytes that ``head`` has returned."""
         self._waiting = self._waiting[size:]
 
     def readable(self) -> bool:
@@ -291,9 +283,9 @@ class TextSource(io.RawIOBase):
     def close(self) -> None:
         """Close the file; standard input stays open.
 
-        A thread of pyarrow may read ahead. It is waited for until it has found the end: one that
-        reads while the interpreter ends would take the process with it. One that waits for a pipe
-        is left alone.
+        A thread of pyarrow may read ahead. This method waits until the thread has found the end,
+        because a thread that reads while the interpreter ends would crash the process. It does not
+        wait longer than MAX_WAIT, because the thread may be waiting for a pipe.
         """
         waited = self._reading.acquire(timeout=MAX_WAIT)
         try:
@@ -341,7 +333,7 @@ class TextSource(io.RawIOBase):
 
 @contextmanager
 def _unpacking(shown: str) -> Iterator[None]:
-    """Put what is wrong with a packed file into one sentence."""
+    """Turn errors of unpacking into one sentence about the packed file."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
@@ -358,7 +350,7 @@ def _unpacking(shown: str) -> Iterator[None]:
 
 
 def unpacked(raw: Any, path: str) -> Any:
-    """Return the stream of what is packed in another one, or that one."""
+    """Return a stream of the unpacked bytes of ``raw``, or ``raw`` itself if it is not packed."""
     first = raw.peek(6)[:6]
     for magic, unpack in UNPACKERS.items():
         if first.startswith(magic):

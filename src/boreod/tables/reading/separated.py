@@ -1,8 +1,8 @@
 """Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block.
 
-Exports begin with titles, end with remarks, and hold the column names again where several were put
-together. Such lines are left out with a note, of sheets too; where it is not plain which line has
-the names, the user is asked.
+Exports may begin with titles, end with remarks, and repeat the column names where several files
+were joined. Such lines are left out with a note, in sheets as well. If it is not certain which line
+has the names, an error asks the user.
 """
 
 import csv
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TextIO
 
 import numpy as np
@@ -26,13 +26,18 @@ from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
 from boreod.text import count_of, listed, shorten
 
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-HEAD_LINES = 50  # that are looked at to find the column names
-MAX_REMARKS = 20  # lines below a table
-MAX_SHOWN_LINES = 3  # places of lines in a note
+# The column names must be among the first so many lines.
+HEAD_LINES = 50
+# A table may have fewer lines of remarks below it.
+MAX_REMARKS = 20
+# A note shows the places of so many lines.
+MAX_SHOWN_LINES = 3
 REPEATED = "repeating the column names"
 EMPTY = "without any value"
-MAX_ROW = 2 << 20  # bytes; also those of a block
-RULE = re.compile(r"[-=_+| ]{3,}")  # a line that is drawn between others
+# A row may have so many bytes, and so may a block of rows.
+MAX_ROW = 2 << 20
+# A line that is drawn between other lines.
+RULE = re.compile(r"[-=_+| ]{3,}")
 NUMBER_OR_DATE = re.compile(
     r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*|\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*"
 )
@@ -46,11 +51,14 @@ class Layout:
     names: list[str]
     lines: int
     size: int
-    unnamed: frozenset[int] = frozenset()  # places of columns without a name
-    titles: Sequence[list[str]] = ()  # what is above the names
+    # The places of columns without a name.
+    unnamed: frozenset[int] = frozenset()
+    # The records above the names.
+    titles: Sequence[list[str]] = ()
 
 
-Record = tuple[list[str], int, int]  # its cells, and the first and the last of its lines
+# The cells of a record, and the first and the last of its lines.
+Record = tuple[list[str], int, int]
 
 
 def open_separated(source: TextSource, options: Options) -> Typed:
@@ -73,14 +81,14 @@ def open_separated(source: TextSource, options: Options) -> Typed:
             warnings.warn(f"Column {place + 1} has no name and is called c{place}.", stacklevel=2)
     blocks = _blocks(source, layout, places)
     nothing = pa.RecordBatch.from_pydict(dict.fromkeys(names, pa.array([], pa.string())))
-    first = next(blocks, Block(nothing, str))
+    first, where = next(blocks, (nothing, str))
     kinds = {}
-    for name, column in zip(names, first.table.columns, strict=True):
+    for name, column in zip(names, first.columns, strict=True):
         if name in options.types:
             kinds[name] = declared_kind(options.types[name], column, options.decimal, name)
         else:
             kinds[name] = find_kind(column, options.decimal)
-    return typed(first, blocks, kinds, options)
+    return typed(chain([(first, where)], blocks), kinds, options)
 
 
 def find_separator(text: str) -> str:
@@ -96,7 +104,8 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
     except csv.Error:
         return False, 0, 1
     if len(widths) > 1 and not text.endswith("\n"):
-        widths.pop()  # The last line may be cut.
+        # The last line may be cut.
+        widths.pop()
     usual = max(widths, key=widths.count, default=1)
     if usual == 1:
         return False, 0, 1
@@ -106,11 +115,12 @@ def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
 
 
 def _find_layout(head: bytes, shown: str, given: str | None, header: int | None) -> Layout:
-    """Look at the beginning of a file."""
-    text = head.decode("utf-8", errors="ignore")  # The last letter may be cut.
+    """Find the layout of a file from its beginning."""
+    # The last letter may be cut.
+    text = head.decode("utf-8", errors="ignore")
     if not text.strip():
         raise TableError(f"{shown} is empty. A table needs column names and rows.")
-    # Excel writes a first line with the separator for itself.
+    # Excel may write a first line that names the separator.
     named = re.match(r'"?sep=([,;|\t])"?\r?\n', text, re.IGNORECASE)
     before = named[0] if named else ""
     text = text.removeprefix(before)
@@ -133,10 +143,10 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
             f"{shown} holds nothing but drawn lines. A table needs column names and rows."
         )
     records = [record for record, _, _ in found]
-    if header is False:
+    place = find_header(records, [first + bool(before) for _, first, _ in found], header, shown)
+    if place < 0:
         names = [f"c{i}" for i in range(len(records[0]))]
         return Layout(separator, names, bool(before), len(before))
-    place = find_header(records, [first + bool(before) for _, first, _ in found], header, shown)
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(records[place])]
     unnamed = frozenset(i for i, cell in enumerate(records[place]) if not cell.strip())
     last = found[place][2]
@@ -146,7 +156,7 @@ def _find_layout(head: bytes, shown: str, given: str | None, header: int | None)
 
 
 def _records(text: TextIO, separator: str) -> Iterator[Record]:
-    """Give the records of text; lines that are empty or drawn are none."""
+    """Yield the records of text, without empty and drawn lines."""
     reader = csv.reader(text, delimiter=separator)
     before = 0
     for record in reader:
@@ -158,7 +168,8 @@ def _records(text: TextIO, separator: str) -> Iterator[Record]:
 def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[Block]:
     """Parse the rows; cells stay text, and rows are counted from 0."""
     where = partial(_place, source, layout)
-    ragged: list[Any] = []  # lines with too few or too many cells; rows are counted from 0
+    # Lines with too few or too many cells; their rows are counted from 0.
+    ragged: list[Any] = []
     rows = 0
     last = None
     names = [layout.names[place] for place in places]
@@ -174,13 +185,13 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
                 if kept is not None:
                     chosen = chosen.take(pa.array(kept))
                     numbers = numbers[kept]
-                yield Block(chosen, _numbered(where, numbers))
+                yield chosen, _numbered(where, numbers)
     except pa.ArrowInvalid as error:
         raise _explain(str(error), source, ragged, where) from None
     if last is None:
         return
     value = last.column(len(layout.names) - 1)[-1].as_py()
-    # A mark that is never closed takes all lines after it.
+    # A quotation mark that is never closed makes one cell of all lines after it.
     if source.quotes % 2 and value is not None and "\n" in value:
         raise TableError(
             f"{where(rows - 1)} of {source.shown} opens a quotation mark that is never closed. "
@@ -194,7 +205,7 @@ def _blocks(source: TextSource, layout: Layout, places: list[int]) -> Iterator[B
 
 
 def _numbered(where: Where, numbers: NDArray) -> Where:
-    """Return what says where the rows of a batch are, given their numbers in the file."""
+    """Return a function that says where a row of a batch is, given the numbers of the rows."""
     return lambda row: where(int(numbers[row]))
 
 
@@ -250,7 +261,7 @@ def _explain(error: str, source: TextSource, ragged: list[Any], where: Where) ->
 
 def _place(source: TextSource, layout: Layout, row: int) -> str:
     """Say where a row is: its line, if the file can be read again to find it."""
-    # A pipe is gone.
+    # A pipe cannot be read again.
     if source.path == STANDARD or not os.path.isfile(source.path):
         return f"Row {row + 1}"
     with open(source.path, "rb") as raw:
@@ -262,7 +273,7 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         try:
             _, first, _ = next(islice(_records(lines, layout.separator), row, None))
         except (csv.Error, StopIteration):
-            # It has a limit for cells, unlike the reader of the table.
+            # This reader has a limit for cells, unlike that of the table.
             return f"Row {row + 1}"
     return f"Line {layout.lines + first}"
 
@@ -270,12 +281,14 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
 def find_header(
     records: Sequence[list[str]], lines: Sequence[int], header: int | None, shown: str
 ) -> int:
-    """Return which of the first records has the column names, given the lines they begin in.
+    """Return which of the first records has the column names, -1 if ``header`` is False.
 
     That is the first one, unless it fills at most half as many cells as others do, and not the
     last: then it is a title, and the names are in the first longer one, if that holds nothing but
-    different words.
+    different words. ``lines`` are the lines in which the records begin.
     """
+    if header is False:
+        return -1
     if header is not None and header is not True:
         if header not in lines:
             raise TableError(
@@ -329,7 +342,7 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the rows of a table of all columns that are rows; None if all are."""
+        """Return the places of the real rows of a table with all columns; None for all."""
         found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
         for reason, mask in found.items():
             rows = np.flatnonzero(mask).tolist()
