@@ -256,7 +256,7 @@ def print_table(header: list[str], lines: list[list[str]], *, err: bool = False)
     for line in lines:
         table.add_row(*(Text(text) for text in line))
     stream = sys.stderr if err else sys.stdout
-    if stream is None:  # it was closed
-        return
-    width = None if stream.isatty() else 160
-    Console(width=width, highlight=False, stderr=err).print(table)
+    # A stream that was closed is None.
+    if stream is not None:
+        width = None if stream.isatty() else 160
+        Console(width=width, highlight=False, stderr=err).print(table)

@@ -9,47 +9,55 @@ import typer
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import reads_table
+from boreod.tool.cli.options import OptionTable, reads_table, takes
 
-FOUND = 3  # exit code
+# The exit code of `boreod check` if there is a difference.
+FOUND = 3
+# The fields of `boreod.tool.Limits`, in their order.
+LIMITS: OptionTable = {
+    "max_missing": (
+        float, 0.05, "Largest share of missing values in a column above that of training.", 0, 1
+    ),
+    "max_unseen": (float, 0.01, "Largest share of rows with words that are new.", 0, 1),
+    "max_outside": (
+        float, 0.02, "Largest share of rows outside the training range of a column.", 0, 1
+    ),
+    "max_shift": (
+        float, 0.25, "Largest distance of the distribution of a column (Kolmogorov).", 0, 1
+    ),
+    "max_alerts": (float, 3.0, "Largest factor by which alerts may be more or fewer.", 1),
+    "max_novel": (float, 0.01, "Largest share of rows unlike all training rows.", 0, 1),
+}  # fmt: skip
+# What a report takes as it is.
+PAGE: OptionTable = {
+    "rows_per_day": (
+        float | None,
+        None,
+        "Number of rows a day; alerts are then counted a day, not per 1000 rows.",
+    ),
+    "alerts": (
+        float | None,
+        None,
+        "Number of alerts that people look at, a day (--rows-per-day) or in a table like this.",
+    ),
+    "cost_miss": (float | None, None, "Cost of an outlier that nobody looks at."),
+    "cost_alert": (float | None, None, "Cost of looking at a row."),
+    "previous": (Path | None, None, "An older model file to compare with."),
+    "time": (str | None, None, "Column of dates; by default the first one."),
+}
 
 
 @plain_errors
 @reads_table
+@takes("limits", LIMITS)
 def check(
     model: options.ModelFile,
     table: options.Table,
-    max_missing: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest share of missing values in a column above that of training."
-        ),
-    ] = 0.05,
-    max_unseen: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest share of rows with words that are new.")
-    ] = 0.01,
-    max_outside: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest share of rows outside the training range of a column."
-        ),
-    ] = 0.02,
-    max_shift: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest distance of the distribution of a column (Kolmogorov)."
-        ),
-    ] = 0.25,
-    max_alerts: Annotated[
-        float, typer.Option(min=1, help="Largest factor by which alerts may be more or fewer.")
-    ] = 3.0,
-    max_novel: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest share of rows unlike all training rows.")
-    ] = 0.01,
+    *,
+    limits: dict[str, Any],
     threshold: options.Threshold = None,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
-    *,
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -65,11 +73,11 @@ def check(
     """
     from boreod.tool import Limits, check_table, load_predictor
 
-    limits = Limits(max_missing, max_unseen, max_outside, max_shift, max_alerts, max_novel)
+    chosen = Limits(*limits.values())
     found = check_table(
         load_predictor(model, jobs),
         table,
-        limits=limits,
+        limits=chosen,
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
         reading=reading,
@@ -78,7 +86,7 @@ def check(
     alarms = sum(finding.is_alarm for finding in found.findings)
     if json:
         findings = [finding._asdict() for finding in found.findings]
-        print_json({**asdict(found), "findings": findings, "limits": asdict(limits)})
+        print_json({**asdict(found), "findings": findings, "limits": asdict(chosen)})
     else:
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
@@ -197,6 +205,7 @@ def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> N
 
 @plain_errors
 @reads_table
+@takes("page", PAGE)
 def report(
     model: options.ModelFile,
     table: options.Table,
@@ -209,33 +218,11 @@ def report(
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
-    rows_per_day: Annotated[
-        float | None,
-        typer.Option(
-            help="Number of rows a day; alerts are then counted a day, not per 1000 rows."
-        ),
-    ] = None,
-    alerts: Annotated[
-        float | None,
-        typer.Option(
-            help="Number of alerts that people look at, a day (--rows-per-day) or in a table like "
-            "this."
-        ),
-    ] = None,
-    cost_miss: Annotated[
-        float | None, typer.Option(help="Cost of an outlier that nobody looks at.")
-    ] = None,
-    cost_alert: Annotated[float | None, typer.Option(help="Cost of looking at a row.")] = None,
-    previous: Annotated[
-        Path | None, typer.Option(help="An older model file to compare with.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Column of dates; by default the first one.")
-    ] = None,
+    *,
+    page: dict[str, Any],
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    *,
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -260,12 +247,7 @@ def report(
         label=label,
         outlier_label=outlier_label,
         title=title or f"{model.stem}: report on {name_source(table)}",
-        rows_per_day=rows_per_day,
-        alerts=alerts,
-        cost_miss=cost_miss,
-        cost_alert=cost_alert,
-        previous=previous,
-        time=time,
+        **page,
         seed=seed,
         reading=reading | _labels_option(loaded, label, labels, outlier_label, inlier_label),
         verbose=not quiet,

@@ -180,10 +180,10 @@ def _read_costs(text: str | None) -> Any:
         if not isinstance(prices, dict) or not prices:
             raise ValueError(f"got {shorten(prices)}")
     except (ValueError, RecursionError) as error:
-        wanted = (
-            'a JSON object of prices such as {"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5}'
-        )
-        raise ValueError(f"{text!r} must hold {wanted}; {error}.") from None
+        raise ValueError(
+            f'{text!r} must hold a JSON object of prices such as {{"lof": 50, "knn_5": 20, '
+            f'"amount": 3, "tree": 0.5}}; {error}.'
+        ) from None
     for name, price in prices.items():
         check_price(name, price)
     return prices
@@ -208,8 +208,7 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
     if json:
         print_json(facts)
         return
-    pairs = facts["versions"].items()
-    versions = ", ".join(f"{cell(name)} {cell(number)}" for name, number in pairs)
+    versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
     typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
     print_training(facts)
     if facts["label"] is not None:
@@ -256,11 +255,10 @@ def print_training(facts: dict[str, Any]) -> None:
             f"They are all labelled outliers and a sample of the other rows of a table of "
             f"{training['table_rows']} rows."
         )
-    heads = facts["heads"]
-    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in heads)
-    trees = sum(head["trees"] for head in heads)
-    method = f"Method: {cell(facts['method'])}; heads by weight: {shown}"
-    typer.echo(method + (f"; {trees} trees." if trees else "."))
+    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in facts["heads"])
+    trees = sum(head["trees"] for head in facts["heads"])
+    counted = f"; {trees} trees" if trees else ""
+    typer.echo(f"Method: {cell(facts['method'])}; heads by weight: {shown}{counted}.")
     for sentence in facts["assumptions"]:
         typer.echo(cell(sentence))
     if training["auc"] is None:

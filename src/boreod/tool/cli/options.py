@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,11 +107,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results.")]
 
 
-# Types, defaults and help texts.
-READING: dict[str, tuple[Any, Any, str]] = {
+# Options by name: type, default, help text, and the least and largest value of a number.
+OptionTable = dict[str, tuple[Any, ...]]
+READING: OptionTable = {
     "separator": (str | None, None, "Separator of cells in text files; detected by default."),
     "no_header": (bool, False, "The table has no column names; use c0, c1, ..."),
-    "header_line": (int | None, None, "Line of the column names, if others are above it."),
+    "header_line": (int | None, None, "Line of the column names, if others are above it.", 1),
     "encoding": (str | None, None, "Encoding of text files, such as cp1252; UTF-8 by default."),
     "decimal": (str | None, None, "Decimal point in text files, . or , (detected by default)."),
     "format": (
@@ -135,40 +136,57 @@ READING: dict[str, tuple[Any, Any, str]] = {
 }
 
 
+def takes(name: str, table: OptionTable) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a table in place of its parameter ``name``.
+
+    The command gets the values of these options as one dictionary.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            chosen = {option: given.pop(option) for option in table}
+            command(**given, **{name: chosen})
+
+        signature = inspect.signature(command)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            parameters += _parameters(table) if parameter.name == name else [parameter]
+        wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {new.name: new.annotation for new in parameters}
+        return wrapped
+
+    return decorate
+
+
+def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
+    for name, (kind, default, text, *ends) in table.items():
+        limits = dict(zip(("min", "max"), ends, strict=False))
+        about = typer.Option(f"--{name.replace('_', '-')}", help=text, **limits)
+        new = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        yield new.replace(annotation=Annotated[kind, about])
+
+
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
     The command gets them as one dictionary of what ``boreod.tables.open_table`` takes.
     """
-    signature = inspect.signature(command)
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        if name != "reading":
-            parameters.append(parameter)
-            continue
-        for option, (kind, default, text) in READING.items():
-            # The only number is that of a line.
-            about = typer.Option(f"--{option.replace('_', '-')}", min=1, help=text)
-            new = inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
-            parameters.append(new.replace(annotation=Annotated[kind, about]))
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        chosen = {name: given.pop(name) for name in READING}
-        header = chosen.pop("header_line")
-        if chosen.pop("no_header"):
+    def wrapped(*, reading: dict[str, Any], **given: Any) -> None:
+        header = reading.pop("header_line")
+        if reading.pop("no_header"):
             if header is not None:
                 raise typer.BadParameter("--no-header and --header-line exclude each other.")
             header = False
-        types = dict.fromkeys(split_names(chosen.pop("text")) or (), "text")
+        types = dict.fromkeys(split_names(reading.pop("text")) or (), "text")
         from boreod.tables.arrow import leave_pandas_out
 
         leave_pandas_out()
-        command(**given, reading={**chosen, "header": header, "types": types})
+        command(**given, reading={**reading, "header": header, "types": types})
 
-    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapped
+    return takes("reading", READING)(wrapped)
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

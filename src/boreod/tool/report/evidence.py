@@ -19,7 +19,7 @@ from boreod.parallel import Engine, current_engine
 from boreod.predictor import prepare
 from boreod.text import shorten
 from boreod.tool.models import ranks_only
-from boreod.tool.reasons import Reason, ReasonWriter
+from boreod.tool.reasons import Reason, write_reasons
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 
@@ -182,8 +182,7 @@ class Evidence:
             some = self.table.take(places)
         else:
             some = np.asarray(self.table, dtype=object)[places]
-        cells = self.model.preparation_.words_of(some)
-        return ReasonWriter.of(self.model).write(rows, found, number, cells)
+        return write_reasons(self.model, rows, found, number, some)
 
 
 def gather(

@@ -15,7 +15,7 @@ from boreod.tables.arrow import column_of, pa, pc
 from boreod.tables.cells import as_text
 from boreod.tables.reading.blocks import ROWS, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import ReasonWriter
+from boreod.tool.reasons import write_reasons
 from boreod.tool.scoring.judging import alert_threshold, is_alert, suspicion_of, top_reasons
 
 
@@ -202,9 +202,7 @@ def _explain(
         "reasons": top_reasons(found.explanation, reasons),
         "words": [
             [reason.shown for reason in row]
-            for row in ReasonWriter.of(model).write(
-                rows, found, reasons, model.preparation_.words_of(batch)
-            )
+            for row in write_reasons(model, rows, found, reasons, batch)
         ],
         "novelty": unknown,
         "novel": unknown,

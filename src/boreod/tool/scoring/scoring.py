@@ -20,7 +20,7 @@ from boreod.tables.arrow import pa
 from boreod.tables.preparing.since import add_to_table, is_whole
 from boreod.tables.reading.blocks import check_columns, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import ReasonWriter
+from boreod.tool.reasons import write_reasons
 from boreod.tool.scoring.checking import Tally
 from boreod.tool.scoring.judging import (
     NOVEL,
@@ -223,8 +223,7 @@ class Scoring:
         if self.numbers:
             texts = _numeric_reasons(found, self.reasons)
         else:
-            cells = self.model.preparation_.words_of(batch)
-            written = ReasonWriter.of(self.model).write(rows, found, self.reasons, cells)
+            written = write_reasons(self.model, rows, found, self.reasons, batch)
             texts = [[reason.shown for reason in row] for row in written]
         columns = {}
         for place in range(self.reasons):

@@ -216,7 +216,7 @@ def check_table(
             suppress(TableError),
             open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
         ):
-            findings = check_columns_of(model, reader.schema.names)
+            findings = list(check_columns_of(model, reader.schema.names))
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
     tally = Tally()
@@ -228,7 +228,7 @@ def check_table(
     return CheckedTable(tally.rows, findings)
 
 
-def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Finding]:
+def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
     # If a number of alerts was asked for, there is no need to check how many there are.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
