@@ -134,10 +134,9 @@ def compare(
     """
     from boreod.tool import CompareOptions, compare_models, load_predictor
 
-    first = load_predictor(old, jobs)
     second = load_predictor(new, jobs)
     found = compare_models(
-        first,
+        load_predictor(old, jobs),
         second,
         table,
         CompareOptions(label, outlier_label, alerts, changes, not no_novelty, seed),
@@ -149,7 +148,7 @@ def compare(
         return
     for remark in () if quiet else found.notes:
         note(remark)
-    _print_comparison(found, str(old), str(new), second.preparation_.ids_)
+    _print_comparison(found, [str(old), str(new)], second.preparation_.ids_)
 
 
 def _labels_option(
@@ -170,7 +169,7 @@ def _labels_option(
     return label_options(name, model.preparation_.ids_, labels, outlier, inlier_label)
 
 
-def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
+def _print_comparison(found: Any, models: list[str], ids: tuple[str, ...]) -> None:
     """Print measures, alerts, and rows with another decision."""
     typer.echo(
         f"{count_of(found.rows, 'row')}; {count_of(found.outliers, 'outlier')} and "
@@ -178,24 +177,22 @@ def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> N
     )
     lines = []
     for name, measure in found.measures.items():
-        difference = measure.first - measure.second
-        interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
         both = [f"{measure.second:.4f}", f"{measure.first:.4f}"]
-        lines.append([name, *both, f"{difference:+.4f} ({interval})"])
+        interval = f"({measure.low:+.4f} to {measure.high:+.4f})"
+        lines.append([name, *both, f"{measure.first - measure.second:+.4f} {interval}"])
     lines.append(["alerts", *map(str, found.alerts), f"{found.alerts[1] - found.alerts[0]:+d}"])
     if found.measures:
         caught = [f"{number} of {found.outliers}" for number in found.caught]
         lines.append(["outliers caught", *caught, f"{found.caught[1] - found.caught[0]:+d}"])
-    print_table(["", cell(old), cell(new), "new - old (95 % interval)"], lines)
+    print_table(["", *map(cell, models), "new - old (95 % interval)"], lines)
     if found.verdict is not None:
         typer.echo(found.verdict)
     typer.echo(f"\nAlerts of one model only: {count_of(found.changed, 'row')}.")
     rows = []
     for change in found.changes:
         named = [cell(change.ids.get(name)) for name in ids]
-        both = [f"{change.old:.4f}", f"{change.new:.4f}"]
-        decision = "an alert" if change.is_alert else "no alert"
-        rows.append([str(change.row), *named, change.label or "", *both, decision])
+        named += [change.label or "", f"{change.old:.4f}", f"{change.new:.4f}"]
+        rows.append([str(change.row), *named, "an alert" if change.is_alert else "no alert"])
     if rows:
         print_table(["row", *map(cell, ids), "label", "old", "new", "is now"], rows)
     if found.changed > len(rows):

@@ -130,17 +130,16 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
         return
     if quiet:
         return
-    share = f"{found.outliers / max(1, found.rows):.2%}"
-    verb = "is an alert" if found.outliers == 1 else "are alerts"
-    rows = count_of(found.rows, "row")
-    text = f"{rows} in {seconds:.1f} s; {found.outliers:,} ({share}) {verb}: "
     if found.asked is None:
         novel = "" if found.novel is None else f", or novel ({found.novel})"
-        text += f"probability above {found.threshold:.4g}{novel}."
+        why = f"probability above {found.threshold:.4g}{novel}"
     else:
         novel = f"novel rows first ({found.novel}), " if found.novel else ""
-        text += f"as many rows of this table as you asked for, {novel}the most suspicious ones."
-    typer.echo(text, err=to_screen)
+        why = f"as many rows of this table as you asked for, {novel}the most suspicious ones"
+    share = f"{found.outliers / max(1, found.rows):.2%}"
+    verb = "is an alert" if found.outliers == 1 else "are alerts"
+    alerts = f"{found.outliers:,} ({share}) {verb}: {why}."
+    typer.echo(f"{count_of(found.rows, 'row')} in {seconds:.1f} s; {alerts}", err=to_screen)
     if not to_screen:
         files = f" in {found.files} files" if found.files > 1 else ""
         typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
@@ -192,36 +191,24 @@ def explain(
     loaded = load_predictor(model, jobs)
     names = tuple(split_names(ids) or loaded.preparation_.ids_)
     reading = Scoring(loaded, names).reading(reading)
-    novelty = not no_novelty
+    asked: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or case:
-            found = explain_rows(
-                loaded,
-                batches,
-                rows=row or (),
-                cases=case or (),
-                ids=names,
-                reasons=reasons,
-                novelty=novelty,
-            )
+            found = explain_rows(loaded, batches, rows=row or (), cases=case or (), **asked)
         else:
-            found = explain_top(
-                loaded, batches, top, ids=names, reasons=reasons, novelty=novelty, verbose=not quiet
-            )
+            found = explain_top(loaded, batches, top, **asked, verbose=not quiet)
     if json:
         print_json([item.to_dict() for item in found])
         return
     _print_rows(found, names, numbers)
-    if quiet:
-        return
+    text = (
+        "Normal rows are training rows that are not labelled outlier; --numbers shows what each "
+        "column adds to the log-odds."
+    )
     if numbers:
         text = "A reason is what it adds to the log-odds, against the mean of the inliers."
-    else:
-        text = (
-            "Normal rows are training rows that are not labelled outlier; --numbers tells what "
-            "each column adds to the log-odds."
-        )
-    typer.echo(text, err=True)
+    if not quiet:
+        typer.echo(text, err=True)
 
 
 def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
@@ -230,18 +217,12 @@ def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
 
     lines = []
     for item in found:
-        between = "; "
         reasons = [item.outside, *item.words]
         if numbers:
-            between = ", "
             reasons = [item.novel, item.outside, *(write_reason(*pair) for pair in item.reasons)]
-        lines.append(
-            [
-                str(item.row),
-                *(cell(item.ids[name]) for name in ids),
-                f"{item.probability:.4f}",
-                "yes" if item.outlier else "no",
-                between.join(cell(text) for text in reasons if text),
-            ]
-        )
+        between = ", " if numbers else "; "
+        shown = between.join(cell(text) for text in reasons if text)
+        decision = "yes" if item.outlier else "no"
+        named = [cell(item.ids[name]) for name in ids]
+        lines.append([str(item.row), *named, f"{item.probability:.4f}", decision, shown])
     print_table(["row", *(cell(name) for name in ids), "probability", "outlier", "reasons"], lines)

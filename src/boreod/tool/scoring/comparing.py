@@ -30,6 +30,8 @@ from boreod.tool.scoring.judging import (
 from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
+LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}
+
 
 @dataclass(frozen=True)
 class CompareOptions:
@@ -58,14 +60,18 @@ class CompareOptions:
 
 
 class Change(NamedTuple):
-    """A row that is an alert of one model only."""
+    """A row that is an alert of one model only.
 
-    row: int  # from 1
+    It has its number from 1, its probabilities by the old and the new model, and whether it is an
+    alert of the new model.
+    """
+
+    row: int
     ids: dict[str, Any]
     label: str | None
-    old: float  # probability by the old model
-    new: float  # probability by the new model
-    is_alert: bool  # whether the row is an alert of the new model
+    old: float
+    new: float
+    is_alert: bool
 
 
 @dataclass(frozen=True)
@@ -117,11 +123,15 @@ class Comparison:
 
 
 class _Scored(NamedTuple):
-    """The results of one model on all rows."""
+    """The results of one model on all rows.
+
+    The model has ``learned`` from some rows, which are scored out of bag. The suspicions of
+    training rows that every bag holds are NaN.
+    """
 
     chances: NDArray
-    suspicions: NDArray  # NaN for training rows that every bag holds
-    learned: int  # number of rows that the model has learned from, scored out of bag
+    suspicions: NDArray
+    learned: int
     alerts: NDArray
     codes: NDArray | None
 
@@ -193,7 +203,14 @@ def compare_models(
     changed = np.flatnonzero((before.alerts != after.alerts) & known)
     far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
     shown = np.sort(changed[far[: wanted.most]])
-    named = zip(shown.tolist(), _read_ids(new, path, shown, plain), strict=True)
+    columns = [
+        (shown + 1).tolist(),
+        _read_ids(new, path, shown, plain),
+        [LABELS[code] for code in codes[shown].tolist()],
+        before.chances[shown].tolist(),
+        after.chances[shown].tolist(),
+        after.alerts[shown].tolist(),
+    ]
     caught = codes == OUTLIER
     return Comparison(
         rows=len(codes),
@@ -205,19 +222,10 @@ def compare_models(
         alerts=(int(before.alerts.sum()), int(after.alerts.sum())),
         caught=(int(before.alerts[caught].sum()), int(after.alerts[caught].sum())),
         changed=len(changed),
-        changes=[_change(place, ids, before, after, codes) for place, ids in named],
+        changes=[Change(*row) for row in zip(*columns, strict=True)],
         verdict=verdict,
         notes=notes,
     )
-
-
-def _change(
-    place: int, ids: dict[str, Any], before: _Scored, after: _Scored, codes: NDArray
-) -> Change:
-    label = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}[int(codes[place])]
-    old = float(before.chances[place])
-    new = float(after.chances[place])
-    return Change(place + 1, ids, label, old, new, bool(after.alerts[place]))
 
 
 def _score(
@@ -292,20 +300,18 @@ def _read_ids(
     model: Predictor, path: str, places: NDArray, reading: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the cells of the id columns in the rows at ``places``; empty without such columns."""
-    if not model.preparation_.ids_ or not len(places):
+    names = list(model.preparation_.ids_)
+    if not names or not len(places):
         return [{} for _ in places]
     found = []
     seen = 0
-    given = {**reading, "types": dict.fromkeys(model.preparation_.ids_, "text")}
-    with open_table(path, **given) as reader:
-        if not set(model.preparation_.ids_) <= set(reader.schema.names):
+    with open_table(path, **{**reading, "types": dict.fromkeys(names, "text")}) as reader:
+        if not set(names) <= set(reader.schema.names):
             return [{} for _ in places]
         for batch in reader:
             first, last = np.searchsorted(places, [seen, seen + batch.num_rows])
-            some = batch.select(list(model.preparation_.ids_)).take(
-                pa.array(places[first:last] - seen)
-            )
-            found += some.to_pylist()
+            rows = pa.array(places[first:last] - seen)
+            found += batch.select(names).take(rows).to_pylist()
             seen += batch.num_rows
     return found
 

@@ -50,10 +50,8 @@ class Cut:
 
     def alerts(self, suspicion: NDArray, first_row: int) -> NDArray:
         """Return which rows are alerts; ``first_row`` is the row number of the first row."""
-        numbers = np.arange(first_row, first_row + len(suspicion))
-        return (suspicion > self.suspicion) | (
-            (suspicion == self.suspicion) & (numbers <= self.last_row)
-        )
+        is_early = np.arange(first_row, first_row + len(suspicion)) <= self.last_row
+        return (suspicion > self.suspicion) | ((suspicion == self.suspicion) & is_early)
 
 
 def count_of_alerts(threshold: Any) -> int | None:

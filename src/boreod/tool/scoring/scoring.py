@@ -78,15 +78,19 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A model, and the options for scoring rows with it."""
+    """A model, and the options for scoring rows with it.
+
+    ``carry`` is empty for row numbers, and None for all columns. ``alerts`` is the requested number
+    of alerts in this table, if any. With ``numbers`` reasons are names and contributions.
+    """
 
     model: Predictor
-    carry: tuple[str, ...] | None  # empty for row numbers, None for all columns
+    carry: tuple[str, ...] | None
     reasons: int = 0
     threshold: float = 0.5
     novelty: bool = True
-    numbers: bool = False  # whether reasons are names and contributions, not sentences
-    alerts: int | None = None  # requested number of alerts in this table, if any
+    numbers: bool = False
+    alerts: int | None = None
 
     @classmethod
     def plan(cls, model: Predictor, options: ScoreOptions) -> "Scoring":
@@ -122,18 +126,15 @@ class Scoring:
     def reading(self, options: dict[str, Any] | None) -> dict[str, Any]:
         """Return options for ``open_table``, with the columns and types that scoring needs."""
         given = options or {}
+        needed = types_to_read(self.model.preparation_)
         # Ids are read as text, so that the output has them unchanged.
         carried = dict.fromkeys(self.carry or (), "text")
         return {
             **given,
-            "types": {
-                **carried,
-                **given.get("types", {}),
-                **types_to_read(self.model.preparation_),
-            },
+            "types": {**carried, **given.get("types", {}), **needed},
             "columns": self.columns,
             "since": self.model.preparation_.since_,
-            "computed": types_to_read(self.model.preparation_),
+            "computed": needed,
         }
 
     @property
@@ -173,7 +174,7 @@ class Scoring:
         """Raise if a column is missing, or if a column to copy has the name of a result."""
         check_columns(self.columns, known, "The table", types_to_read(self.model.preparation_))
         carried = known if self.carry is None else self.carry
-        added = {"rank", *(name for name, _ in self.added)}
+        added = {"rank", *dict(self.added)}
         twice = [name for name in carried if name in added]
         if twice:
             raise TableError(
@@ -245,8 +246,8 @@ class Scoring:
 def _numeric_reasons(found: Assessment, number: int) -> list[list[str]]:
     """Return reasons as names and contributions; for a novel row the first says why it is novel."""
     assert found.explanation is not None
-    pairs = top_reasons(found.explanation, number)
-    texts = [[write_reason(*pair) for pair in row] for row in pairs]
+    top = top_reasons(found.explanation, number)
+    texts = [[write_reason(*pair) for pair in row] for row in top]
     if found.novelty is not None:
         for row, novel in zip(texts, found.novelty.words(), strict=True):
             if novel is not None:
@@ -283,15 +284,15 @@ def score_frame(
     scoring.check(table.column_names)
     # The time since the last row of an id can be computed for a whole table, not for one row.
     if is_whole(table):
-        made = table.column_names
-        since = [since for since in model.preparation_.since_ if since.name not in made]
-        table = add_to_table(table, since)
+        missing = [
+            made for made in model.preparation_.since_ if made.name not in table.column_names
+        ]
+        table = add_to_table(table, missing)
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
     scored, suspicion = scoring.score(batches[0])
-    cut = scoring.cut(suspicion)
-    result = with_ranks(scored, suspicion, np.sort(suspicion), cut)
+    result = with_ranks(scored, suspicion, np.sort(suspicion), scoring.cut(suspicion))
     return like_input(pa.Table.from_batches([result]), frame)
 
 
