@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from boreod.text import count_of
 from boreod.tool.cli import options
@@ -101,21 +102,20 @@ def check(
 @plain_errors
 @reads_table
 def compare(
-    old: Annotated[Path, typer.Argument(help="A model file.", metavar="OLD")],
-    new: Annotated[Path, typer.Argument(help="Another model file.", metavar="NEW")],
+    old: Annotated[Path, Argument(help="A model file.", metavar="OLD")],
+    new: Annotated[Path, Argument(help="Another model file.", metavar="NEW")],
     table: options.Table,
     label: Annotated[
-        str | None, typer.Option(help="Column of labels; by default that of the new model's fit.")
+        str | None, Option(help="Column of labels; by default that of the new model's fit.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of alerts of each model; by default its threshold."),
+        int | None, Option(min=1, help="Number of alerts of each model; by default its threshold.")
     ] = None,
     changes: Annotated[
-        int, typer.Option(min=0, help="Number of rows with another decision to list.")
+        int, Option(min=0, help="Number of rows with another decision to list.")
     ] = 20,
     seed: options.Seed = 0,
     no_novelty: options.NoNovelty = False,
@@ -207,17 +207,17 @@ def report(
     model: options.ModelFile,
     table: options.Table,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write, one HTML file.")
+        Path, Option("--output", "-o", help="The page to write, one HTML file.")
     ] = Path("report.html"),
     label: Annotated[
-        str | None, typer.Option(help="Column of labels; by default that of the fit.")
+        str | None, Option(help="Column of labels; by default that of the fit.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     *,
     page: dict[str, Any],
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    title: Annotated[str | None, Option(help="Title of the page.")] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     reading: dict[str, Any],

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
@@ -24,7 +25,7 @@ def fit(
     label: options.MaybeLabel = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
+        Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
@@ -36,7 +37,7 @@ def fit(
     since: options.Since = None,
     budget: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Largest cost of scoring one row: a time such as 200us, or units of --costs such "
             "as 300; unlimited by default."
         ),
@@ -44,7 +45,7 @@ def fit(
     batch: options.Batch = None,
     costs: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Costs of columns: measured:shared (times, remembered from earlier fits), "
             "complexity:shared, complexity:additive (units), or a JSON file such as "
             '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5} (units).'
@@ -52,35 +53,32 @@ def fit(
     ] = None,
     curve: Annotated[
         bool,
-        typer.Option(
-            "--curve", help="Trace quality over budgets; `boreod info` and the report show it."
-        ),
+        Option("--curve", help="Trace quality over budgets; `boreod info` and the report show it."),
     ] = False,
     threshold: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (in a "
             "table like this one, or a day with --rows-per-day). By default 0.5, and without "
             "labels one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
-        float | None,
-        typer.Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate."),
+        float | None, Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate.")
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option(help="Share of outliers in future tables; by default that of the labels."),
+        Option(help="Share of outliers in future tables; by default that of the labels."),
     ] = None,
     reference_size: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=2, help="Number of rows to learn from: all outliers and a sample of the others."
         ),
     ] = None,
-    neighbors: Annotated[str, typer.Option(help="Neighbor search: auto, brute or tree.")] = "auto",
+    neighbors: Annotated[str, Option(help="Neighbor search: auto, brute or tree.")] = "auto",
     seed: options.Seed = 0,
-    jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
+    jobs: Annotated[int, Option(help="Number of threads; -1 for all cores.")] = -1,
     *,
     reading: dict[str, Any],
     json: options.Json = False,

@@ -7,104 +7,88 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 if TYPE_CHECKING:
     Table = str  # `plain_errors` joins the names
 else:
     Table = Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="CSV, JSON (also packed), Parquet, Arrow, Excel, SQLite or DuckDB; several files "
             "of the same columns, a folder of Parquet or CSV, or an address (s3://...) of Parquet; "
             "- for standard input.",
             metavar="TABLE...",
         ),
     ]
-ModelFile = Annotated[
-    Path, typer.Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")
-]
-Label = Annotated[
-    str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
-]
+ModelFile = Annotated[Path, Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")]
+Label = Annotated[str, Option(help="Column of labels; empty cells are unlabelled.")]
 MaybeLabel = Annotated[
     str | None,
-    typer.Option(
-        "--label",
+    Option(
         help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
-        "consensus of scores.",
+        "consensus of scores."
     ),
 ]
-Method = Annotated[
-    str, typer.Option("--method", help="Method: detector, or bore for that of the paper.")
-]
-OutlierLabel = Annotated[
-    str | None,
-    typer.Option("--outlier-label", help="Label of outliers; by default 1, true or yes."),
-]
+Method = Annotated[str, Option(help="Method: detector, or bore for that of the paper.")]
+OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
-    str | None,
-    typer.Option("--outlier-label", help="Label of outliers; by default that of the fit."),
+    str | None, Option(help="Label of outliers; by default that of the fit.")
 ]
 InlierLabel = Annotated[
-    str | None,
-    typer.Option("--inlier-label", help="Label of inliers; all other words are then unlabelled."),
+    str | None, Option(help="Label of inliers; all other words are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(
-        "--labels",
+    Option(
         help="Second table with ids (--id) and labels (--label). Its labels replace those of the "
-        "table; of several labels for an id the last one counts.",
+        "table; of several labels for an id the last one counts."
     ),
 ]
 Ids = Annotated[
-    list[str] | None,
-    typer.Option("--id", help="Columns that name rows; they are not learned from."),
+    list[str] | None, Option("--id", help="Columns that name rows; they are not learned from.")
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out.")]
-Keep = Annotated[list[str] | None, typer.Option("--keep", help="The only columns to learn from.")]
+Drop = Annotated[list[str] | None, Option(help="Columns to leave out.")]
+Keep = Annotated[list[str] | None, Option(help="The only columns to learn from.")]
 Since = Annotated[
     list[str] | None,
-    typer.Option(
-        "--since",
+    Option(
         help="Learn also from the time since the last row of the same id, such as card or "
-        "card:time. The table must be sorted by time.",
+        "card:time. The table must be sorted by time."
     ),
 ]
 Batch = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=1,
         help="Number of rows scored at once, for budgets in time; 1 for single rows, by default "
         "large batches.",
     ),
 ]
 Threshold = Annotated[
-    str | None, typer.Option(help="Threshold as in `boreod fit`; by default that of the model.")
+    str | None, Option(help="Threshold as in `boreod fit`; by default that of the model.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]
-Processes = Annotated[int, typer.Option("--jobs", help="Number of processes; -1 for all cores.")]
+Seed = Annotated[int, Option(min=0, help="Random seed.")]
+Jobs = Annotated[int | None, Option(help="Number of threads; -1 for all cores.")]
+Processes = Annotated[int, Option("--jobs", help="Number of processes; -1 for all cores.")]
 DataFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--data",
+    Option(
         help="Folder of .npz files; by default that of BOREOD_DATA, or else the cache and the "
-        "network.",
+        "network."
     ),
 ]
 NoNovelty = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-novelty", help="Decide by probability alone; leave out novelty and training ranges."
     ),
 ]
 Numbers = Annotated[
-    bool,
-    typer.Option("--numbers", help="Show reasons as contributions to the log-odds, not in words."),
+    bool, Option("--numbers", help="Show reasons as contributions to the log-odds, not in words.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, Option("--quiet", help="Print only results.")]
 
 
 # Options by name: type, default, help text, and the least and largest value of a number.
@@ -162,7 +146,7 @@ def takes(name: str, table: OptionTable) -> Callable[[Callable[..., None]], Call
 def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
     for name, (kind, default, text, *ends) in table.items():
         limits = dict(zip(("min", "max"), ends, strict=False))
-        about = typer.Option(f"--{name.replace('_', '-')}", help=text, **limits)
+        about = Option(f"--{name.replace('_', '-')}", help=text, **limits)
         new = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         yield new.replace(annotation=Annotated[kind, about])
 

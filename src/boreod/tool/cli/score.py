@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from boreod.text import count_of
 from boreod.tool.cli import options
@@ -20,48 +21,41 @@ def score(
     table: options.Table,
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Output file; its suffix is the format. A name without suffix is a new folder of "
             "Parquet files, - is CSV on the screen.",
         ),
     ] = "-",
-    reasons: Annotated[
-        int, typer.Option(min=0, max=100, help="Number of reasons for every row.")
-    ] = 0,
+    reasons: Annotated[int, Option(min=0, max=100, help="Number of reasons for every row.")] = 0,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
+        Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
     ] = None,
     numbers: options.Numbers = False,
     threshold: options.Threshold = None,
     alerts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of alerts in this table, the most suspicious rows."),
+        int | None, Option(min=1, help="Number of alerts in this table, the most suspicious rows.")
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Columns to copy to the output; by default those of the fit."),
+        Option("--id", help="Columns to copy to the output; by default those of the fit."),
     ] = None,
-    no_ids: Annotated[
-        bool, typer.Option("--no-ids", help="Write row numbers in place of ids.")
-    ] = False,
+    no_ids: Annotated[bool, Option("--no-ids", help="Write row numbers in place of ids.")] = False,
     all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Copy all columns to the output.")
+        bool, Option("--all-columns", help="Copy all columns to the output.")
     ] = False,
     no_novelty: options.NoNovelty = False,
     engine: Annotated[
-        str, typer.Option(help="threads, or dask to score Parquet files on a cluster.")
+        str, Option(help="threads, or dask to score Parquet files on a cluster.")
     ] = "threads",
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of Dask workers with one core each; by default one a core."
-        ),
+        Option(min=1, help="Number of Dask workers with one core each; by default one a core."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a running Dask cluster, such as tcp://...")
+        str | None, Option(help="Address of a running Dask cluster, such as tcp://...")
     ] = None,
     jobs: options.Jobs = None,
     *,
@@ -151,23 +145,21 @@ def explain(
     model: options.ModelFile,
     table: options.Table,
     top: Annotated[
-        int, typer.Option(min=1, help="Number of rows to show, the most suspicious first.")
+        int, Option(min=1, help="Number of rows to show, the most suspicious first.")
     ] = 20,
     row: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
+        Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Columns that name rows; by default those of the fit."),
+        Option("--id", help="Columns that name rows; by default those of the fit."),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(help="Show this row instead, by its value in an id column; may be repeated."),
+        Option(help="Show this row instead, by its value in an id column; may be repeated."),
     ] = None,
-    reasons: Annotated[
-        int, typer.Option(min=1, max=100, help="Number of reasons for every row.")
-    ] = 5,
+    reasons: Annotated[int, Option(min=1, max=100, help="Number of reasons for every row.")] = 5,
     numbers: options.Numbers = False,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,

@@ -127,8 +127,7 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
          f"{of.first - of.second:+.3f} ({of.low:+.3f} to {of.high:+.3f})"]
         for what, of in found.measures.items()
     ]  # fmt: skip
-    point = choose_point(evidence, workload)
-    number = max(1, round(point.share * weights.sum()))
+    number = max(1, round(choose_point(evidence, workload).share * weights.sum()))
     caught = [count_caught(outliers, scores, weights, number) for scores in (first, second)]
     rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip

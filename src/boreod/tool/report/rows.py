@@ -28,8 +28,7 @@ LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
 def name_suspects(evidence: Evidence) -> Section:
     """Return the rows with the highest probabilities and their reasons."""
     there = np.flatnonzero(np.isfinite(evidence.probabilities))
-    order = np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]
-    places = there[order]
+    places = there[np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]]
     header, rows = _begin_table(evidence, places)
     found = evidence.reason(places, 4) if len(places) else None
     text = "A row up here that is not labelled an outlier is worth a second look."
@@ -176,5 +175,4 @@ def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
     number = min(NEIGHBORS, len(table) - 1)
     search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
     # Without an argument, a row is not among its own neighbors.
-    nearest = search.kneighbors(return_distance=False)
-    return float(outliers[nearest[outliers]].mean())
+    return float(outliers[search.kneighbors(return_distance=False)[outliers]].mean())

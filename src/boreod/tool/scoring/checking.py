@@ -177,8 +177,7 @@ def find_changes(
         missing, rare = _expected(model, profile)
         yield from _check_cells(tally, limits, missing, rare)
         yield from _check_values(model, tally, profile, limits, missing)
-    learned = model.record_.learned_rows
-    if tally.known > (0.05 + learned.copies) * tally.rows:
+    if tally.known > (0.05 + model.record_.learned_rows.copies) * tally.rows:
         text = (
             f"{tally.known:,} of the {tally.rows:,} rows are training rows, or equal to some. The "
             "model is surer of them than of new rows, so the number of their alerts is judged out "

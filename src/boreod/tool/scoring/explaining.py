@@ -96,8 +96,7 @@ def explain_top(
     seen = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
-            rows = prepare(model, batch, seen + 1)
-            found = assess(model, rows, novelty=novelty)
+            found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
             chosen = np.argsort(-own, kind="stable")[:number]
             suspicion = np.concatenate([suspicion, own[chosen]])
