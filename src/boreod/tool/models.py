@@ -93,10 +93,11 @@ def _trace_curve(detector: "Detector", is_asked: bool) -> None:
 def describe(model: Predictor) -> dict[str, Any]:
     """Return what is to be known of a model as plain data, ready for JSON.
 
-    Prices of columns are None if nobody asked for them in the fit.
+    Versions are those that wrote the model, or would write it now. Prices of columns are None if
+    nobody asked for them in the fit.
     """
     preparation = model.preparation_
-    oob = model.oob_proba_
+    stored = model.stored_
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
@@ -106,8 +107,8 @@ def describe(model: Predictor) -> dict[str, Any]:
         seen = model.fitted_.seen
         novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
     return {
-        "format": FORMAT if model.stored_ is None else model.stored_.format,
-        "versions": _versions_of(model),
+        "format": FORMAT if stored is None else stored.format,
+        "versions": package_versions() if stored is None else dict(stored.versions),
         "method": name_method(model),
         "heads": [head._asdict() for head in list_heads(model)],
         "assumptions": list_assumptions(model),
@@ -128,18 +129,11 @@ def describe(model: Predictor) -> dict[str, Any]:
         "prices": None if costs is None else asdict(costs),
         "threshold": float(model.threshold_),
         "threshold_rule": model.threshold,
-        "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > model.threshold_)),
+        "training_rows_above": int(np.sum(model.oob_proba_ > model.threshold_)),
         "novelty": novelty,
         "budget_curve": _plain_curve(curve),
         "cheapest_budget": None if curve is None else curve.cheapest(),
     }
-
-
-def _versions_of(model: Predictor) -> dict[str, str]:
-    """Return the versions that wrote a model, or would write it now."""
-    if model.stored_ is not None:
-        return dict(model.stored_.versions)
-    return package_versions()
 
 
 def _prices(detector: Predictor) -> dict[str, float] | None:

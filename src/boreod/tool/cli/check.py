@@ -10,12 +10,11 @@ from typer import Argument, Option
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import OptionTable, reads_table, takes
 
 # The exit code of `boreod check` if there is a difference.
 FOUND = 3
 # The fields of `boreod.tool.Limits`, in their order.
-LIMITS: OptionTable = {
+LIMITS: options.OptionTable = {
     "max_missing": (
         float, 0.05, "Largest share of missing values in a column above that of training.", 0, 1
     ),
@@ -30,7 +29,7 @@ LIMITS: OptionTable = {
     "max_novel": (float, 0.01, "Largest share of rows unlike all training rows.", 0, 1),
 }  # fmt: skip
 # What a report takes as it is.
-PAGE: OptionTable = {
+PAGE: options.OptionTable = {
     "rows_per_day": (
         float | None,
         None,
@@ -49,8 +48,8 @@ PAGE: OptionTable = {
 
 
 @plain_errors
-@reads_table
-@takes("limits", LIMITS)
+@options.reads_table
+@options.takes("limits", LIMITS)
 def check(
     model: options.ModelFile,
     table: options.Table,
@@ -100,7 +99,7 @@ def check(
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def compare(
     old: Annotated[Path, Argument(help="A model file.", metavar="OLD")],
     new: Annotated[Path, Argument(help="Another model file.", metavar="NEW")],
@@ -201,8 +200,8 @@ def _print_comparison(found: Any, models: list[str], ids: tuple[str, ...]) -> No
 
 
 @plain_errors
-@reads_table
-@takes("page", PAGE)
+@options.reads_table
+@options.takes("page", PAGE)
 def report(
     model: options.ModelFile,
     table: options.Table,

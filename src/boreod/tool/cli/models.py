@@ -12,14 +12,13 @@ from typer import Option
 from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_notes, print_table
-from boreod.tool.cli.options import read_amount, reads_table
 
 MAX_LINES = 40  # on a screen
 FEW_COLUMNS = 20  # have a line each
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def fit(
     table: options.Table,
     label: options.MaybeLabel = None,
@@ -112,7 +111,7 @@ def fit(
         labels=labels,
         reading={**reading, "since": since or (), "inlier_label": inlier_label},
         reference=Reference(size=reference_size, neighbors=neighbors),
-        budget=read_amount(budget),
+        budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
         threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
@@ -131,7 +130,7 @@ def fit(
 def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
     """Return a threshold as detectors take it; alerts a day are a rate."""
     if rows_per_day is None:
-        return read_amount(text)
+        return options.read_amount(text)
     if text is None or not text.startswith("alerts:") or "/" in text:
         raise typer.BadParameter(
             "--rows-per-day belongs to a number of alerts a day: --threshold alerts:20"

@@ -11,11 +11,10 @@ from typer import Option
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import read_amount, reads_table, split_names
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def score(
     model: options.ModelFile,
     table: options.Table,
@@ -86,11 +85,11 @@ def score(
     started = time.perf_counter()
     loaded = load_predictor(model, jobs)
     wanted = ScoreOptions(
-        carry=() if no_ids else split_names(ids),
+        carry=() if no_ids else options.split_names(ids),
         all_columns=all_columns,
         reasons=reasons,
         top=top,
-        threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
+        threshold=options.read_amount(threshold) if alerts is None else f"alerts:{alerts}",
         novelty=not no_novelty,
         numbers=numbers,
     )
@@ -140,7 +139,7 @@ def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: b
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def explain(
     model: options.ModelFile,
     table: options.Table,
@@ -181,7 +180,7 @@ def explain(
     from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
 
     loaded = load_predictor(model, jobs)
-    names = tuple(split_names(ids) or loaded.preparation_.ids_)
+    names = tuple(options.split_names(ids) or loaded.preparation_.ids_)
     reading = Scoring(loaded, names).reading(reading)
     asked: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import choose_threshold
 from boreod.text import count_of, shorten, show_number, show_probability
-from boreod.tool.documents import Block, Lead, Paragraph, Section, Table
+from boreod.tool.documents import Paragraph, Section, Table
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import is_number
 
@@ -127,11 +127,11 @@ def _threshold(number: float | str, scores: NDArray, weights: NDArray) -> float:
     return choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
 
 
-def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
+def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
     """Return three sentences for a reader who reads no further, and what the model saves."""
     point = choose_point(evidence, workload)
     if not evidence.can_judge:
-        return [Lead(_without_labels(evidence, workload, point))]
+        return [Paragraph(_without_labels(evidence, workload, point), leads=True)]
     lead = ""
     if not point.caught + point.false:
         lead = (
@@ -150,7 +150,8 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
         f"{words} {_right(point)} alerts are right, where rows drawn at random would be "
         f"right in {_of_ten(base)} cases{wrong}."
     )
-    blocks: list[Block] = [Lead(f"{lead}{caught} {right} {_last_word(evidence, workload, point)}")]
+    text = f"{lead}{caught} {right} {_last_word(evidence, workload, point)}"
+    blocks = [Paragraph(text, leads=True)]
     if workload.has_costs:
         blocks.append(Paragraph(_in_money(evidence, workload, point)))
     return blocks

@@ -14,11 +14,11 @@ from boreod.scores import DETECTORS, SCORES
 from boreod.selection.budgets import in_batches, show_cost
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
-from boreod.tool.documents import Block, Facts, Figure, Paragraph, Section, Table
+from boreod.tool.documents import Block, Facts, Paragraph, Section, Table
 from boreod.tool.drawing.charts import draw_budget_curve
-from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, draw_picture, tidy
+from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
 from boreod.tool.models import list_heads, name_method
-from boreod.tool.report.evidence import Evidence
+from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_PREPARED = 40  # prepared columns and notes
@@ -96,14 +96,14 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
         f"{len(names)}, picked by the same labels, so they look a little better than they are."
     )
     strips = {names[place]: rows[:, place] for place in best}
-    picture = draw_picture(
+    figure = draw_figure(
         folder / "strips",
         (5.2, 0.9 + 0.68 * len(strips)),
+        "Where outliers and inliers are in these columns, as distance from the median inlier.",
         lambda ax: _draw_strips(ax, strips, outliers, seed),
     )
-    shown = "Where outliers and inliers are in these columns, as distance from the median inlier."
     table = Table(header, cells, caption=caption, texts=frozenset({1}))
-    return [table, Paragraph(text), Figure(picture, shown)]
+    return [table, Paragraph(text), figure]
 
 
 def _spread(values: NDArray) -> str:
@@ -330,7 +330,10 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
         text += f" This model costs {price} a row."
         caption += ", with the place of this model"
     text += " The best of many points looks a little better than it is."
-    path = draw_picture(
-        folder / "budget", (5.4, 3.6), lambda ax: draw_budget_curve(ax, curve, mark)
+    figure = draw_figure(
+        folder / "budget",
+        (5.4, 3.6),
+        f"{caption}.",
+        lambda ax: draw_budget_curve(ax, curve, mark),
     )
-    return Section(title, [Paragraph(text), Figure(path, caption + ".")])
+    return Section(title, [Paragraph(text), figure])

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from boreod.text import count_of, show_number, show_percent, show_probability
-from boreod.tool.documents import Bars, Figure, Paragraph, Row, Section, Table
+from boreod.tool.documents import Bars, Paragraph, Row, Section, Table
 from boreod.tool.drawing.charts import draw_embedding
-from boreod.tool.drawing.style import draw_picture
 from boreod.tool.reasons import Reason
-from boreod.tool.report.evidence import Evidence
+from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
@@ -149,11 +148,11 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
             remarks.append(f"There is no map of the {name}, which is one column only.")
             continue
         draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
+        caption = f"t-SNE of the {name} ({count_of(table.shape[1], 'column')})."
         # Threads would wait for each other in a table this small.
         with threadpool_limits(1):
-            path = draw_picture(folder / f"map_{name.split()[0]}", (4.3, 4.0), draw)
-        columns = evidence.names if name == "raw columns" else model.columns_
-        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(len(columns), 'column')})."))
+            path = folder / f"map_{name.split()[0]}"
+            figures.append(draw_figure(path, (4.3, 4.0), caption, draw))
         near = show_percent(_outliers_near_outliers(table, outliers))
         remarks.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
                        "outliers too.")  # fmt: skip

@@ -16,9 +16,8 @@ from boreod.files import write_text
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
 from boreod.predictor import settings_of
-from boreod.representation.array_rows import types_to_read
 from boreod.text import shorten, show_number, show_probability, suggest
-from boreod.tool.documents import Facts, Paragraph, Section, to_page
+from boreod.tool.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.tool.drawing.charts import Curve
 from boreod.tool.models import list_assumptions, ranks_only
 from boreod.tool.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
@@ -130,11 +129,11 @@ def write_report(
     own = table is None
     if own:
         table = model.record_.table
-        if table is None:
-            raise ValueError(
-                "A model file holds no training rows. Pass the table that the model was fitted to: "
-                "report(path, table)."
-            )
+    if table is None:
+        raise ValueError(
+            "A model file holds no training rows. Pass the table that the model was fitted to: "
+            "report(path, table)."
+        )
     if isinstance(table, str | PathLike):
         table, shown = _read(model, fspath(table), asked)
     if is_frame(table):
@@ -184,8 +183,7 @@ def make_report(
     """
     sections = []
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
-        parts = _write(evidence, workload or Workload(), previous, Path(folder), seed)
-        for section in parts:
+        for section in _write(evidence, workload or Workload(), previous, Path(folder), seed):
             sections.append(section)
             progress.advance()
         return to_page(title, sections)
@@ -235,7 +233,7 @@ def _describe_rows(evidence: Evidence) -> str:
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
     """Return the verdict, and the few numbers that a hurried reader needs."""
-    blocks = give_verdict(evidence, workload)
+    blocks: list[Block] = [*give_verdict(evidence, workload)]
     if not evidence.is_own:
         blocks.append(Paragraph(_describe_rows(evidence)))
     items = [
@@ -250,21 +248,20 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
         items.append((alerts, f"alerts {workload.per}", above))
     n_columns = f"{len(evidence.model.columns_):,}"
     items.append((n_columns, "columns in use", "raw columns and outlier scores"))
-    assumed = [Paragraph(text) for text in list_assumptions(evidence.model)]
-    return Section("In short", [*blocks, Facts(items), *assumed])
+    blocks += [Facts(items), *map(Paragraph, list_assumptions(evidence.model))]
+    return Section("In short", blocks)
 
 
 def _read(model: Detector, path: str, asked: ReportOptions) -> tuple[Any, str]:
     """Return the table in a file, labels as text, and the name of the file."""
     from boreod.tables import read_table
     from boreod.tables.training import name_source
+    from boreod.tool.scoring.scoring import Scoring
 
-    given = asked.reading or {}
     label = asked.label or model.preparation_.label_
-    as_text = {} if label is None else {label: "text"}
-    types = {**as_text, **given.get("types", {}), **types_to_read(model.preparation_)}
-    options = {**given, "types": types, "since": model.preparation_.since_}
-    options["computed"] = types_to_read(model.preparation_)
+    options = Scoring(model, None).reading(asked.reading)
+    if label is not None:
+        options["types"] = {label: "text", **options["types"]}
     return read_table(path, **options), name_source(path)
 
 
@@ -272,9 +269,7 @@ def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any
     """Return the labels of rows; a model that was fitted without labels needs none."""
     n_rows = len(table)
     assume = settings_of(model).assumes_inliers
-    outlier_label = asked.outlier_label
-    if outlier_label is None:
-        outlier_label = model.outlier_label
+    outlier_label = model.outlier_label if asked.outlier_label is None else asked.outlier_label
     if asked.y is not None:
         return read_labels(asked.y, n_rows, outlier_label, assume)[0]
     label = asked.label or model.preparation_.label_
