@@ -101,6 +101,10 @@ def describe(model: Predictor) -> dict[str, Any]:
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
+    # The number of trees of every bag that a budget bought, by head.
+    trees = None
+    if choice is not None and choice.trees:
+        trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
     novelty = None
     if model.fitted_.searches:
         # These are distances to the 10th reference row.
@@ -124,7 +128,7 @@ def describe(model: Predictor) -> dict[str, Any]:
         "budget": model.budget,
         "batch_size": None if choice is None else choice.batch_size,
         "price": _prices(model),
-        "trees": _trees(model),
+        "trees": trees,
         "costs": _name_costs(model),
         "prices": None if costs is None else asdict(costs),
         "threshold": float(model.threshold_),
@@ -143,14 +147,6 @@ def _prices(detector: Predictor) -> dict[str, float] | None:
     if many is None or one is None:
         return None
     return {"in_batches": many, "alone": one}
-
-
-def _trees(detector: Predictor) -> dict[str, Any] | None:
-    """Return how many trees of every bag a budget bought, by head, and for how much."""
-    choice = detector.selection_
-    if choice is None or not choice.trees:
-        return None
-    return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
 
 
 def _name_costs(detector: Predictor) -> str:

@@ -58,11 +58,7 @@ class Workload:
         self.cost_alert = cost_alert or 0.0
         self.is_day = rows_per_day is not None
         self.rows = rows_per_day or 1000.0
-        self.per = "per 1000 rows"
-        self.where = "1000 rows like these"
-        if self.is_day:
-            self.per = "a day"
-            self.where = f"a day with {self.rows:,.0f} rows"
+        self.per = "a day" if self.is_day else "per 1000 rows"
 
     def say(self, share: float) -> str:
         """Return how many alerts a share of the rows is."""
@@ -308,9 +304,12 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
 
 
 def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
+    where = "1000 rows like these"
+    if workload.is_day:
+        where = f"a day with {workload.rows:,.0f} rows"
     text = (
         f"The model raises an alert above {show_probability(chosen.threshold)}. In "
-        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
+        f"{where} that is {show_number(chosen.share * workload.rows)} alerts"
     )
     if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (

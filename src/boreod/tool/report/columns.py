@@ -234,9 +234,8 @@ class _ColumnTable:
         self.last = ["moves log-odds by"] if self._changes else []
 
     def move(self, columns: list[str]) -> float:
-        if not self._changes:
-            return 0.0
-        return float(np.abs(sum(self._changes[name] for name in columns)).mean())
+        changes = sum(self._changes.get(name, 0.0) for name in columns)
+        return float(np.abs(changes).mean())
 
     def moves(self, columns: list[str]) -> list[str]:
         return [f"{self.move(columns):.2f}"] if self._changes else []

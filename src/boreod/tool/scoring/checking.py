@@ -103,7 +103,11 @@ class Tally:
         for name in steps or model.preparation_.inputs_:
             holes[name] = _find_missing(_column(model, batch, name), steps.get(name))
             part.missing[name] = int(holes[name].sum())
-        rows = _without_filled(rows, model, holes)
+        # Numbers that were filled in for missing values are left out.
+        rows = rows.copy()
+        for place, output in enumerate(outputs_of(model)):
+            if output.kind == "value":
+                rows[holes[output.column], place] = np.nan
         part.outside = ((rows < seen.low) | (rows > seen.high)).sum(axis=0)
         part.keys = _keys(first_row, len(rows))
         part.sample = rows
@@ -391,15 +395,6 @@ def _find_missing(column: Any, step: Any = None) -> NDArray:
     if kind_of(column.type) == "text" and isinstance(step, NumberStep):
         return np.isnan(parse(as_text(column, step.name), step.format or NumberFormat()).values)
     return np.asarray(pc.is_null(column, nan_is_null=True))
-
-
-def _without_filled(rows: NDArray, model: Predictor, holes: dict[str, NDArray]) -> NDArray:
-    """Return rows with NaN in place of numbers that were filled in for missing values."""
-    rows = rows.copy()
-    for place, output in enumerate(outputs_of(model)):
-        if output.kind == "value":
-            rows[holes[output.column], place] = np.nan
-    return rows
 
 
 def _keys(first_row: int, count: int) -> NDArray:

@@ -176,12 +176,11 @@ def compare_scores(
         return None
     measures = compare_rankings(outliers, first, second, random_state=seed, weights=weights)
     precision = _better(measures["average precision"], names)
+    area = _better(measures["AUC"], names)
+    verdict = "the models cannot be told apart by average precision"
     if precision is not None:
         verdict = f"{precision} is better by average precision, by more than chance"
-        return ScoreComparison(measures, verdict)
-    verdict = "the models cannot be told apart by average precision"
-    area = _better(measures["AUC"], names)
-    if area is not None:
+    elif area is not None:
         verdict += f", and by AUC {area} is better"
     return ScoreComparison(measures, verdict)
 

@@ -214,10 +214,13 @@ class Scoring:
         """Count alerts and novel rows; rows of the training table are judged out of bag."""
         odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
         judged = suspicion_of(odds, novelty)
-        tally.known += int(np.count_nonzero(places != UNKNOWN))
-        tally.judged += int(np.count_nonzero(~np.isnan(judged)))
-        tally.alerts += int(np.count_nonzero(is_alert(judged, self.threshold)))
-        tally.novel += int(np.count_nonzero(judged >= NOVEL))
+        counts = Tally(
+            known=np.count_nonzero(places != UNKNOWN),
+            judged=np.count_nonzero(~np.isnan(judged)),
+            alerts=np.count_nonzero(is_alert(judged, self.threshold)),
+            novel=np.count_nonzero(judged >= NOVEL),
+        )
+        tally.merge(counts)
 
     def _reason_columns(self, batch: Any, rows: NDArray, found: Assessment) -> dict[str, Any]:
         """Return columns ``reason_1``, ``reason_2`` and so on; null if a row has fewer reasons."""

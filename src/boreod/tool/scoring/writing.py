@@ -339,15 +339,15 @@ def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
     if top is None:
         yield from batches
         return
-    table = None
+    kept: list[Any] = []
     for batch in batches:
         chosen = np.flatnonzero(batch.column("rank").to_numpy() <= top)
-        part = pa.Table.from_batches([batch.take(pa.array(chosen))])
-        table = part if table is None else pa.concat_tables([table, part])
+        kept.append(pa.Table.from_batches([batch.take(pa.array(chosen))]))
+        table = pa.concat_tables(kept)
         # Rows are dropped after every batch, because very many rows may share a rank.
         order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
-        table = table.take(pa.array(order))
-    if table is not None:
+        kept = [table.take(pa.array(order))]
+    for table in kept:
         yield from table.combine_chunks().to_batches()
 
 
