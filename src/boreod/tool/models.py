@@ -127,7 +127,7 @@ def describe(model: Predictor) -> dict[str, Any]:
         "cost": model.cost_,
         "budget": model.budget,
         "batch_size": None if choice is None else choice.batch_size,
-        "price": _prices(model),
+        "price": price_rows(model),
         "trees": trees,
         "costs": _name_costs(model),
         "prices": None if costs is None else asdict(costs),
@@ -140,7 +140,7 @@ def describe(model: Predictor) -> dict[str, Any]:
     }
 
 
-def _prices(detector: Predictor) -> dict[str, float] | None:
+def price_rows(detector: Predictor) -> dict[str, float] | None:
     """Return seconds per row, in large batches and of one that comes alone; None if not known."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
@@ -235,7 +235,7 @@ def list_assumptions(model: Predictor) -> list[str]:
             "No row is labelled: rows are ranked by a consensus of scores.",
             "A probability is the share of training rows that look less like an outlier, not the "
             "chance of being one.",
-            "Thresholds are numbers of alerts (alerts:20), as only labels tell what is right.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels show what is right.",
         ]
     known = model.oob_.summarize()
     sentences = []

@@ -158,7 +158,7 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
     return (
         f"{why}, so nobody knows how many alerts are right. The model raises "
         f"{workload.say(chosen.share)}: the rows that look least like the others. Look at the "
-        "first 15 below, label what you find, and fit again: then this page tells what is "
+        "first 15 below, label what you find, and fit again: then this page shows what is "
         "caught."
     )
 
@@ -319,7 +319,7 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
         )
     if not evidence.can_judge:
         return (
-            f"{text}. Labels of both classes would tell which of them are right. Novel rows are "
+            f"{text}. Labels of both classes would show which of them are right. Novel rows are "
             "alerts too, and are not counted here."
         )
     inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"

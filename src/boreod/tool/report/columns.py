@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.metrics import auc
-from boreod.predictor import price_of_rows
 from boreod.scores import DETECTORS, SCORES
 from boreod.selection.budgets import in_batches, show_cost
 from boreod.selection.costs import SECONDS
@@ -17,7 +16,7 @@ from boreod.text import count_of, show_number, show_percent
 from boreod.tool.documents import Block, Facts, Paragraph, Section, Table
 from boreod.tool.drawing.charts import draw_budget_curve
 from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
-from boreod.tool.models import list_heads, name_method
+from boreod.tool.models import list_heads, name_method, price_rows
 from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
@@ -69,7 +68,7 @@ def _describe_missing(evidence: Evidence) -> str:
     shown = ", ".join(done[:5]) + (f" and {len(done) - 5} more" if len(done) > 5 else "")
     return (
         f"Values were missing in {shown} when the model was fitted. They were filled, or have a "
-        "column that says so: the table below tells which. The model does the same with new rows."
+        "column that says so: the table below shows which. The model does the same with new rows."
     )
 
 
@@ -89,10 +88,10 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
     ]  # fmt: skip
     header = ["column", "outliers are", "AUC alone", "outliers: median (5 to 95 %)",
               "inliers: median (5 to 95 %)"]  # fmt: skip
-    caption = f"The {count_of(len(best), 'column')} that tell most on their own"
+    caption = f"The {count_of(len(best), 'column')} that separate outliers best on their own"
     text = (
-        "The AUC is the chance that a random outlier and a random inlier are told apart by this "
-        "column alone (0.5 is a coin). These are the best of "
+        "The AUC is the chance that this column alone ranks a random outlier and a random inlier "
+        "in the right order (0.5 is a coin). These are the best of "
         f"{len(names)}, picked by the same labels, so they look a little better than they are."
     )
     strips = {names[place]: rows[:, place] for place in best}
@@ -260,10 +259,9 @@ def _describe_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> 
         budget = show_price(chosen.budget, chosen.costs.unit)
         rows = in_batches(chosen.batch_size) or " a row"
         text = f"The budget of {budget}{rows} bought {count} for {spent}."
-    often = price_of_rows(model)
-    alone = price_of_rows(model, batch_size=1)
-    if often is not None and alone is not None:
-        times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in (often, alone))
+    price = price_rows(model)
+    if price is not None:
+        times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in price.values())
         text += " Priced at {} a row in large batches, and about {} for a row alone.".format(*times)
     text += (
         " Raw columns are those of the table; the others are outlier scores, which say how far a "

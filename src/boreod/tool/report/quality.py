@@ -108,7 +108,7 @@ def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Cur
         blocks.append(
             Paragraph(
                 f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and "
-                "intervals too narrow rather than too wide. More labels would tell more."
+                "intervals too narrow rather than too wide. More labels would help."
             )
         )
     return Section(title, [*blocks, Row(figures)])
@@ -231,8 +231,8 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
     usual = float(np.median(counts["rows"][counts["rows"] > 0]))
     if workload.is_day and unit == "D" and not 0.5 < usual / workload.rows < 2.0:
         text += (
-            f" There are {show_number(usual)} rows in a day here, while a day of "
-            f"{show_number(workload.rows)} rows is told of above (--rows-per-day)."
+            f" There are {show_number(usual)} rows in a day here, while the numbers above are for "
+            f"a day with {show_number(workload.rows)} rows (--rows-per-day)."
         )
     left = int((~known).sum())
     if left:

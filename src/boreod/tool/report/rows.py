@@ -71,7 +71,7 @@ def _describe_reasons(evidence: Evidence) -> str:
         "see in a row's neighborhood (they are explained under \N{LEFT DOUBLE QUOTATION MARK}The "
         "columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number behind it is what it adds to "
         f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
-        "them ten times as high. Reasons tell what the model saw, not what caused it."
+        "them ten times as high. Reasons show what the model saw, not what caused it."
     )
     if evidence.is_own and not evidence.ranks_only:
         text += " They are those of the whole model, which has seen the labels of these rows."
@@ -97,9 +97,8 @@ def name_novel(evidence: Evidence) -> Section:
     found = evidence.novelty
     if found.distances is None:
         text = (
-            "The model searches no neighbors, so it cannot tell how far "
-            "a row is from all training rows. Scored tables name the columns that are outside "
-            "their range (outside)."
+            "The model searches no neighbors, so it does not know how far a row is from all "
+            "training rows. Scored tables name the columns that are outside their range (outside)."
         )
         return Section(title, [Paragraph(text)])
     novel = np.flatnonzero(found.novel)

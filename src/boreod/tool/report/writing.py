@@ -46,9 +46,9 @@ PREDICTED = (
     "there is."
 )
 ADVICE = (
-    "Intervals hold for 95 of 100 samples of rows as these. They tell how much chance is in "
-    "a number because rows are few. They do not tell what happens when the world changes, nor "
-    "when the labels are wrong.",
+    "Intervals hold for 95 of 100 samples of rows as these. They show how much of a "
+    "number is chance because rows are few. They do not show what happens when the world changes, "
+    "nor when the labels are wrong.",
     "Everything rests on the labels. Outliers that nobody labelled count as inliers or not at all, "
     "so true outliers may be among the false alerts: look at some of them before you blame the "
     "model.",

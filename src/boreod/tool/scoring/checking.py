@@ -361,8 +361,7 @@ def _expected(
             # The model does not store levels that occurred once, so they count as unknown. By Good
             # and Turing, rows of levels that occurred once estimate the rows with new levels, and
             # rows of levels that occurred twice estimate the rows with levels that occurred once.
-            twice = 2 * step.counts.count(2)
-            rare[step.name] = 1.0 - (sum(step.counts) - twice) / step.rows
+            rare[step.name] = 1.0 - (sum(step.counts) - 2 * step.counts.count(2)) / step.rows
     return missing, rare
 
 

@@ -195,7 +195,7 @@ def compare_models(
     )
     verdict = None
     if found is None:
-        notes.append("Labelled rows of both classes are needed to tell which model is better.")
+        notes.append("Labelled rows of both classes are needed to say which model is better.")
     else:
         verdict = f"{found.verdict[0].upper()}{found.verdict[1:]}."
     if assumed:

@@ -215,7 +215,6 @@ class FileStore:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._sorted = np.empty(0)
 
     def check(self) -> None:
         """Do nothing: an open file cannot be removed before it is closed."""

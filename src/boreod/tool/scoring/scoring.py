@@ -215,10 +215,10 @@ class Scoring:
         odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
         judged = suspicion_of(odds, novelty)
         counts = Tally(
-            known=np.count_nonzero(places != UNKNOWN),
-            judged=np.count_nonzero(~np.isnan(judged)),
-            alerts=np.count_nonzero(is_alert(judged, self.threshold)),
-            novel=np.count_nonzero(judged >= NOVEL),
+            known=int(np.count_nonzero(places != UNKNOWN)),
+            judged=int(np.count_nonzero(~np.isnan(judged))),
+            alerts=int(np.count_nonzero(is_alert(judged, self.threshold))),
+            novel=int(np.count_nonzero(judged >= NOVEL)),
         )
         tally.merge(counts)
 

@@ -245,7 +245,7 @@ def _summarize(
     elif scoring.novelty:
         notes.append(
             "The model searches no neighbors: novel rows are not known and raise no alert. The "
-            "column `outside` names values beyond the training range; a larger budget would tell "
+            "column `outside` names values beyond the training range; a larger budget would show "
             "more."
         )
     threshold = scoring.threshold
