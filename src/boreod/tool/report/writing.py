@@ -20,18 +20,10 @@ from boreod.text import shorten, show_number, show_probability, suggest
 from boreod.tool.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.tool.drawing.charts import Curve
 from boreod.tool.models import list_assumptions, ranks_only
+from boreod.tool.report import quality
 from boreod.tool.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
 from boreod.tool.report.columns import describe_data, list_columns, trace_budgets
 from boreod.tool.report.evidence import Evidence, Times, gather
-from boreod.tool.report.quality import (
-    Previous,
-    check_probabilities,
-    compare_previous,
-    describe_ranking,
-    draw_curves,
-    draw_over_time,
-    show_interval,
-)
 from boreod.tool.report.rows import draw_maps, name_novel, name_suspects
 from boreod.validation import UNLABELLED, is_frame, read_labels
 
@@ -160,7 +152,7 @@ def make_report(
     evidence: Evidence,
     title: str,
     workload: Workload | None = None,
-    previous: Previous | None = None,
+    previous: quality.Previous | None = None,
     seed: int = 0,
     verbose: bool = False,
 ) -> str:
@@ -190,19 +182,23 @@ def make_report(
 
 
 def _write(
-    evidence: Evidence, workload: Workload, previous: Previous | None, folder: Path, seed: int
+    evidence: Evidence,
+    workload: Workload,
+    previous: quality.Previous | None,
+    folder: Path,
+    seed: int,
 ) -> Iterator[Section]:
     """Give the verdict, then pictures, rows, columns and prices."""
-    figures, curves = draw_curves(evidence, folder, seed, previous)
+    figures, curves = quality.draw_curves(evidence, folder, seed, previous)
     yield _sum_up(evidence, curves, workload)
-    yield describe_ranking(evidence, figures, curves)
+    yield quality.describe_ranking(evidence, figures, curves)
     if previous is not None:
-        yield compare_previous(evidence, previous, workload)
+        yield quality.compare_previous(evidence, previous, workload)
     yield tabulate_thresholds(evidence, workload)
-    over_time = draw_over_time(evidence, workload, folder)
+    over_time = quality.draw_over_time(evidence, workload, folder)
     if over_time is not None:
         yield over_time
-    yield check_probabilities(evidence, folder)
+    yield quality.check_probabilities(evidence, folder)
     yield name_suspects(evidence)
     yield name_novel(evidence)
     yield draw_maps(evidence, folder, seed)
@@ -237,7 +233,7 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
     if not evidence.is_own:
         blocks.append(Paragraph(_describe_rows(evidence)))
     items = [
-        (f"{curve.quality:.3f}", name, show_interval(curve))
+        (f"{curve.quality:.3f}", name, quality.show_interval(curve))
         for name, curve in zip(("AUC", "average precision"), curves, strict=False)
     ]
     if evidence.can_judge:
@@ -287,7 +283,7 @@ def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any
     return read_label_column(table[label], outlier_label, name=label, assume=assume)
 
 
-def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
+def _judge_previous(previous: Any, table: Any, codes: Any) -> quality.Previous:
     """Return an older model, judged on the same rows."""
     name = "the previous model"
     if isinstance(previous, str | PathLike):
@@ -295,7 +291,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
 
         name, previous = Path(previous).stem, load(previous)
     try:
-        return Previous(name, gather(previous, table, codes))
+        return quality.Previous(name, gather(previous, table, codes))
     except ValueError as error:
         raise ValueError(f"The previous model cannot judge this table. {error}") from None
 

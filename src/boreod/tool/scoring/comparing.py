@@ -19,14 +19,7 @@ from boreod.tables.reader import TableReader
 from boreod.tables.reading.blocks import check_columns
 from boreod.tables.reading.locations import STANDARD
 from boreod.text import count_of, shorten
-from boreod.tool.scoring.judging import (
-    Cut,
-    alert_threshold,
-    compare_scores,
-    is_alert,
-    judge_rows,
-    suspicion_of,
-)
+from boreod.tool.scoring import judging
 from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
@@ -186,7 +179,7 @@ def compare_models(
     judged = (counted != UNLABELLED) & known
     outliers = counted[judged] == OUTLIER
     notes = _note_learned(before, after, int((~known).sum()))
-    found = compare_scores(
+    found = judging.compare_scores(
         outliers,
         after.suspicions[judged],
         before.suspicions[judged],
@@ -257,9 +250,9 @@ def _score(
         for batch in filter(len, reader):
             rows = prepare(model, batch, seen + 1)
             found = assess(model, rows, False, wanted.novelty)
-            own, novel, places = judge_rows(model, rows, found, seen)
+            own, novel, places = judging.judge_rows(model, rows, found, seen)
             odds.extend(own)
-            suspicion.extend(suspicion_of(own, novel))
+            suspicion.extend(judging.suspicion_of(own, novel))
             learned += int(np.count_nonzero(places != UNKNOWN))
             if label is not None:
                 cells.append(batch.column(label))
@@ -269,10 +262,10 @@ def _score(
         raise TableError(f"{path} has no rows to compare models on.")
     suspicions = np.frombuffer(suspicion)
     if wanted.alerts is None:
-        above = is_alert(suspicions, alert_threshold(model, novelty=wanted.novelty))
+        above = judging.is_alert(suspicions, judging.alert_threshold(model, novelty=wanted.novelty))
     else:
         ranked = np.nan_to_num(suspicions, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-        above = Cut.find(ranked, wanted.alerts).alerts(ranked, 1)
+        above = judging.Cut.find(ranked, wanted.alerts).alerts(ranked, 1)
     codes = None
     if label is not None:
         value = model.outlier_label if wanted.outlier_label is None else wanted.outlier_label

@@ -280,6 +280,9 @@ class FolderStore:
         return np.load(self.path("sorted.npy"), mmap_mode="r")
 
 
+Store = FileStore | FolderStore
+
+
 @contextmanager
 def temporary_file(output: str) -> Iterator[FileStore]:
     """Give a store in a temporary file, on the disk of the output.

@@ -21,19 +21,8 @@ from boreod.tables.preparing.since import add_to_table, is_whole
 from boreod.tables.reading.blocks import check_columns, row_numbers
 from boreod.text import listed
 from boreod.tool.reasons import write_reasons
+from boreod.tool.scoring import judging
 from boreod.tool.scoring.checking import Tally
-from boreod.tool.scoring.judging import (
-    NOVEL,
-    Cut,
-    alert_threshold,
-    count_of_alerts,
-    is_alert,
-    judge_rows,
-    rank,
-    suspicion_of,
-    top_reasons,
-    write_reason,
-)
 from boreod.validation import check_fitted
 
 BATCH_ROWS = 20_000
@@ -101,10 +90,10 @@ class Scoring:
         """
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
-        alerts = count_of_alerts(options.threshold)
+        alerts = judging.count_of_alerts(options.threshold)
         threshold = 1.0
         if alerts is None:
-            threshold = alert_threshold(model, options.threshold, options.novelty)
+            threshold = judging.alert_threshold(model, options.threshold, options.novelty)
         return cls(
             model,
             None if options.all_columns else carried,
@@ -163,12 +152,12 @@ class Scoring:
         """Return a copy for workers, without the data that only a fit needs."""
         return replace(self, model=for_workers(self.model, n_jobs))
 
-    def cut(self, suspicion: NDArray) -> Cut | None:
+    def cut(self, suspicion: NDArray) -> judging.Cut | None:
         """Return where the requested alerts end; None if no number of alerts is requested.
 
         ``suspicion`` holds all rows in the order of the table.
         """
-        return None if self.alerts is None else Cut.find(suspicion, self.alerts)
+        return None if self.alerts is None else judging.Cut.find(suspicion, self.alerts)
 
     def check(self, known: list[str]) -> None:
         """Raise if a column is missing, or if a column to copy has the name of a result."""
@@ -195,13 +184,13 @@ class Scoring:
         if tally is not None:
             tally.add(self.model, batch, rows, first_row)
             self._count_alerts(tally, rows, found, first_row)
-        suspicion = suspicion_of(found.log_odds, found.novelty)
+        suspicion = judging.suspicion_of(found.log_odds, found.novelty)
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
         if not columns:
             columns["row"] = pa.array(row_numbers(batch, first_row))
         columns["probability"] = pa.array(expit(found.log_odds))
-        columns["outlier"] = pa.array(is_alert(suspicion, self.threshold))
+        columns["outlier"] = pa.array(judging.is_alert(suspicion, self.threshold))
         if found.novelty is not None:
             if found.novelty.p_values is not None:
                 columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
@@ -212,13 +201,13 @@ class Scoring:
 
     def _count_alerts(self, tally: Tally, rows: NDArray, found: Assessment, first_row: int) -> None:
         """Count alerts and novel rows; rows of the training table are judged out of bag."""
-        odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
-        judged = suspicion_of(odds, novelty)
+        odds, novelty, places = judging.judge_rows(self.model, rows, found, first_row - 1)
+        judged = judging.suspicion_of(odds, novelty)
         counts = Tally(
             known=int(np.count_nonzero(places != UNKNOWN)),
             judged=int(np.count_nonzero(~np.isnan(judged))),
-            alerts=int(np.count_nonzero(is_alert(judged, self.threshold))),
-            novel=int(np.count_nonzero(judged >= NOVEL)),
+            alerts=int(np.count_nonzero(judging.is_alert(judged, self.threshold))),
+            novel=int(np.count_nonzero(judged >= judging.NOVEL)),
         )
         tally.merge(counts)
 
@@ -249,8 +238,8 @@ class Scoring:
 def _numeric_reasons(found: Assessment, number: int) -> list[list[str]]:
     """Return reasons as names and contributions; for a novel row the first says why it is novel."""
     assert found.explanation is not None
-    top = top_reasons(found.explanation, number)
-    texts = [[write_reason(*pair) for pair in row] for row in top]
+    top = judging.top_reasons(found.explanation, number)
+    texts = [[judging.write_reason(*pair) for pair in row] for row in top]
     if found.novelty is not None:
         for row, novel in zip(texts, found.novelty.words(), strict=True):
             if novel is not None:
@@ -341,7 +330,7 @@ def map_in_arrow(
     """
     loaded = model if isinstance(model, Predictor) else load_predictor(model)
     wanted = carry or loaded.preparation_.ids_
-    if count_of_alerts(threshold) is not None:
+    if judging.count_of_alerts(threshold) is not None:
         raise TableError(
             f"{threshold!r} is a number of rows of one table, and here they come in parts. Say in "
             f"how many rows there are to be so many alerts: '{threshold}/5000'."
@@ -381,7 +370,7 @@ def ranked_schema(schema: Any) -> Any:
 
 
 def with_ranks(
-    batch: Any, suspicion: NDArray, ascending: NDArray, cut: Cut | None, first_row: int = 1
+    batch: Any, suspicion: NDArray, ascending: NDArray, cut: judging.Cut | None, first_row: int = 1
 ) -> Any:
     """Return a scored batch with a column of ranks; ``ascending`` holds all suspicions, sorted.
 
@@ -395,7 +384,7 @@ def with_ranks(
     # Searching for sorted values reads few pages of memory at a time.
     order = np.argsort(suspicion)
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = rank(suspicion[order], ascending)
+    ranks[order] = judging.rank(suspicion[order], ascending)
     schema = ranked_schema(batch.schema)
     place = schema.names.index("rank")
     return batch.add_column(place, schema.field(place), pa.array(ranks))

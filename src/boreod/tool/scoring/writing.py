@@ -25,21 +25,9 @@ from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
+from boreod.tool.scoring import parts
 from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
 from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
-from boreod.tool.scoring.parts import (
-    TEMPORARY,
-    ChunkedFile,
-    FileStore,
-    FolderStore,
-    Part,
-    PartedTable,
-    check_chunks,
-    open_chunks,
-    open_whole,
-    temporary_file,
-    temporary_folder,
-)
 from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, ranked_schema, with_ranks
 
 
@@ -125,19 +113,19 @@ def score_table(
     with ExitStack() as stack:
         if in_chunks:
             _check_output(target, name, into_folder)
-            check_chunks(name, wanted, reading, target if into_folder else None)
+            parts.check_chunks(name, wanted, reading, target if into_folder else None)
         if not into_folder:
             writer = stack.enter_context(TableWriter(target, inputs=[name]))
-        store: FileStore | FolderStore
+        store: parts.Store
         if in_chunks:
-            table = open_chunks(name, scoring, wanted.batch_rows, reading, engine)
+            table = parts.open_chunks(name, scoring, wanted.batch_rows, reading, engine)
             scoring.check(table.schema.names)
-            store = stack.enter_context(temporary_folder(target))
+            store = stack.enter_context(parts.temporary_folder(target))
         else:
-            opened = open_whole(name, scoring, wanted.batch_rows, reading, verbose)
+            opened = parts.open_whole(name, scoring, wanted.batch_rows, reading, verbose)
             table = stack.enter_context(opened)
             scoring.check(table.schema.names)
-            store = stack.enter_context(temporary_file(target))
+            store = stack.enter_context(parts.temporary_file(target))
             engine = Threads(model.n_jobs)  # the only part has a progress bar of its own
         suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
         cut = scoring.cut(suspicion)
@@ -145,7 +133,7 @@ def score_table(
         store.keep_sorted(suspicion)
         schema = ranked_schema(scoring.schema(table.schema))
         if writer is None:
-            assert isinstance(store, FolderStore)
+            assert isinstance(store, parts.FolderStore)
             _write_folder(table.files, schema, store, target, engine, cut)
         else:
             steps = -(-len(suspicion) // wanted.batch_rows)
@@ -220,7 +208,7 @@ def check_table(
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
     tally = Tally()
-    with open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
+    with parts.open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
         for part in table.parts:
             for _ in scoring.score_all(part.read(table.schema, BATCH_ROWS), tally=tally):
                 pass
@@ -267,11 +255,7 @@ def _summarize(
 
 
 def _score_parts(
-    table: PartedTable,
-    scoring: Scoring,
-    store: FileStore | FolderStore,
-    engine: Engine,
-    batch_rows: int,
+    table: parts.PartedTable, scoring: Scoring, store: parts.Store, engine: Engine, batch_rows: int
 ) -> tuple[NDArray, Tally]:
     """Write the scores of all rows to the store, and return their suspicions and a tally."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
@@ -280,7 +264,7 @@ def _score_parts(
     # Several threads may call `take` at once, so tallies are merged afterwards.
     tallies: dict[int, Tally] = {}
 
-    def take(part: Part, found: tuple[NDArray, Tally]) -> None:
+    def take(part: parts.Part, found: tuple[NDArray, Tally]) -> None:
         nonlocal suspicion
         if table.rows is None:
             suspicion = found[0]
@@ -297,7 +281,7 @@ def _score_parts(
 
 
 def _score_part(
-    scoring: Scoring, schema: Any, store: FileStore | FolderStore, batch_rows: int, part: Part
+    scoring: Scoring, schema: Any, store: parts.Store, batch_rows: int, part: parts.Part
 ) -> tuple[NDArray, Tally]:
     """Write the scores of a part, and return the suspicions of its rows and a tally."""
     tally = Tally()
@@ -306,7 +290,7 @@ def _score_part(
     batches = part.read(schema, batch_rows)
     with (
         use_engine(Threads),  # workers share the parts, so a part is scored by threads only
-        writing(TEMPORARY),
+        writing(parts.TEMPORARY),
         store.create(part.number) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
@@ -317,12 +301,10 @@ def _score_part(
     return np.frombuffer(suspicion, np.float64), tally
 
 
-def read_ranked(
-    store: FileStore | FolderStore, parts: Iterable[Part], cut: Cut | None
-) -> Iterator[Any]:
+def read_ranked(store: parts.Store, chunks: Iterable[parts.Part], cut: Cut | None) -> Iterator[Any]:
     """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts."""
     ascending = store.sorted()
-    for part in parts:
+    for part in chunks:
         first_row = part.first_row
         with store.open(part.number) as file:
             for batch in pa.ipc.open_stream(file):
@@ -352,9 +334,9 @@ def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
 
 
 def _write_folder(
-    files: list[ChunkedFile],
+    files: list[parts.ChunkedFile],
     schema: Any,
-    store: FolderStore,
+    store: parts.FolderStore,
     target: str,
     engine: Engine,
     cut: Cut | None,
@@ -366,7 +348,7 @@ def _write_folder(
         for file in files:
             Path(whole, file.name).parent.mkdir(parents=True, exist_ok=True)
 
-    def take(file: ChunkedFile, written: str) -> None:
+    def take(file: parts.ChunkedFile, written: str) -> None:
         with writing(target):
             is_parquet = SUFFIXES.get(PurePosixPath(file.name).suffix.lower()) == "parquet"
             name = file.name if is_parquet else f"{file.name}.parquet"
@@ -377,7 +359,9 @@ def _write_folder(
         whole.replace(os.path.realpath(target))
 
 
-def _write_file(store: FolderStore, schema: Any, cut: Cut | None, file: ChunkedFile) -> str:
+def _write_file(
+    store: parts.FolderStore, schema: Any, cut: Cut | None, file: parts.ChunkedFile
+) -> str:
     """Write the scores of one file, and return their file name in the store."""
     name = f"{file.number}.parquet"
     kept = [column for column in schema.names if column not in file.added]
