@@ -163,8 +163,8 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
             cells.append(show_percent(wanted[name]) if name in wanted else "-")
         rows.append([*cells, *table.moves([name])])
     left = len(columns) - len(rows)
-    order = "the most stable first" if wanted else "those that move most first"
-    caption = f"Columns, {order}" + (f"; {left} more are not shown" if left else "")
+    caption = f"Columns, {'the most stable' if wanted else 'those that move most'} first"
+    caption += f"; {left} more are not shown" if left else ""
     blocks: list[Block] = [
         Paragraph(_describe_columns(evidence, bool(wanted), bool(table.costs))),
         Table([*header, *table.last], rows, caption=caption, texts=frozenset({1})),
