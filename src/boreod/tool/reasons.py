@@ -21,9 +21,12 @@ from boreod.representation.array_rows import Cells, Output
 from boreod.scores import DETECTORS, SCORES
 from boreod.text import show_number, show_percent
 
-NEGLIGIBLE = 0.05  # share of a row's largest change below which a topic is left out
-EXTREME = 0.9  # share of normal rows that a high or low value is beyond
-MAX_LETTERS = 40  # of a cell in a sentence
+# Topics with less than this share of a row's largest change are left out.
+NEGLIGIBLE = 0.05
+# A value is called high or low if it is beyond this share of the normal rows.
+EXTREME = 0.9
+# Longer cells are cut in sentences.
+MAX_LETTERS = 40
 NEIGHBORS = "neighbors"
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

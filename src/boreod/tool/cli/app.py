@@ -26,9 +26,12 @@ from typer import Option
 from boreod.files import __version__
 from boreod.text import count_of
 
-MAX_NOTES = 20  # on a screen
-MIN_FOLDED = 4  # lines that differ in their names only and are printed as one
-BROKEN_PIPE = 128 + 13  # the number of SIGPIPE, which not all systems have
+# Notes on a screen.
+MAX_NOTES = 20
+# So many lines that differ in their names only are printed as one.
+MIN_FOLDED = 4
+# Not all systems have SIGPIPE, whose number is 13.
+BROKEN_PIPE = 128 + 13
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -61,7 +64,8 @@ def main() -> None:
         _Stop.announce()
         code = 128 + _Stop.number
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # there may be none
+        # There may be no streams.
+        with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it, and Python
     # aborts if it returns while the interpreter ends: in one of ten runs after Ctrl-C.
@@ -111,7 +115,8 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with _warnings_as_notes(quiet=bool(options.get("quiet"))):
                 if isinstance(options.get("table"), list):
-                    options["table"] = "\n".join(options["table"])  # as `several` does
+                    # Several names are one text, as in `several`.
+                    options["table"] = "\n".join(options["table"])
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise

@@ -13,8 +13,10 @@ from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_notes, print_table
 
-MAX_LINES = 40  # on a screen
-FEW_COLUMNS = 20  # have a line each
+# Lines of a table on a screen.
+MAX_LINES = 40
+# So many columns have a line each.
+FEW_COLUMNS = 20
 
 
 @plain_errors

@@ -117,7 +117,8 @@ def _check_engine(
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
-    to_screen = output == "-"  # the table itself goes there
+    # Then the table itself goes to standard output.
+    to_screen = output == "-"
     if json:
         print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
         return

@@ -31,11 +31,13 @@ LINES: tuple[Any, ...] = (
     (0, (1.2, 3)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK = "0.15"  # color of text
-GRAY = "0.55"  # color of reference lines
-FAINT = "0.9"  # color of the grid
-TEXT = 9.5  # font size in points, at the width of a report's column
-SMALL = 8.5  # font size of ticks and remarks
+# Colors of texts, of reference lines and of the grid.
+INK = "0.15"
+GRAY = "0.55"
+FAINT = "0.9"
+# Font sizes in points at the width of a report's column: of texts, and of ticks and remarks.
+TEXT = 9.5
+SMALL = 8.5
 BAND = {"alpha": 0.15, "linewidth": 0}
 
 

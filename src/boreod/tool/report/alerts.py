@@ -11,7 +11,8 @@ from boreod.tool.documents import Paragraph, Section, Table
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import is_number
 
-INTERVAL = 0.95  # share that all intervals of a page cover
+# The share that all intervals of a page cover.
+INTERVAL = 0.95
 ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 
@@ -97,7 +98,8 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
     outliers = evidence.outliers
     alert = evidence.scores > threshold
     wrong = alert & ~outliers
-    above = evidence.probabilities > threshold  # false for NaN
+    # The comparison is false for NaN.
+    above = evidence.probabilities > threshold
     share = float(evidence.weights[above].sum()) / (evidence.n_known or 1.0)
     weight = float(evidence.weights[evidence.judged][wrong].mean()) if wrong.any() else 1.0
     caught = int((alert & outliers).sum())
@@ -290,7 +292,8 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         for line in lines
     ]
     caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
-    if not evidence.can_judge:  # alerts can be counted all the same
+    # Alerts can be counted without labels.
+    if not evidence.can_judge:
         header = header[:2]
         rows = [row[:2] for row in rows]
         caption = "What thresholds do"

@@ -20,13 +20,16 @@ from boreod.tool.models import list_heads, name_method, price_rows
 from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-MAX_PREPARED = 40  # prepared columns and notes
-MAX_JUDGED = 5000  # rows of each class that judge single columns
+# Prepared columns, and notes, on the page.
+MAX_PREPARED = 40
+# Rows of each class that judge single columns.
+MAX_JUDGED = 5000
 # Points of each class in a strip. More would be a blur and a large file.
 MAX_STRIP_POINTS = 100
 # Columns in a table of single columns. If there are more, families are shown too.
 MAX_COLUMNS = 20
-MAX_EXPLAINED = 200  # outliers, and as many inliers, whose log-odds are explained
+# Outliers whose log-odds are explained, and as many inliers.
+MAX_EXPLAINED = 200
 MARKS: dict[str, dict[str, Any]] = {
     "inliers": {"marker": "o", "facecolors": "none", "edgecolors": COLORS[0], "linewidths": 0.7},
     "outliers": {"marker": "^", "color": COLORS[6], "edgecolors": "white", "linewidths": 0.3},

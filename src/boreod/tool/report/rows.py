@@ -16,7 +16,8 @@ from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
-MAX_MAP_POINTS = 200  # of each class
+# Points of each class in a map.
+MAX_MAP_POINTS = 200
 # A map needs a background of inliers even if outliers are fewer.
 MIN_MAP_INLIERS = 100
 MIN_MAP_POINTS = 5

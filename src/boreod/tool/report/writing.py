@@ -138,7 +138,8 @@ def write_report(
     previous = None
     if asked.previous is not None:
         previous = _judge_previous(asked.previous, table, codes)
-    if find_spec("matplotlib") is None:  # before the work, not after it
+    # This is checked before the work, not after it.
+    if find_spec("matplotlib") is None:
         raise ImportError(
             "A report needs matplotlib, which is not installed: pip install boreod[report]"
         )

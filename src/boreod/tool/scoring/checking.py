@@ -25,11 +25,14 @@ from boreod.tables.preparing.steps import CategoryStep, LevelStep, NumberStep, f
 from boreod.text import listed, renamed_hint, show_number, show_percent
 from boreod.tool.reasons import outputs_of
 
-MAX_CHANCE = 1e-3  # a count is a finding if its probability by chance is below this
+# A count is a finding if its probability by chance is below this.
+MAX_CHANCE = 1e-3
 MAX_SAMPLE_ROWS = 5000
-MAX_SAMPLE_NUMBERS = 2_000_000  # values in all rows and columns of the sample
+# Values in all rows and columns of the sample.
+MAX_SAMPLE_NUMBERS = 2_000_000
 MAX_EXAMPLES = 3
-UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles; a change of unit has the same factor for all
+# A change of unit has about the same factor for all of these quantiles.
+UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,8 @@ def explain_top(
     verbose
         Show a progress bar if it takes long.
     """
-    best: list[Any] = []  # the most suspicious rows so far
+    # The most suspicious rows so far.
+    best: list[Any] = []
     numbers = np.empty(0, np.int64)
     suspicion = np.empty(0)
     seen = 0

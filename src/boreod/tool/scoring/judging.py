@@ -18,8 +18,10 @@ from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.predictor import Predictor
 
-CERTAIN = 36.0  # probabilities of larger log-odds are 1 in float64, or nearly so
-NOVEL = 1e200  # lowest suspicion of a novel row, far above all log-odds
+# Probabilities of larger log-odds are 1 in float64, or nearly so.
+CERTAIN = 36.0
+# The lowest suspicion of a novel row is far above all log-odds.
+NOVEL = 1e200
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-MIN_CHUNKS = 64  # so that many workers have something to do if a table is short
+# Many workers have something to do even if a table is short.
+MIN_CHUNKS = 64
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,8 @@ def temporary_file(output: str) -> Iterator[FileStore]:
     try:
         yield FileStore(file)
     finally:
-        with suppress(OSError):  # a full disk was already reported
+        # A full disk was already reported.
+        with suppress(OSError):
             file.close()
 
 

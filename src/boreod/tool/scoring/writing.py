@@ -126,7 +126,8 @@ def score_table(
             table = stack.enter_context(opened)
             scoring.check(table.schema.names)
             store = stack.enter_context(parts.temporary_file(target))
-            engine = Threads(model.n_jobs)  # the only part has a progress bar of its own
+            # The only part has a progress bar of its own.
+            engine = Threads(model.n_jobs)
         suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
         cut = scoring.cut(suspicion)
         suspicion.sort()
@@ -196,7 +197,8 @@ def check_table(
     name = fspath(source)
     scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
     findings = []
-    if name != STANDARD:  # a pipe can be read only once
+    # A pipe can be read only once.
+    if name != STANDARD:
         given = reading or {}
         types = {**given.get("types", {}), **types_to_read(model.preparation_)}
         # Errors in unused columns do not matter, and errors in used columns are raised below.
@@ -289,13 +291,15 @@ def _score_part(
     schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
     batches = part.read(schema, batch_rows)
     with (
-        use_engine(Threads),  # workers share the parts, so a part is scored by threads only
+        # Workers share the parts, so threads alone score a part.
+        use_engine(Threads),
         writing(parts.TEMPORARY),
         store.create(part.number) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
         for scored, own in scoring.score_all(batches, part.first_row, tally):
-            store.check()  # raises after Ctrl-C, so that the worker stops
+            # This raises after Ctrl-C, so that the worker stops.
+            store.check()
             sink.write_batch(scored.append_column("suspicion", pa.array(own)))
             suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64), tally
