@@ -196,14 +196,7 @@ def compare_models(
     changed = np.flatnonzero((before.alerts != after.alerts) & known)
     far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
     shown = np.sort(changed[far[: wanted.most]])
-    columns = [
-        (shown + 1).tolist(),
-        _read_ids(new, path, shown, plain),
-        [LABELS[code] for code in codes[shown].tolist()],
-        before.chances[shown].tolist(),
-        after.chances[shown].tolist(),
-        after.alerts[shown].tolist(),
-    ]
+    ids = _read_ids(new, path, shown, plain)
     caught = codes == OUTLIER
     return Comparison(
         rows=len(codes),
@@ -215,10 +208,24 @@ def compare_models(
         alerts=(int(before.alerts.sum()), int(after.alerts.sum())),
         caught=(int(before.alerts[caught].sum()), int(after.alerts[caught].sum())),
         changed=len(changed),
-        changes=[Change(*row) for row in zip(*columns, strict=True)],
+        changes=_list_changes(shown, ids, before, after, codes),
         verdict=verdict,
         notes=notes,
     )
+
+
+def _list_changes(
+    rows: NDArray, ids: list[dict[str, Any]], before: _Scored, after: _Scored, codes: NDArray
+) -> list[Change]:
+    columns = [
+        (rows + 1).tolist(),
+        ids,
+        [LABELS[code] for code in codes[rows].tolist()],
+        before.chances[rows].tolist(),
+        after.chances[rows].tolist(),
+        after.alerts[rows].tolist(),
+    ]
+    return [Change(*row) for row in zip(*columns, strict=True)]
 
 
 def _score(
