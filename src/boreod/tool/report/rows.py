@@ -148,7 +148,8 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
             remarks.append(f"There is no map of the {name}, which is one column only.")
             continue
         draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
-        caption = f"t-SNE of the {name} ({count_of(table.shape[1], 'column')})."
+        columns = evidence.names if name == "raw columns" else model.columns_
+        caption = f"t-SNE of the {name} ({count_of(len(columns), 'column')})."
         # Threads would wait for each other in a table this small.
         with threadpool_limits(1):
             path = folder / f"map_{name.split()[0]}"
