@@ -58,7 +58,8 @@ def make_rows(reference: np.ndarray, random: Random) -> np.ndarray:
     with np.errstate(over="ignore"):
         for style, changed in (
             (1, near),
-            (2, rows + random.choice([-1e-9, 1e-9], rows.shape)),  # near-copies
+            # Near-copies.
+            (2, rows + random.choice([-1e-9, 1e-9], rows.shape)),
             (3, rows * (1.0 + random.choice([-1e-9, 1e-9], rows.shape))),
             (4, random.choice(values, rows.shape)),
             (5, np.where(random.random(rows.shape) < 0.3, random.choice(values, rows.shape), near)),
@@ -81,7 +82,7 @@ def stir_memory(random: Random) -> None:
 def nearest_distances(
     rows: np.ndarray, reference: np.ndarray, metric: str, ks: list[int]
 ) -> np.ndarray:
-    """Return the distances to the k-th neighbors; a copy of a reference row leaves it out."""
+    """Return the distances to the k-th neighbors; a row that is a copy leaves its original out."""
     known = np.array([bool((reference == row).all(axis=1).any()) for row in rows])
     if metric == "cosine":
         rows, reference = _directions(rows), _directions(reference)
@@ -109,12 +110,13 @@ def _directions(rows: np.ndarray) -> np.ndarray:
 
 KS = [3, 10, 40]
 METRICS = ("euclidean", "manhattan", "cosine")
-ALONE, ORACLE = 12, 200  # rows that are scored alone, and compared with plain NumPy
-Random = np.random.Generator
+# Rows that are scored alone, and rows that are compared with plain NumPy.
+ALONE = 12
+ORACLE = 200
 
 
 def make(random: Random, good: Path, folder: Path) -> dict[str, Any]:
-    """Write rows, and a model file or a table to fit."""
+    """Write rows and a model file, or rows and a table to fit."""
     settings: dict[str, Any] = {"stir": int(random.integers(2**31)) * int(random.integers(2))}
     if random.random() < 0.4:
         names = sorted(REPRESENTATIONS)
@@ -153,7 +155,7 @@ def run(folder: Path, settings: dict[str, Any]) -> str:
 
 
 def warm_up() -> None:
-    """Compile all kernels, or load them: that may take longer than any case."""
+    """Compile all kernels, or load them, which may take longer than any case."""
     reference = make_reference(0)
     for metric in METRICS:
         for neighbors in ("brute", "tree"):

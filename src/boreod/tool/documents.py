@@ -18,16 +18,10 @@ METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text."""
+    """Plain text; in larger letters if it leads, because a hurried reader reads no more."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Lead:
-    """The text that a hurried reader reads, in larger letters."""
-
-    text: str
+    leads: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ class Row:
     figures: Sequence[Figure]
 
 
-Block = Paragraph | Lead | Facts | Table | Figure | Row
+Block = Paragraph | Facts | Table | Figure | Row
 
 
 @dataclass(frozen=True)
@@ -202,7 +196,7 @@ def _block(block: Block, figures: Iterator[int]) -> str:
     if isinstance(block, Row):
         shown = [_figure(figure, next(figures)) for figure in block.figures]
         return f'<div class="row">{"".join(shown)}</div>'
-    start = '<p class="lead">' if isinstance(block, Lead) else "<p>"
+    start = '<p class="lead">' if block.leads else "<p>"
     return f"{start}{_text(block.text)}</p>"
 
 

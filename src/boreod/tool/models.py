@@ -93,21 +93,26 @@ def _trace_curve(detector: "Detector", is_asked: bool) -> None:
 def describe(model: Predictor) -> dict[str, Any]:
     """Return what is to be known of a model as plain data, ready for JSON.
 
-    Prices of columns are None if nobody asked for them in the fit.
+    Versions are those that wrote the model, or would write it now. Prices of columns are None if
+    nobody asked for them in the fit.
     """
     preparation = model.preparation_
-    oob = model.oob_proba_
+    stored = model.stored_
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
+    # The number of trees of every bag that a budget bought, by head.
+    trees = None
+    if choice is not None and choice.trees:
+        trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
     novelty = None
     if model.fitted_.searches:
         # These are distances to the 10th reference row.
         seen = model.fitted_.seen
         novelty = {"usual_distance": seen.usual, "novel_beyond": seen.limit}
     return {
-        "format": FORMAT if model.stored_ is None else model.stored_.format,
-        "versions": _versions_of(model),
+        "format": FORMAT if stored is None else stored.format,
+        "versions": package_versions() if stored is None else dict(stored.versions),
         "method": name_method(model),
         "heads": [head._asdict() for head in list_heads(model)],
         "assumptions": list_assumptions(model),
@@ -122,41 +127,26 @@ def describe(model: Predictor) -> dict[str, Any]:
         "cost": model.cost_,
         "budget": model.budget,
         "batch_size": None if choice is None else choice.batch_size,
-        "price": _prices(model),
-        "trees": _trees(model),
+        "price": price_rows(model),
+        "trees": trees,
         "costs": _name_costs(model),
         "prices": None if costs is None else asdict(costs),
         "threshold": float(model.threshold_),
         "threshold_rule": model.threshold,
-        "training_rows_above": int(np.sum(oob[np.isfinite(oob)] > model.threshold_)),
+        "training_rows_above": int(np.sum(model.oob_proba_ > model.threshold_)),
         "novelty": novelty,
         "budget_curve": _plain_curve(curve),
         "cheapest_budget": None if curve is None else curve.cheapest(),
     }
 
 
-def _versions_of(model: Predictor) -> dict[str, str]:
-    """Return the versions that wrote a model, or would write it now."""
-    if model.stored_ is not None:
-        return dict(model.stored_.versions)
-    return package_versions()
-
-
-def _prices(detector: Predictor) -> dict[str, float] | None:
+def price_rows(detector: Predictor) -> dict[str, float] | None:
     """Return seconds per row, in large batches and of one that comes alone; None if not known."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
     if many is None or one is None:
         return None
     return {"in_batches": many, "alone": one}
-
-
-def _trees(detector: Predictor) -> dict[str, Any] | None:
-    """Return how many trees of every bag a budget bought, by head, and for how much."""
-    choice = detector.selection_
-    if choice is None or not choice.trees:
-        return None
-    return {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
 
 
 def _name_costs(detector: Predictor) -> str:
@@ -245,7 +235,7 @@ def list_assumptions(model: Predictor) -> list[str]:
             "No row is labelled: rows are ranked by a consensus of scores.",
             "A probability is the share of training rows that look less like an outlier, not the "
             "chance of being one.",
-            "Thresholds are numbers of alerts (alerts:20), as only labels tell what is right.",
+            "Thresholds are numbers of alerts (alerts:20), as only labels show what is right.",
         ]
     known = model.oob_.summarize()
     sentences = []

@@ -21,9 +21,12 @@ from boreod.representation.array_rows import Cells, Output
 from boreod.scores import DETECTORS, SCORES
 from boreod.text import show_number, show_percent
 
-NEGLIGIBLE = 0.05  # share of a row's largest change below which a topic is left out
-EXTREME = 0.9  # share of normal rows that a high or low value is beyond
-MAX_LETTERS = 40  # of a cell in a sentence
+# Topics with less than this share of a row's largest change are left out.
+NEGLIGIBLE = 0.05
+# A value is called high or low if it is beyond this share of the normal rows.
+EXTREME = 0.9
+# Longer cells are cut in sentences.
+MAX_LETTERS = 40
 NEIGHBORS = "neighbors"
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -54,7 +57,15 @@ def reasons_of(model: Predictor, X: Any, number: int, novelty: bool) -> list[lis
     refuse_collection(X, "reason")
     rows = prepare(model, X)
     found = assess(model, rows, explain=True, novelty=novelty)
-    return ReasonWriter.of(model).write(rows, found, number, model.preparation_.words_of(X))
+    return write_reasons(model, rows, found, number, X)
+
+
+def write_reasons(
+    model: Predictor, rows: NDArray, found: Assessment, number: int, table: Any
+) -> list[list[Reason]]:
+    """Return up to ``number`` reasons of every row, given the prepared rows and their table."""
+    writer = ReasonWriter(model.fitted_, outputs_of(model), model.record_.profile)
+    return writer.write(rows, found, number, model.preparation_.words_of(table))
 
 
 def outputs_of(model: Predictor) -> list[Output]:
@@ -80,11 +91,6 @@ class ReasonWriter:
     outputs: Sequence[Output]
     profile: TrainingProfile | None = None
 
-    @classmethod
-    def of(cls, model: Predictor) -> "ReasonWriter":
-        """Return what writes reasons for a detector."""
-        return cls(model.fitted_, outputs_of(model), model.record_.profile)
-
     def write(
         self, rows: NDArray, found: Assessment, number: int, cells: Cells | None = None
     ) -> list[list[Reason]]:
@@ -104,10 +110,14 @@ class ReasonWriter:
         for row in range(len(rows)):
             first = [Reason(text, "novelty", None) for text in (novel[row],) if text]
             last = [Reason(text, "known case", None) for text in (near[row],) if text]
+            words = {column: texts[row] for column, texts in (cells or {}).items()}
             reasons: dict[str, Reason] = {}
             for place in _rank(sums[row])[: max(0, number - len(first) - len(last))]:
                 change = float(sums[row, place])
-                text = self._sentence(topics[place], row, rows[row], found, cells, change)
+                if topics[place].members:
+                    text = self._sentence(topics[place], rows[row], words)
+                else:
+                    text = _score_sentence(topics[place], row, found, change)
                 # Parts of a date that is missing have the same sentence.
                 same = reasons.get(text, Reason(text, topics[place].name, 0.0))
                 reasons[text] = same._replace(contribution=(same.contribution or 0.0) + change)
@@ -132,18 +142,9 @@ class ReasonWriter:
             topic.places.append(place)
         return list(topics.values())
 
-    def _sentence(
-        self,
-        topic: _Topic,
-        row: int,
-        values: NDArray,
-        found: Assessment,
-        cells: Cells | None,
-        change: float,
-    ) -> str:
-        if not topic.members:
-            return _score_sentence(topic, row, found, change)
-        missing = self._missing_sentence(self.outputs[topic.members[0]].column, row, values, cells)
+    def _sentence(self, topic: _Topic, values: NDArray, words: dict[str, str | None]) -> str:
+        """Return a sentence about a column of the table."""
+        missing = self._missing_sentence(self.outputs[topic.members[0]].column, values, words)
         if missing is not None:
             return missing
         by_kind = {self.outputs[place].kind: place for place in topic.members}
@@ -155,15 +156,13 @@ class ReasonWriter:
                 is_one = bool(values[by_kind[kind]])
                 share = self._share(by_kind[kind], is_one)
                 return f"{topic.name} is {yes if is_one else no}, {share}"
-        word = None
-        if cells is not None and topic.name in cells:
-            word = cells[topic.name][row]
+        word = words.get(topic.name)
         if "frequency" in by_kind or "odds" in by_kind:
             return self._id_sentence(topic.name, by_kind, values, word)
         return self._level_sentence(topic, values, word)
 
     def _missing_sentence(
-        self, column: str, row: int, values: NDArray, cells: Cells | None
+        self, column: str, values: NDArray, words: dict[str, str | None]
     ) -> str | None:
         """Say that a row lacks a column of the table; None if it does not."""
         marks = [
@@ -172,7 +171,7 @@ class ReasonWriter:
         for place in marks:
             if values[place]:
                 return f"{column} is missing, {self._share(place, True)}"
-        if not marks and cells is not None and column in cells and cells[column][row] is None:
+        if not marks and words.get(column, "") is None:
             return f"{column} is missing, as in no training row"
         return None
 

@@ -21,13 +21,17 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 
 from boreod.files import __version__
 from boreod.text import count_of
 
-MAX_NOTES = 20  # on a screen
-MIN_FOLDED = 4  # lines that differ in their names only and are printed as one
-BROKEN_PIPE = 128 + 13  # the number of SIGPIPE, which not all systems have
+# Notes on a screen.
+MAX_NOTES = 20
+# So many lines that differ in their names only are printed as one.
+MIN_FOLDED = 4
+# Not all systems have SIGPIPE, whose number is 13.
+BROKEN_PIPE = 128 + 13
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -60,7 +64,8 @@ def main() -> None:
         _Stop.announce()
         code = 128 + _Stop.number
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # there may be none
+        # There may be no streams.
+        with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it, and Python
     # aborts if it returns while the interpreter ends: in one of ten runs after Ctrl-C.
@@ -96,10 +101,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
+        bool, Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Outlier detection from a table and a few labelled outliers."""
@@ -113,7 +115,8 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with _warnings_as_notes(quiet=bool(options.get("quiet"))):
                 if isinstance(options.get("table"), list):
-                    options["table"] = "\n".join(options["table"])  # as `several` does
+                    # Several names are one text, as in `several`.
+                    options["table"] = "\n".join(options["table"])
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -256,7 +259,7 @@ def print_table(header: list[str], lines: list[list[str]], *, err: bool = False)
     for line in lines:
         table.add_row(*(Text(text) for text in line))
     stream = sys.stderr if err else sys.stdout
-    if stream is None:  # it was closed
-        return
-    width = None if stream.isatty() else 160
-    Console(width=width, highlight=False, stderr=err).print(table)
+    # A stream that was closed is None.
+    if stream is not None:
+        width = None if stream.isatty() else 160
+        Console(width=width, highlight=False, stderr=err).print(table)

@@ -5,51 +5,59 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import reads_table
 
-FOUND = 3  # exit code
+# The exit code of `boreod check` if there is a difference.
+FOUND = 3
+# The fields of `boreod.tool.Limits`, in their order.
+LIMITS: options.OptionTable = {
+    "max_missing": (
+        float, 0.05, "Largest share of missing values in a column above that of training.", 0, 1
+    ),
+    "max_unseen": (float, 0.01, "Largest share of rows with words that are new.", 0, 1),
+    "max_outside": (
+        float, 0.02, "Largest share of rows outside the training range of a column.", 0, 1
+    ),
+    "max_shift": (
+        float, 0.25, "Largest distance of the distribution of a column (Kolmogorov).", 0, 1
+    ),
+    "max_alerts": (float, 3.0, "Largest factor by which alerts may be more or fewer.", 1),
+    "max_novel": (float, 0.01, "Largest share of rows unlike all training rows.", 0, 1),
+}  # fmt: skip
+# What a report takes as it is.
+PAGE: options.OptionTable = {
+    "rows_per_day": (
+        float | None,
+        None,
+        "Number of rows a day; alerts are then counted a day, not per 1000 rows.",
+    ),
+    "alerts": (
+        float | None,
+        None,
+        "Number of alerts that people look at, a day (--rows-per-day) or in a table like this.",
+    ),
+    "cost_miss": (float | None, None, "Cost of an outlier that nobody looks at."),
+    "cost_alert": (float | None, None, "Cost of looking at a row."),
+    "previous": (Path | None, None, "An older model file to compare with."),
+    "time": (str | None, None, "Column of dates; by default the first one."),
+}
 
 
 @plain_errors
-@reads_table
+@options.reads_table
+@options.takes("limits", LIMITS)
 def check(
     model: options.ModelFile,
     table: options.Table,
-    max_missing: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest share of missing values in a column above that of training."
-        ),
-    ] = 0.05,
-    max_unseen: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest share of rows with words that are new.")
-    ] = 0.01,
-    max_outside: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest share of rows outside the training range of a column."
-        ),
-    ] = 0.02,
-    max_shift: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Largest distance of the distribution of a column (Kolmogorov)."
-        ),
-    ] = 0.25,
-    max_alerts: Annotated[
-        float, typer.Option(min=1, help="Largest factor by which alerts may be more or fewer.")
-    ] = 3.0,
-    max_novel: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest share of rows unlike all training rows.")
-    ] = 0.01,
+    *,
+    limits: dict[str, Any],
     threshold: options.Threshold = None,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
-    *,
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -65,11 +73,11 @@ def check(
     """
     from boreod.tool import Limits, check_table, load_predictor
 
-    limits = Limits(max_missing, max_unseen, max_outside, max_shift, max_alerts, max_novel)
+    chosen = Limits(*limits.values())
     found = check_table(
         load_predictor(model, jobs),
         table,
-        limits=limits,
+        limits=chosen,
         threshold=options.read_amount(threshold),
         novelty=not no_novelty,
         reading=reading,
@@ -78,7 +86,7 @@ def check(
     alarms = sum(finding.is_alarm for finding in found.findings)
     if json:
         findings = [finding._asdict() for finding in found.findings]
-        print_json({**asdict(found), "findings": findings, "limits": asdict(limits)})
+        print_json({**asdict(found), "findings": findings, "limits": asdict(chosen)})
     else:
         for finding in found.findings:
             typer.echo(f"{'' if finding.is_alarm else '(note) '}{cell(finding.text)}")
@@ -91,23 +99,22 @@ def check(
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def compare(
-    old: Annotated[Path, typer.Argument(help="A model file.", metavar="OLD")],
-    new: Annotated[Path, typer.Argument(help="Another model file.", metavar="NEW")],
+    old: Annotated[Path, Argument(help="A model file.", metavar="OLD")],
+    new: Annotated[Path, Argument(help="Another model file.", metavar="NEW")],
     table: options.Table,
     label: Annotated[
-        str | None, typer.Option(help="Column of labels; by default that of the new model's fit.")
+        str | None, Option(help="Column of labels; by default that of the new model's fit.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of alerts of each model; by default its threshold."),
+        int | None, Option(min=1, help="Number of alerts of each model; by default its threshold.")
     ] = None,
     changes: Annotated[
-        int, typer.Option(min=0, help="Number of rows with another decision to list.")
+        int, Option(min=0, help="Number of rows with another decision to list.")
     ] = 20,
     seed: options.Seed = 0,
     no_novelty: options.NoNovelty = False,
@@ -126,10 +133,9 @@ def compare(
     """
     from boreod.tool import CompareOptions, compare_models, load_predictor
 
-    first = load_predictor(old, jobs)
     second = load_predictor(new, jobs)
     found = compare_models(
-        first,
+        load_predictor(old, jobs),
         second,
         table,
         CompareOptions(label, outlier_label, alerts, changes, not no_novelty, seed),
@@ -141,7 +147,7 @@ def compare(
         return
     for remark in () if quiet else found.notes:
         note(remark)
-    _print_comparison(found, str(old), str(new), second.preparation_.ids_)
+    _print_comparison(found, [str(old), str(new)], second.preparation_.ids_)
 
 
 def _labels_option(
@@ -162,7 +168,7 @@ def _labels_option(
     return label_options(name, model.preparation_.ids_, labels, outlier, inlier_label)
 
 
-def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> None:
+def _print_comparison(found: Any, models: list[str], ids: tuple[str, ...]) -> None:
     """Print measures, alerts, and rows with another decision."""
     typer.echo(
         f"{count_of(found.rows, 'row')}; {count_of(found.outliers, 'outlier')} and "
@@ -170,24 +176,22 @@ def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> N
     )
     lines = []
     for name, measure in found.measures.items():
-        difference = measure.first - measure.second
-        interval = f"{measure.low:+.4f} to {measure.high:+.4f}"
         both = [f"{measure.second:.4f}", f"{measure.first:.4f}"]
-        lines.append([name, *both, f"{difference:+.4f} ({interval})"])
+        interval = f"({measure.low:+.4f} to {measure.high:+.4f})"
+        lines.append([name, *both, f"{measure.first - measure.second:+.4f} {interval}"])
     lines.append(["alerts", *map(str, found.alerts), f"{found.alerts[1] - found.alerts[0]:+d}"])
     if found.measures:
         caught = [f"{number} of {found.outliers}" for number in found.caught]
         lines.append(["outliers caught", *caught, f"{found.caught[1] - found.caught[0]:+d}"])
-    print_table(["", cell(old), cell(new), "new - old (95 % interval)"], lines)
+    print_table(["", *map(cell, models), "new - old (95 % interval)"], lines)
     if found.verdict is not None:
         typer.echo(found.verdict)
     typer.echo(f"\nAlerts of one model only: {count_of(found.changed, 'row')}.")
     rows = []
     for change in found.changes:
         named = [cell(change.ids.get(name)) for name in ids]
-        both = [f"{change.old:.4f}", f"{change.new:.4f}"]
-        decision = "an alert" if change.is_alert else "no alert"
-        rows.append([str(change.row), *named, change.label or "", *both, decision])
+        named += [change.label or "", f"{change.old:.4f}", f"{change.new:.4f}"]
+        rows.append([str(change.row), *named, "an alert" if change.is_alert else "no alert"])
     if rows:
         print_table(["row", *map(cell, ids), "label", "old", "new", "is now"], rows)
     if found.changed > len(rows):
@@ -196,46 +200,25 @@ def _print_comparison(found: Any, old: str, new: str, ids: tuple[str, ...]) -> N
 
 
 @plain_errors
-@reads_table
+@options.reads_table
+@options.takes("page", PAGE)
 def report(
     model: options.ModelFile,
     table: options.Table,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write, one HTML file.")
+        Path, Option("--output", "-o", help="The page to write, one HTML file.")
     ] = Path("report.html"),
     label: Annotated[
-        str | None, typer.Option(help="Column of labels; by default that of the fit.")
+        str | None, Option(help="Column of labels; by default that of the fit.")
     ] = None,
     outlier_label: options.OtherOutlierLabel = None,
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
-    rows_per_day: Annotated[
-        float | None,
-        typer.Option(
-            help="Number of rows a day; alerts are then counted a day, not per 1000 rows."
-        ),
-    ] = None,
-    alerts: Annotated[
-        float | None,
-        typer.Option(
-            help="Number of alerts that people look at, a day (--rows-per-day) or in a table like "
-            "this."
-        ),
-    ] = None,
-    cost_miss: Annotated[
-        float | None, typer.Option(help="Cost of an outlier that nobody looks at.")
-    ] = None,
-    cost_alert: Annotated[float | None, typer.Option(help="Cost of looking at a row.")] = None,
-    previous: Annotated[
-        Path | None, typer.Option(help="An older model file to compare with.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Column of dates; by default the first one.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    *,
+    page: dict[str, Any],
+    title: Annotated[str | None, Option(help="Title of the page.")] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    *,
     reading: dict[str, Any],
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -260,12 +243,7 @@ def report(
         label=label,
         outlier_label=outlier_label,
         title=title or f"{model.stem}: report on {name_source(table)}",
-        rows_per_day=rows_per_day,
-        alerts=alerts,
-        cost_miss=cost_miss,
-        cost_alert=cost_alert,
-        previous=previous,
-        time=time,
+        **page,
         seed=seed,
         reading=reading | _labels_option(loaded, label, labels, outlier_label, inlier_label),
         verbose=not quiet,

@@ -70,7 +70,8 @@ def _do_everything_once() -> None:
 
     random = np.random.default_rng(0)
     rows, labels = random.normal(size=(60, 3)), np.arange(60) % 6 == 0
-    rows[1] = rows[0]  # a copy
+    # One row is a copy.
+    rows[1] = rows[0]
 
     def use(model: Any) -> None:
         with TemporaryDirectory() as folder:
@@ -79,7 +80,8 @@ def _do_everything_once() -> None:
             _use(path)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a tiny table gives reasons to warn
+        # A tiny table gives reasons to warn.
+        warnings.simplefilter("ignore")
         detector = Detector(n_estimators=2, random_state=0).fit(rows, labels)
         detector.predict_proba(random.normal(size=(8, 3)))
         use(detector)

@@ -7,24 +7,26 @@ from shlex import quote
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_notes, print_table
-from boreod.tool.cli.options import read_amount, reads_table
 
-MAX_LINES = 40  # on a screen
-FEW_COLUMNS = 20  # have a line each
+# Lines of a table on a screen.
+MAX_LINES = 40
+# So many columns have a line each.
+FEW_COLUMNS = 20
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def fit(
     table: options.Table,
     label: options.MaybeLabel = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
+        Option("--output", "-o", help="Model file to write; by default TABLE.boreod here."),
     ] = None,
     outlier_label: options.OutlierLabel = None,
     inlier_label: options.InlierLabel = None,
@@ -36,7 +38,7 @@ def fit(
     since: options.Since = None,
     budget: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Largest cost of scoring one row: a time such as 200us, or units of --costs such "
             "as 300; unlimited by default."
         ),
@@ -44,7 +46,7 @@ def fit(
     batch: options.Batch = None,
     costs: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Costs of columns: measured:shared (times, remembered from earlier fits), "
             "complexity:shared, complexity:additive (units), or a JSON file such as "
             '{"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5} (units).'
@@ -52,35 +54,32 @@ def fit(
     ] = None,
     curve: Annotated[
         bool,
-        typer.Option(
-            "--curve", help="Trace quality over budgets; `boreod info` and the report show it."
-        ),
+        Option("--curve", help="Trace quality over budgets; `boreod info` and the report show it."),
     ] = False,
     threshold: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Threshold of alerts: a probability, fpr:0.01, precision:0.8, or alerts:20 (in a "
             "table like this one, or a day with --rows-per-day). By default 0.5, and without "
             "labels one alert in a hundred rows."
         ),
     ] = None,
     rows_per_day: Annotated[
-        float | None,
-        typer.Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate."),
+        float | None, Option(help="Number of rows a day; makes --threshold alerts:20 a daily rate.")
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option(help="Share of outliers in future tables; by default that of the labels."),
+        Option(help="Share of outliers in future tables; by default that of the labels."),
     ] = None,
     reference_size: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=2, help="Number of rows to learn from: all outliers and a sample of the others."
         ),
     ] = None,
-    neighbors: Annotated[str, typer.Option(help="Neighbor search: auto, brute or tree.")] = "auto",
+    neighbors: Annotated[str, Option(help="Neighbor search: auto, brute or tree.")] = "auto",
     seed: options.Seed = 0,
-    jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all cores.")] = -1,
+    jobs: Annotated[int, Option(help="Number of threads; -1 for all cores.")] = -1,
     *,
     reading: dict[str, Any],
     json: options.Json = False,
@@ -114,7 +113,7 @@ def fit(
         labels=labels,
         reading={**reading, "since": since or (), "inlier_label": inlier_label},
         reference=Reference(size=reference_size, neighbors=neighbors),
-        budget=read_amount(budget),
+        budget=options.read_amount(budget),
         selection=ColumnSelection(costs=_read_costs(costs), batch_size=batch),
         threshold=_read_threshold(threshold, rows_per_day),
         prior=prior,
@@ -133,7 +132,7 @@ def fit(
 def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
     """Return a threshold as detectors take it; alerts a day are a rate."""
     if rows_per_day is None:
-        return read_amount(text)
+        return options.read_amount(text)
     if text is None or not text.startswith("alerts:") or "/" in text:
         raise typer.BadParameter(
             "--rows-per-day belongs to a number of alerts a day: --threshold alerts:20"
@@ -180,10 +179,10 @@ def _read_costs(text: str | None) -> Any:
         if not isinstance(prices, dict) or not prices:
             raise ValueError(f"got {shorten(prices)}")
     except (ValueError, RecursionError) as error:
-        wanted = (
-            'a JSON object of prices such as {"lof": 50, "knn_5": 20, "amount": 3, "tree": 0.5}'
-        )
-        raise ValueError(f"{text!r} must hold {wanted}; {error}.") from None
+        raise ValueError(
+            f'{text!r} must hold a JSON object of prices such as {{"lof": 50, "knn_5": 20, '
+            f'"amount": 3, "tree": 0.5}}; {error}.'
+        ) from None
     for name, price in prices.items():
         check_price(name, price)
     return prices
@@ -208,8 +207,7 @@ def info(model: options.ModelFile, json: options.Json = False) -> None:
     if json:
         print_json(facts)
         return
-    pairs = facts["versions"].items()
-    versions = ", ".join(f"{cell(name)} {cell(number)}" for name, number in pairs)
+    versions = ", ".join(f"{cell(name)} {cell(of)}" for name, of in facts["versions"].items())
     typer.echo(f"{model}: {show_bytes(facts['bytes'])}, format {facts['format']}, {versions}")
     print_training(facts)
     if facts["label"] is not None:
@@ -256,11 +254,10 @@ def print_training(facts: dict[str, Any]) -> None:
             f"They are all labelled outliers and a sample of the other rows of a table of "
             f"{training['table_rows']} rows."
         )
-    heads = facts["heads"]
-    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in heads)
-    trees = sum(head["trees"] for head in heads)
-    method = f"Method: {cell(facts['method'])}; heads by weight: {shown}"
-    typer.echo(method + (f"; {trees} trees." if trees else "."))
+    shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in facts["heads"])
+    trees = sum(head["trees"] for head in facts["heads"])
+    counted = f"; {trees} trees" if trees else ""
+    typer.echo(f"Method: {cell(facts['method'])}; heads by weight: {shown}{counted}.")
     for sentence in facts["assumptions"]:
         typer.echo(cell(sentence))
     if training["auc"] is None:

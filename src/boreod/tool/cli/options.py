@@ -2,116 +2,101 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 if TYPE_CHECKING:
     Table = str  # `plain_errors` joins the names
 else:
     Table = Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="CSV, JSON (also packed), Parquet, Arrow, Excel, SQLite or DuckDB; several files "
             "of the same columns, a folder of Parquet or CSV, or an address (s3://...) of Parquet; "
             "- for standard input.",
             metavar="TABLE...",
         ),
     ]
-ModelFile = Annotated[
-    Path, typer.Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")
-]
-Label = Annotated[
-    str, typer.Option("--label", help="Column of labels; empty cells are unlabelled.")
-]
+ModelFile = Annotated[Path, Argument(help="Model file that `boreod fit` wrote.", metavar="MODEL")]
+Label = Annotated[str, Option(help="Column of labels; empty cells are unlabelled.")]
 MaybeLabel = Annotated[
     str | None,
-    typer.Option(
-        "--label",
+    Option(
         help="Column of labels; empty cells are unlabelled. Without it rows are ranked by a "
-        "consensus of scores.",
+        "consensus of scores."
     ),
 ]
-Method = Annotated[
-    str, typer.Option("--method", help="Method: detector, or bore for that of the paper.")
-]
-OutlierLabel = Annotated[
-    str | None,
-    typer.Option("--outlier-label", help="Label of outliers; by default 1, true or yes."),
-]
+Method = Annotated[str, Option(help="Method: detector, or bore for that of the paper.")]
+OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
-    str | None,
-    typer.Option("--outlier-label", help="Label of outliers; by default that of the fit."),
+    str | None, Option(help="Label of outliers; by default that of the fit.")
 ]
 InlierLabel = Annotated[
-    str | None,
-    typer.Option("--inlier-label", help="Label of inliers; all other words are then unlabelled."),
+    str | None, Option(help="Label of inliers; all other words are then unlabelled.")
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(
-        "--labels",
+    Option(
         help="Second table with ids (--id) and labels (--label). Its labels replace those of the "
-        "table; of several labels for an id the last one counts.",
+        "table; of several labels for an id the last one counts."
     ),
 ]
 Ids = Annotated[
-    list[str] | None,
-    typer.Option("--id", help="Columns that name rows; they are not learned from."),
+    list[str] | None, Option("--id", help="Columns that name rows; they are not learned from.")
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out.")]
-Keep = Annotated[list[str] | None, typer.Option("--keep", help="The only columns to learn from.")]
+Drop = Annotated[list[str] | None, Option(help="Columns to leave out.")]
+Keep = Annotated[list[str] | None, Option(help="The only columns to learn from.")]
 Since = Annotated[
     list[str] | None,
-    typer.Option(
-        "--since",
+    Option(
         help="Learn also from the time since the last row of the same id, such as card or "
-        "card:time. The table must be sorted by time.",
+        "card:time. The table must be sorted by time."
     ),
 ]
 Batch = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=1,
         help="Number of rows scored at once, for budgets in time; 1 for single rows, by default "
         "large batches.",
     ),
 ]
 Threshold = Annotated[
-    str | None, typer.Option(help="Threshold as in `boreod fit`; by default that of the model.")
+    str | None, Option(help="Threshold as in `boreod fit`; by default that of the model.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Jobs = Annotated[int | None, typer.Option(help="Number of threads; -1 for all cores.")]
-Processes = Annotated[int, typer.Option("--jobs", help="Number of processes; -1 for all cores.")]
+Seed = Annotated[int, Option(min=0, help="Random seed.")]
+Jobs = Annotated[int | None, Option(help="Number of threads; -1 for all cores.")]
+Processes = Annotated[int, Option("--jobs", help="Number of processes; -1 for all cores.")]
 DataFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--data",
+    Option(
         help="Folder of .npz files; by default that of BOREOD_DATA, or else the cache and the "
-        "network.",
+        "network."
     ),
 ]
 NoNovelty = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-novelty", help="Decide by probability alone; leave out novelty and training ranges."
     ),
 ]
 Numbers = Annotated[
-    bool,
-    typer.Option("--numbers", help="Show reasons as contributions to the log-odds, not in words."),
+    bool, Option("--numbers", help="Show reasons as contributions to the log-odds, not in words.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, Option("--quiet", help="Print only results.")]
 
 
-# Types, defaults and help texts.
-READING: dict[str, tuple[Any, Any, str]] = {
+# Options by name: type, default, help text, and the least and largest value of a number.
+OptionTable = dict[str, tuple[Any, ...]]
+READING: OptionTable = {
     "separator": (str | None, None, "Separator of cells in text files; detected by default."),
     "no_header": (bool, False, "The table has no column names; use c0, c1, ..."),
-    "header_line": (int | None, None, "Line of the column names, if others are above it."),
+    "header_line": (int | None, None, "Line of the column names, if others are above it.", 1),
     "encoding": (str | None, None, "Encoding of text files, such as cp1252; UTF-8 by default."),
     "decimal": (str | None, None, "Decimal point in text files, . or , (detected by default)."),
     "format": (
@@ -135,40 +120,57 @@ READING: dict[str, tuple[Any, Any, str]] = {
 }
 
 
+def takes(name: str, table: OptionTable) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a table in place of its parameter ``name``.
+
+    The command gets the values of these options as one dictionary.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            chosen = {option: given.pop(option) for option in table}
+            command(**given, **{name: chosen})
+
+        signature = inspect.signature(command)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            parameters += _parameters(table) if parameter.name == name else [parameter]
+        wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {new.name: new.annotation for new in parameters}
+        return wrapped
+
+    return decorate
+
+
+def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
+    for name, (kind, default, text, *ends) in table.items():
+        limits = dict(zip(("min", "max"), ends, strict=False))
+        about = Option(f"--{name.replace('_', '-')}", help=text, **limits)
+        new = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        yield new.replace(annotation=Annotated[kind, about])
+
+
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
     The command gets them as one dictionary of what ``boreod.tables.open_table`` takes.
     """
-    signature = inspect.signature(command)
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        if name != "reading":
-            parameters.append(parameter)
-            continue
-        for option, (kind, default, text) in READING.items():
-            # The only number is that of a line.
-            about = typer.Option(f"--{option.replace('_', '-')}", min=1, help=text)
-            new = inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
-            parameters.append(new.replace(annotation=Annotated[kind, about]))
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        chosen = {name: given.pop(name) for name in READING}
-        header = chosen.pop("header_line")
-        if chosen.pop("no_header"):
+    def wrapped(*, reading: dict[str, Any], **given: Any) -> None:
+        header = reading.pop("header_line")
+        if reading.pop("no_header"):
             if header is not None:
                 raise typer.BadParameter("--no-header and --header-line exclude each other.")
             header = False
-        types = dict.fromkeys(split_names(chosen.pop("text")) or (), "text")
+        types = dict.fromkeys(split_names(reading.pop("text")) or (), "text")
         from boreod.tables.arrow import leave_pandas_out
 
         leave_pandas_out()
-        command(**given, reading={**chosen, "header": header, "types": types})
+        command(**given, reading={**reading, "header": header, "types": types})
 
-    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapped
+    return takes("reading", READING)(wrapped)
 
 
 def split_names(given: str | list[str] | None) -> list[str] | None:

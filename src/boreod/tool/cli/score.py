@@ -6,62 +6,55 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from boreod.text import count_of
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, note, plain_errors, print_json, print_table
-from boreod.tool.cli.options import read_amount, reads_table, split_names
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def score(
     model: options.ModelFile,
     table: options.Table,
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Output file; its suffix is the format. A name without suffix is a new folder of "
             "Parquet files, - is CSV on the screen.",
         ),
     ] = "-",
-    reasons: Annotated[
-        int, typer.Option(min=0, max=100, help="Number of reasons for every row.")
-    ] = 0,
+    reasons: Annotated[int, Option(min=0, max=100, help="Number of reasons for every row.")] = 0,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
+        Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
     ] = None,
     numbers: options.Numbers = False,
     threshold: options.Threshold = None,
     alerts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of alerts in this table, the most suspicious rows."),
+        int | None, Option(min=1, help="Number of alerts in this table, the most suspicious rows.")
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Columns to copy to the output; by default those of the fit."),
+        Option("--id", help="Columns to copy to the output; by default those of the fit."),
     ] = None,
-    no_ids: Annotated[
-        bool, typer.Option("--no-ids", help="Write row numbers in place of ids.")
-    ] = False,
+    no_ids: Annotated[bool, Option("--no-ids", help="Write row numbers in place of ids.")] = False,
     all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Copy all columns to the output.")
+        bool, Option("--all-columns", help="Copy all columns to the output.")
     ] = False,
     no_novelty: options.NoNovelty = False,
     engine: Annotated[
-        str, typer.Option(help="threads, or dask to score Parquet files on a cluster.")
+        str, Option(help="threads, or dask to score Parquet files on a cluster.")
     ] = "threads",
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of Dask workers with one core each; by default one a core."
-        ),
+        Option(min=1, help="Number of Dask workers with one core each; by default one a core."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a running Dask cluster, such as tcp://...")
+        str | None, Option(help="Address of a running Dask cluster, such as tcp://...")
     ] = None,
     jobs: options.Jobs = None,
     *,
@@ -92,11 +85,11 @@ def score(
     started = time.perf_counter()
     loaded = load_predictor(model, jobs)
     wanted = ScoreOptions(
-        carry=() if no_ids else split_names(ids),
+        carry=() if no_ids else options.split_names(ids),
         all_columns=all_columns,
         reasons=reasons,
         top=top,
-        threshold=read_amount(threshold) if alerts is None else f"alerts:{alerts}",
+        threshold=options.read_amount(threshold) if alerts is None else f"alerts:{alerts}",
         novelty=not no_novelty,
         numbers=numbers,
     )
@@ -124,51 +117,49 @@ def _check_engine(
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
-    to_screen = output == "-"  # the table itself goes there
+    # Then the table itself goes to standard output.
+    to_screen = output == "-"
     if json:
         print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
         return
     if quiet:
         return
-    share = f"{found.outliers / max(1, found.rows):.2%}"
-    verb = "is an alert" if found.outliers == 1 else "are alerts"
-    rows = count_of(found.rows, "row")
-    text = f"{rows} in {seconds:.1f} s; {found.outliers:,} ({share}) {verb}: "
     if found.asked is None:
         novel = "" if found.novel is None else f", or novel ({found.novel})"
-        text += f"probability above {found.threshold:.4g}{novel}."
+        why = f"probability above {found.threshold:.4g}{novel}"
     else:
         novel = f"novel rows first ({found.novel}), " if found.novel else ""
-        text += f"as many rows of this table as you asked for, {novel}the most suspicious ones."
-    typer.echo(text, err=to_screen)
+        why = f"as many rows of this table as you asked for, {novel}the most suspicious ones"
+    share = f"{found.outliers / max(1, found.rows):.2%}"
+    verb = "is an alert" if found.outliers == 1 else "are alerts"
+    alerts = f"{found.outliers:,} ({share}) {verb}: {why}."
+    typer.echo(f"{count_of(found.rows, 'row')} in {seconds:.1f} s; {alerts}", err=to_screen)
     if not to_screen:
         files = f" in {found.files} files" if found.files > 1 else ""
         typer.echo(f"Scores: {output} ({count_of(found.written, 'row')}{files})")
 
 
 @plain_errors
-@reads_table
+@options.reads_table
 def explain(
     model: options.ModelFile,
     table: options.Table,
     top: Annotated[
-        int, typer.Option(min=1, help="Number of rows to show, the most suspicious first.")
+        int, Option(min=1, help="Number of rows to show, the most suspicious first.")
     ] = 20,
     row: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
+        Option(min=1, help="Show this row instead, by its number from 1; may be repeated."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Columns that name rows; by default those of the fit."),
+        Option("--id", help="Columns that name rows; by default those of the fit."),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(help="Show this row instead, by its value in an id column; may be repeated."),
+        Option(help="Show this row instead, by its value in an id column; may be repeated."),
     ] = None,
-    reasons: Annotated[
-        int, typer.Option(min=1, max=100, help="Number of reasons for every row.")
-    ] = 5,
+    reasons: Annotated[int, Option(min=1, max=100, help="Number of reasons for every row.")] = 5,
     numbers: options.Numbers = False,
     no_novelty: options.NoNovelty = False,
     jobs: options.Jobs = None,
@@ -190,38 +181,26 @@ def explain(
     from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
 
     loaded = load_predictor(model, jobs)
-    names = tuple(split_names(ids) or loaded.preparation_.ids_)
+    names = tuple(options.split_names(ids) or loaded.preparation_.ids_)
     reading = Scoring(loaded, names).reading(reading)
-    novelty = not no_novelty
+    asked: dict[str, Any] = {"ids": names, "reasons": reasons, "novelty": not no_novelty}
     with open_table(table, batch_rows=BATCH_ROWS, **reading) as batches:
         if row or case:
-            found = explain_rows(
-                loaded,
-                batches,
-                rows=row or (),
-                cases=case or (),
-                ids=names,
-                reasons=reasons,
-                novelty=novelty,
-            )
+            found = explain_rows(loaded, batches, rows=row or (), cases=case or (), **asked)
         else:
-            found = explain_top(
-                loaded, batches, top, ids=names, reasons=reasons, novelty=novelty, verbose=not quiet
-            )
+            found = explain_top(loaded, batches, top, **asked, verbose=not quiet)
     if json:
         print_json([item.to_dict() for item in found])
         return
     _print_rows(found, names, numbers)
-    if quiet:
-        return
+    text = (
+        "Normal rows are training rows that are not labelled outlier; --numbers shows what each "
+        "column adds to the log-odds."
+    )
     if numbers:
         text = "A reason is what it adds to the log-odds, against the mean of the inliers."
-    else:
-        text = (
-            "Normal rows are training rows that are not labelled outlier; --numbers tells what "
-            "each column adds to the log-odds."
-        )
-    typer.echo(text, err=True)
+    if not quiet:
+        typer.echo(text, err=True)
 
 
 def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
@@ -230,18 +209,12 @@ def _print_rows(found: list[Any], ids: tuple[str, ...], numbers: bool) -> None:
 
     lines = []
     for item in found:
-        between = "; "
         reasons = [item.outside, *item.words]
         if numbers:
-            between = ", "
             reasons = [item.novel, item.outside, *(write_reason(*pair) for pair in item.reasons)]
-        lines.append(
-            [
-                str(item.row),
-                *(cell(item.ids[name]) for name in ids),
-                f"{item.probability:.4f}",
-                "yes" if item.outlier else "no",
-                between.join(cell(text) for text in reasons if text),
-            ]
-        )
+        between = ", " if numbers else "; "
+        shown = between.join(cell(text) for text in reasons if text)
+        decision = "yes" if item.outlier else "no"
+        named = [cell(item.ids[name]) for name in ids]
+        lines.append([str(item.row), *named, f"{item.probability:.4f}", decision, shown])
     print_table(["row", *(cell(name) for name in ids), "probability", "outlier", "reasons"], lines)

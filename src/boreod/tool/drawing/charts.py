@@ -22,8 +22,12 @@ from boreod.tool.drawing.style import (
     tidy,
 )
 
-GRID = np.linspace(0.0, 1.0, 201)  # positions of bands on the x-axis
-LONGEST_NAME = 24  # letters in a legend
+# Positions of bands on the x-axis.
+GRID = np.linspace(0.0, 1.0, 201)
+# Ends of an axis of rates, with some space for lines at 0 and 1.
+RATES = (-0.015, 1.015)
+# Letters of a name in a legend.
+LONGEST_NAME = 24
 
 
 @dataclass(frozen=True)
@@ -126,9 +130,8 @@ def _add_interval(curve: Curve, resamples: list[tuple[float, NDArray]], interval
 
 def draw_roc(ax: Any, curves: Mapping[str, Curve], highlight: str | None = None) -> None:
     """Draw ROC curves by name, one of them highlighted, with their AUC in the legend."""
-    _draw_chance(ax, [0.0, 1.0])
-    lines = _draw_lines(ax, curves, highlight)
-    _label_axes(ax, "false-positive rate", "true-positive rate", 1.0)
+    lines, _ = _draw_lines(ax, curves, highlight, [0.0, 1.0])
+    ax.set(xlim=RATES, ylim=RATES, xlabel="false-positive rate", ylabel="true-positive rate")
     _name_lines(ax, curves, lines, highlight, title="AUC")
 
 
@@ -136,26 +139,30 @@ def draw_precision(
     ax: Any, curves: Mapping[str, Curve], base_rate: float, highlight: str | None = None
 ) -> None:
     """Draw precision-recall curves by name, with their average precision and the base rate."""
-    chance = _draw_chance(ax, [base_rate, base_rate])
-    lines = _draw_lines(ax, curves, highlight, drawstyle="steps-pre")
-    _label_axes(ax, "recall", "precision", _top_of_axis(curves, base_rate))
-    named = {**lines, f"{base_rate:.2g}  base rate": chance}
+    lines, chance = _draw_lines(ax, curves, highlight, [base_rate, base_rate], "steps-pre")
+    top = _top_of_axis(curves, base_rate)
+    ax.set(xlim=RATES, ylim=[top * end for end in RATES], xlabel="recall", ylabel="precision")
+    lines[f"{base_rate:.2g}  base rate"] = chance
     place: dict[str, Any] = {}
     if len(curves) > 1:
         # A second curve may be anywhere, so the legend stands below the axes.
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15)}
-    _name_lines(ax, curves, named, highlight, title="AP", **place)
-
-
-def _draw_chance(ax: Any, heights: list[float]) -> Any:
-    """Draw the curve of a random ranking, and return the line."""
-    return ax.plot([0.0, 1.0], heights, color=GRAY, linewidth=0.8, zorder=1.5)[0]
+    _name_lines(ax, curves, lines, highlight, title="AP", **place)
 
 
 def _draw_lines(
-    ax: Any, curves: Mapping[str, Curve], highlight: str | None, drawstyle: str = "default"
-) -> dict[str, Any]:
-    """Draw curves, and bands of the highlighted one or else of all; return the lines by name."""
+    ax: Any,
+    curves: Mapping[str, Curve],
+    highlight: str | None,
+    chance: list[float],
+    drawstyle: str = "default",
+) -> tuple[dict[str, Any], Any]:
+    """Draw curves, and bands of the highlighted one or else of all.
+
+    ``chance`` are both ends of the curve of a random ranking. Return the lines by name, and that of
+    chance.
+    """
+    random = ax.plot([0.0, 1.0], chance, color=GRAY, linewidth=0.8, zorder=1.5)[0]
     lines = {}
     for place, (name, curve) in enumerate(curves.items()):
         style = curve_style(place, name == highlight)
@@ -164,12 +171,7 @@ def _draw_lines(
         lines[name] = line
         if curve.band is not None and highlight in {None, name}:
             ax.fill_between(GRID, *curve.band, color=style["color"], **BAND)
-    return lines
-
-
-def _label_axes(ax: Any, xlabel: str, ylabel: str, top: float) -> None:
-    ax.set(xlim=(-0.015, 1.015), ylim=(-0.015 * top, 1.015 * top), xlabel=xlabel, ylabel=ylabel)
-    tidy(ax)
+    return lines, random
 
 
 def _top_of_axis(curves: Mapping[str, Curve], base_rate: float) -> float:
@@ -178,13 +180,10 @@ def _top_of_axis(curves: Mapping[str, Curve], base_rate: float) -> float:
     The end is 1 unless the curves would be a line on the floor. Then a third of the height stays
     free for the legend.
     """
-    tops = [base_rate]
-    for curve in curves.values():
-        tops.append(float(curve.y.max()))
-        if curve.band is not None:
-            # Below a recall of 0.1 the band is that of very few alarms, and may leave the picture.
-            tops.append(float(np.max(curve.band[1][GRID >= 0.1])))
-    highest = 1.5 * max(tops)
+    tops = [base_rate, *(float(curve.y.max()) for curve in curves.values())]
+    # Below a recall of 0.1 the band is that of very few alarms, and may leave the picture.
+    bands = [curve.band[1][GRID >= 0.1] for curve in curves.values() if curve.band is not None]
+    highest = 1.5 * max(tops + [float(band.max()) for band in bands])
     return highest if highest < 0.75 else 1.0
 
 
@@ -195,7 +194,8 @@ def _name_lines(
     highlight: str | None,
     **options: Any,
 ) -> None:
-    """Add a legend with the best curve first, and lines that are no curves last."""
+    """Tidy the axes, and add a legend with the best curve first and other lines last."""
+    tidy(ax)
     order = sorted(curves, key=lambda name: -curves[name].quality)
     others = [name for name in lines if name not in curves]
     handles = [lines[name] for name in [*order, *others]]

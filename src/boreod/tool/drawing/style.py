@@ -4,7 +4,7 @@ Curves differ in line style and marker as well as in color, so a picture survive
 colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,13 @@ LINES: tuple[Any, ...] = (
     (0, (1.2, 3)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK = "0.15"  # color of text
-GRAY = "0.55"  # color of reference lines
-FAINT = "0.9"  # color of the grid
-TEXT = 9.5  # font size in points, at the width of a report's column
-SMALL = 8.5  # font size of ticks and remarks
+# Colors of texts, of reference lines and of the grid.
+INK = "0.15"
+GRAY = "0.55"
+FAINT = "0.9"
+# Font sizes in points at the width of a report's column: of texts, and of ticks and remarks.
+TEXT = 9.5
+SMALL = 8.5
 BAND = {"alpha": 0.15, "linewidth": 0}
 
 
@@ -92,13 +94,6 @@ def add_legend(ax: Any, handles: Sequence[Any], labels: Sequence[str], **options
     look = {"loc": "best", "alignment": "left", "handlelength": 3.2, "fontsize": TEXT}
     look |= {"title_fontsize": SMALL, "labelcolor": INK, "edgecolor": "none", "framealpha": 0.8}
     return ax.legend(handles, labels, **(look | options))
-
-
-def draw_picture(path: Path, size: tuple[float, float], draw: Callable[[Any], None]) -> Path:
-    """Draw on new axes of a size in inches, and return the path of the SVG file."""
-    figure, panels = new_panels(1, 1, size)
-    draw(panels[0])
-    return save_picture(figure, path)
 
 
 def save_picture(figure: Any, path: Path) -> Path:

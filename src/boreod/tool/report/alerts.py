@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import choose_threshold
 from boreod.text import count_of, shorten, show_number, show_probability
-from boreod.tool.documents import Block, Lead, Paragraph, Section, Table
+from boreod.tool.documents import Paragraph, Section, Table
 from boreod.tool.report.evidence import Evidence
 from boreod.validation import is_number
 
-INTERVAL = 0.95  # share that all intervals of a page cover
+# The share that all intervals of a page cover.
+INTERVAL = 0.95
 ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 
@@ -58,11 +59,7 @@ class Workload:
         self.cost_alert = cost_alert or 0.0
         self.is_day = rows_per_day is not None
         self.rows = rows_per_day or 1000.0
-        self.per = "per 1000 rows"
-        self.where = "1000 rows like these"
-        if self.is_day:
-            self.per = "a day"
-            self.where = f"a day with {self.rows:,.0f} rows"
+        self.per = "a day" if self.is_day else "per 1000 rows"
 
     def say(self, share: float) -> str:
         """Return how many alerts a share of the rows is."""
@@ -101,7 +98,8 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
     outliers = evidence.outliers
     alert = evidence.scores > threshold
     wrong = alert & ~outliers
-    above = evidence.probabilities > threshold  # false for NaN
+    # The comparison is false for NaN.
+    above = evidence.probabilities > threshold
     share = float(evidence.weights[above].sum()) / (evidence.n_known or 1.0)
     weight = float(evidence.weights[evidence.judged][wrong].mean()) if wrong.any() else 1.0
     caught = int((alert & outliers).sum())
@@ -127,11 +125,11 @@ def _threshold(number: float | str, scores: NDArray, weights: NDArray) -> float:
     return choose_threshold(f"alerts:{number}", scores, np.zeros(len(scores)), weights)
 
 
-def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
+def give_verdict(evidence: Evidence, workload: Workload) -> list[Paragraph]:
     """Return three sentences for a reader who reads no further, and what the model saves."""
     point = choose_point(evidence, workload)
     if not evidence.can_judge:
-        return [Lead(_without_labels(evidence, workload, point))]
+        return [Paragraph(_without_labels(evidence, workload, point), leads=True)]
     lead = ""
     if not point.caught + point.false:
         lead = (
@@ -150,7 +148,8 @@ def give_verdict(evidence: Evidence, workload: Workload) -> list[Block]:
         f"{words} {_right(point)} alerts are right, where rows drawn at random would be "
         f"right in {_of_ten(base)} cases{wrong}."
     )
-    blocks: list[Block] = [Lead(f"{lead}{caught} {right} {_last_word(evidence, workload, point)}")]
+    text = f"{lead}{caught} {right} {_last_word(evidence, workload, point)}"
+    blocks = [Paragraph(text, leads=True)]
     if workload.has_costs:
         blocks.append(Paragraph(_in_money(evidence, workload, point)))
     return blocks
@@ -161,7 +160,7 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
     return (
         f"{why}, so nobody knows how many alerts are right. The model raises "
         f"{workload.say(chosen.share)}: the rows that look least like the others. Look at the "
-        "first 15 below, label what you find, and fit again: then this page tells what is "
+        "first 15 below, label what you find, and fit again: then this page shows what is "
         "caught."
     )
 
@@ -293,7 +292,8 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
         for line in lines
     ]
     caption = f"What thresholds do, by {evidence.kind} probabilities (95 % intervals)"
-    if not evidence.can_judge:  # alerts can be counted all the same
+    # Alerts can be counted without labels.
+    if not evidence.can_judge:
         header = header[:2]
         rows = [row[:2] for row in rows]
         caption = "What thresholds do"
@@ -307,9 +307,12 @@ def tabulate_thresholds(evidence: Evidence, workload: Workload) -> Section:
 
 
 def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> str:
+    where = "1000 rows like these"
+    if workload.is_day:
+        where = f"a day with {workload.rows:,.0f} rows"
     text = (
         f"The model raises an alert above {show_probability(chosen.threshold)}. In "
-        f"{workload.where} that is {show_number(chosen.share * workload.rows)} alerts"
+        f"{where} that is {show_number(chosen.share * workload.rows)} alerts"
     )
     if workload.alerts is not None and chosen.threshold != float(evidence.model.threshold_):
         text = (
@@ -319,7 +322,7 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
         )
     if not evidence.can_judge:
         return (
-            f"{text}. Labels of both classes would tell which of them are right. Novel rows are "
+            f"{text}. Labels of both classes would show which of them are right. Novel rows are "
             "alerts too, and are not counted here."
         )
     inliers = "rows that count as inliers" if evidence.assumes else "labelled inliers"

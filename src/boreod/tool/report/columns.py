@@ -9,25 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.metrics import auc
-from boreod.predictor import price_of_rows
 from boreod.scores import DETECTORS, SCORES
 from boreod.selection.budgets import in_batches, show_cost
 from boreod.selection.costs import SECONDS
 from boreod.text import count_of, show_number, show_percent
-from boreod.tool.documents import Block, Facts, Figure, Paragraph, Section, Table
+from boreod.tool.documents import Block, Facts, Paragraph, Section, Table
 from boreod.tool.drawing.charts import draw_budget_curve
-from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, draw_picture, tidy
-from boreod.tool.models import list_heads, name_method
-from boreod.tool.report.evidence import Evidence
+from boreod.tool.drawing.style import COLORS, FAINT, INK, SMALL, TEXT, tidy
+from boreod.tool.models import list_heads, name_method, price_rows
+from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-MAX_PREPARED = 40  # prepared columns and notes
-MAX_JUDGED = 5000  # rows of each class that judge single columns
+# Prepared columns, and notes, on the page.
+MAX_PREPARED = 40
+# Rows of each class that judge single columns.
+MAX_JUDGED = 5000
 # Points of each class in a strip. More would be a blur and a large file.
 MAX_STRIP_POINTS = 100
 # Columns in a table of single columns. If there are more, families are shown too.
 MAX_COLUMNS = 20
-MAX_EXPLAINED = 200  # outliers, and as many inliers, whose log-odds are explained
+# Outliers whose log-odds are explained, and as many inliers.
+MAX_EXPLAINED = 200
 MARKS: dict[str, dict[str, Any]] = {
     "inliers": {"marker": "o", "facecolors": "none", "edgecolors": COLORS[0], "linewidths": 0.7},
     "outliers": {"marker": "^", "color": COLORS[6], "edgecolors": "white", "linewidths": 0.3},
@@ -69,7 +71,7 @@ def _describe_missing(evidence: Evidence) -> str:
     shown = ", ".join(done[:5]) + (f" and {len(done) - 5} more" if len(done) > 5 else "")
     return (
         f"Values were missing in {shown} when the model was fitted. They were filled, or have a "
-        "column that says so: the table below tells which. The model does the same with new rows."
+        "column that says so: the table below shows which. The model does the same with new rows."
     )
 
 
@@ -89,21 +91,21 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
     ]  # fmt: skip
     header = ["column", "outliers are", "AUC alone", "outliers: median (5 to 95 %)",
               "inliers: median (5 to 95 %)"]  # fmt: skip
-    caption = f"The {count_of(len(best), 'column')} that tell most on their own"
+    caption = f"The {count_of(len(best), 'column')} that separate outliers best on their own"
     text = (
-        "The AUC is the chance that a random outlier and a random inlier are told apart by this "
-        "column alone (0.5 is a coin). These are the best of "
+        "The AUC is the chance that this column alone ranks a random outlier and a random inlier "
+        "in the right order (0.5 is a coin). These are the best of "
         f"{len(names)}, picked by the same labels, so they look a little better than they are."
     )
     strips = {names[place]: rows[:, place] for place in best}
-    picture = draw_picture(
+    figure = draw_figure(
         folder / "strips",
         (5.2, 0.9 + 0.68 * len(strips)),
+        "Where outliers and inliers are in these columns, as distance from the median inlier.",
         lambda ax: _draw_strips(ax, strips, outliers, seed),
     )
-    shown = "Where outliers and inliers are in these columns, as distance from the median inlier."
     table = Table(header, cells, caption=caption, texts=frozenset({1}))
-    return [table, Paragraph(text), Figure(picture, shown)]
+    return [table, Paragraph(text), figure]
 
 
 def _spread(values: NDArray) -> str:
@@ -164,8 +166,8 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
             cells.append(show_percent(wanted[name]) if name in wanted else "-")
         rows.append([*cells, *table.moves([name])])
     left = len(columns) - len(rows)
-    order = "the most stable first" if wanted else "those that move most first"
-    caption = f"Columns, {order}" + (f"; {left} more are not shown" if left else "")
+    caption = f"Columns, {'the most stable' if wanted else 'those that move most'} first"
+    caption += f"; {left} more are not shown" if left else ""
     blocks: list[Block] = [
         Paragraph(_describe_columns(evidence, bool(wanted), bool(table.costs))),
         Table([*header, *table.last], rows, caption=caption, texts=frozenset({1})),
@@ -234,9 +236,8 @@ class _ColumnTable:
         self.last = ["moves log-odds by"] if self._changes else []
 
     def move(self, columns: list[str]) -> float:
-        if not self._changes:
-            return 0.0
-        return float(np.abs(sum(self._changes[name] for name in columns)).mean())
+        changes = sum(self._changes.get(name, 0.0) for name in columns)
+        return float(np.abs(changes).mean())
 
     def moves(self, columns: list[str]) -> list[str]:
         return [f"{self.move(columns):.2f}"] if self._changes else []
@@ -261,10 +262,9 @@ def _describe_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> 
         budget = show_price(chosen.budget, chosen.costs.unit)
         rows = in_batches(chosen.batch_size) or " a row"
         text = f"The budget of {budget}{rows} bought {count} for {spent}."
-    often = price_of_rows(model)
-    alone = price_of_rows(model, batch_size=1)
-    if often is not None and alone is not None:
-        times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in (often, alone))
+    price = price_rows(model)
+    if price is not None:
+        times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in price.values())
         text += " Priced at {} a row in large batches, and about {} for a row alone.".format(*times)
     text += (
         " Raw columns are those of the table; the others are outlier scores, which say how far a "
@@ -330,7 +330,10 @@ def trace_budgets(evidence: Evidence, folder: Path) -> Section:
         text += f" This model costs {price} a row."
         caption += ", with the place of this model"
     text += " The best of many points looks a little better than it is."
-    path = draw_picture(
-        folder / "budget", (5.4, 3.6), lambda ax: draw_budget_curve(ax, curve, mark)
+    figure = draw_figure(
+        folder / "budget",
+        (5.4, 3.6),
+        f"{caption}.",
+        lambda ax: draw_budget_curve(ax, curve, mark),
     )
-    return Section(title, [Paragraph(text), Figure(path, caption + ".")])
+    return Section(title, [Paragraph(text), figure])

@@ -1,9 +1,10 @@
 """What a page is about: a fitted detector, a table, and a probability for every row of it."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,10 @@ from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Engine, current_engine
 from boreod.predictor import prepare
 from boreod.text import shorten
+from boreod.tool.documents import Figure
+from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.tool.models import ranks_only
-from boreod.tool.reasons import Reason, ReasonWriter
+from boreod.tool.reasons import Reason, write_reasons
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 
@@ -182,8 +185,7 @@ class Evidence:
             some = self.table.take(places)
         else:
             some = np.asarray(self.table, dtype=object)[places]
-        cells = self.model.preparation_.words_of(some)
-        return ReasonWriter.of(self.model).write(rows, found, number, cells)
+        return write_reasons(self.model, rows, found, number, some)
 
 
 def gather(
@@ -213,3 +215,12 @@ def gather(
         engine = current_engine(model.n_jobs, model.verbose)
         probabilities[new] = expit(model.fitted_.log_odds(rows[new], engine))
     return Evidence(model, table, rows, codes, probabilities, places, is_own, ids, times)
+
+
+def draw_figure(
+    path: Path, size: tuple[float, float], caption: str, draw: Callable[[Any], None]
+) -> Figure:
+    """Draw on new axes of a size in inches; ``path`` has no suffix."""
+    picture, panels = new_panels(1, 1, size)
+    draw(panels[0])
+    return Figure(save_picture(picture, path), caption)

@@ -15,9 +15,9 @@ from boreod.tool.drawing.charts import (
     draw_roc,
     trace_curves,
 )
-from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, draw_picture, tidy
+from boreod.tool.drawing.style import COLORS, INK, SMALL, TEXT, tidy
 from boreod.tool.report.alerts import INTERVAL, Workload, choose_point, count_caught
-from boreod.tool.report.evidence import Evidence
+from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.tool.scoring.judging import compare_scores
 from boreod.validation import OUTLIER
 
@@ -61,19 +61,21 @@ def draw_curves(
         roc[name], steps[name] = trace_curves(outliers, scores[judged], interval, seed, weights)
     shaded = f" Shaded: {100 * INTERVAL:.0f} % bootstrap interval." if interval else ""
     base_rate = float(np.average(outliers, weights=weights))
-    pictures = {
-        "ROC curve: how many outliers are found for how many false alarms.": draw_picture(
-            folder / "roc", (4.3, 4.2), lambda ax: draw_roc(ax, roc, THIS)
+    figures = [
+        draw_figure(
+            folder / "roc",
+            (4.3, 4.2),
+            "ROC curve: how many outliers are found for how many false alarms." + shaded,
+            lambda ax: draw_roc(ax, roc, THIS),
         ),
-        "Precision-recall curve: how many alarms are right, the more outliers are found.": (
-            draw_picture(
-                folder / "precision_recall",
-                (4.3, 4.2),
-                lambda ax: draw_precision(ax, steps, base_rate, THIS),
-            )
+        draw_figure(
+            folder / "precision_recall",
+            (4.3, 4.2),
+            "Precision-recall curve: how many alarms are right, the more outliers are found."
+            + shaded,
+            lambda ax: draw_precision(ax, steps, base_rate, THIS),
         ),
-    }
-    figures = [Figure(path, caption + shaded) for caption, path in pictures.items()]
+    ]
     return figures, [roc[THIS], steps[THIS]]
 
 
@@ -106,7 +108,7 @@ def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Cur
         blocks.append(
             Paragraph(
                 f"With only {count_of(n_outliers, 'outlier')} these numbers are rough, and "
-                "intervals too narrow rather than too wide. More labels would tell more."
+                "intervals too narrow rather than too wide. More labels would help."
             )
         )
     return Section(title, [*blocks, Row(figures)])
@@ -114,12 +116,13 @@ def describe_ranking(evidence: Evidence, figures: list[Figure], curves: list[Cur
 
 def compare_previous(evidence: Evidence, previous: Previous, workload: Workload) -> Section:
     """Return this model and the previous one beside each other, with paired intervals."""
-    title, both = "Beside the previous model", previous.both(evidence)
+    title = "Beside the previous model"
+    both = previous.both(evidence)
     outliers = evidence.codes[both] == OUTLIER
-    first, second = evidence.probabilities[both], previous.evidence.probabilities[both]
     weights = evidence.weights[both]
-    names = ("this model", "the previous model")
-    found = compare_scores(outliers, first, second, names, weights=weights)
+    scores = [of.probabilities[both] for of in (evidence, previous.evidence)]
+    names = (THIS, "the previous model")
+    found = compare_scores(outliers, scores[0], scores[1], names, weights=weights)
     if found is None:
         return _nothing_to_judge(title, evidence)
     rows = [
@@ -127,9 +130,8 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
          f"{of.first - of.second:+.3f} ({of.low:+.3f} to {of.high:+.3f})"]
         for what, of in found.measures.items()
     ]  # fmt: skip
-    point = choose_point(evidence, workload)
-    number = max(1, round(point.share * weights.sum()))
-    caught = [count_caught(outliers, scores, weights, number) for scores in (first, second)]
+    number = max(1, round(choose_point(evidence, workload).share * weights.sum()))
+    caught = [count_caught(outliers, of, weights, number) for of in scores]
     rows.append([f"outliers caught by {number:,} alerts", *map(str, caught),
                  f"{caught[0] - caught[1]:+d}"])  # fmt: skip
     text = (
@@ -139,7 +141,7 @@ def compare_previous(evidence: Evidence, previous: Previous, workload: Workload)
         "judged on the same resamples of rows."
     )
     rows = [[cell.replace("-", "\N{MINUS SIGN}") for cell in row] for row in rows]
-    header = ["", "this model", previous.name, "difference (95 % interval)"]
+    header = ["", THIS, previous.name, "difference (95 % interval)"]
     return Section(title, [Paragraph(text), Table(header, rows, caption="Both models")])
 
 
@@ -167,14 +169,12 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
     scores = evidence.scores
     outliers = evidence.outliers
     n_bins = int(np.clip(len(scores) // 20, 3, 10))
-    path = draw_picture(
+    figure = draw_figure(
         folder / "calibration",
         (4.8, 5.3),
-        lambda ax: draw_calibration(ax, outliers, scores, n_bins),
-    )
-    caption = (
         "Rows in groups of similar probability. On the line, the probability is the share of "
-        "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier."
+        "outliers; above it, it is too low. Whiskers: 95 % Wilson intervals; hollow: no outlier.",
+        lambda ax: draw_calibration(ax, outliers, scores, n_bins),
     )
     text = (
         f"The {count_of(len(scores), 'judged row')} have probabilities that add up to "
@@ -190,7 +190,7 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
             f"Probabilities are those of tables with {show_percent(evidence.model.prior)} "
             "outliers (prior), and need not come true where the share is another one."
         )
-    return Section(title, [Paragraph(text), Figure(path, caption)])
+    return Section(title, [Paragraph(text), figure])
 
 
 def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
@@ -220,24 +220,24 @@ def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Sect
         "missed": np.bincount(places[~alert & outliers], minlength=length),
     }
     starts = np.arange(first, first + length).astype(f"datetime64[{unit}]")
-    picture = draw_picture(
-        folder / "over_time", (7.2, 2.9), lambda ax: _draw_counts(ax, starts, counts, times.column)
-    )
-    caption = (
+    figure = draw_figure(
+        folder / "over_time",
+        (7.2, 2.9),
         f"Rows above the threshold by {name} of {times.column}, and known outliers: those that the "
-        "threshold catches and those that it misses."
+        "threshold catches and those that it misses.",
+        lambda ax: _draw_counts(ax, starts, counts, times.column),
     )
     text = _describe_counts(counts, name, starts, bool(outliers.any()))
     usual = float(np.median(counts["rows"][counts["rows"] > 0]))
     if workload.is_day and unit == "D" and not 0.5 < usual / workload.rows < 2.0:
         text += (
-            f" There are {show_number(usual)} rows in a day here, while a day of "
-            f"{show_number(workload.rows)} rows is told of above (--rows-per-day)."
+            f" There are {show_number(usual)} rows in a day here, while the numbers above are for "
+            f"a day with {show_number(workload.rows)} rows (--rows-per-day)."
         )
     left = int((~known).sum())
     if left:
         text += f" {count_of(left, 'row')} without a date or a probability are not shown."
-    return Section("Over time", [Paragraph(text), Figure(picture, caption)])
+    return Section("Over time", [Paragraph(text), figure])
 
 
 def _choose_period(values: NDArray) -> tuple[str, str]:

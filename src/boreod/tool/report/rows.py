@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from boreod.text import count_of, show_number, show_percent, show_probability
-from boreod.tool.documents import Bars, Figure, Paragraph, Row, Section, Table
+from boreod.tool.documents import Bars, Paragraph, Row, Section, Table
 from boreod.tool.drawing.charts import draw_embedding
-from boreod.tool.drawing.style import draw_picture
 from boreod.tool.reasons import Reason
-from boreod.tool.report.evidence import Evidence
+from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
-MAX_MAP_POINTS = 200  # of each class
+# Points of each class in a map.
+MAX_MAP_POINTS = 200
 # A map needs a background of inliers even if outliers are fewer.
 MIN_MAP_INLIERS = 100
 MIN_MAP_POINTS = 5
@@ -28,8 +28,7 @@ LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: "unlabelled"}
 def name_suspects(evidence: Evidence) -> Section:
     """Return the rows with the highest probabilities and their reasons."""
     there = np.flatnonzero(np.isfinite(evidence.probabilities))
-    order = np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]
-    places = there[order]
+    places = there[np.argsort(-evidence.probabilities[there], kind="stable")[:MAX_ROWS]]
     header, rows = _begin_table(evidence, places)
     found = evidence.reason(places, 4) if len(places) else None
     text = "A row up here that is not labelled an outlier is worth a second look."
@@ -73,7 +72,7 @@ def _describe_reasons(evidence: Evidence) -> str:
         "see in a row's neighborhood (they are explained under \N{LEFT DOUBLE QUOTATION MARK}The "
         "columns in use\N{RIGHT DOUBLE QUOTATION MARK}). The number behind it is what it adds to "
         f"the log-odds above the mean inlier's: +0.7 doubles the odds of {meaning}, +2.3 makes "
-        "them ten times as high. Reasons tell what the model saw, not what caused it."
+        "them ten times as high. Reasons show what the model saw, not what caused it."
     )
     if evidence.is_own and not evidence.ranks_only:
         text += " They are those of the whole model, which has seen the labels of these rows."
@@ -99,9 +98,8 @@ def name_novel(evidence: Evidence) -> Section:
     found = evidence.novelty
     if found.distances is None:
         text = (
-            "The model searches no neighbors, so it cannot tell how far "
-            "a row is from all training rows. Scored tables name the columns that are outside "
-            "their range (outside)."
+            "The model searches no neighbors, so it does not know how far a row is from all "
+            "training rows. Scored tables name the columns that are outside their range (outside)."
         )
         return Section(title, [Paragraph(text)])
     novel = np.flatnonzero(found.novel)
@@ -150,11 +148,12 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
             remarks.append(f"There is no map of the {name}, which is one column only.")
             continue
         draw = partial(draw_embedding, table=table, outliers=outliers, title=name, seed=seed)
+        columns = evidence.names if name == "raw columns" else model.columns_
+        caption = f"t-SNE of the {name} ({count_of(len(columns), 'column')})."
         # Threads would wait for each other in a table this small.
         with threadpool_limits(1):
-            path = draw_picture(folder / f"map_{name.split()[0]}", (4.3, 4.0), draw)
-        columns = evidence.names if name == "raw columns" else model.columns_
-        figures.append(Figure(path, f"t-SNE of the {name} ({count_of(len(columns), 'column')})."))
+            path = folder / f"map_{name.split()[0]}"
+            figures.append(draw_figure(path, (4.3, 4.0), caption, draw))
         near = show_percent(_outliers_near_outliers(table, outliers))
         remarks.append(f"In the {name}, {near} of the {NEIGHBORS} nearest rows of an outlier are "
                        "outliers too.")  # fmt: skip
@@ -176,5 +175,4 @@ def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
     number = min(NEIGHBORS, len(table) - 1)
     search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
     # Without an argument, a row is not among its own neighbors.
-    nearest = search.kneighbors(return_distance=False)
-    return float(outliers[nearest[outliers]].mean())
+    return float(outliers[search.kneighbors(return_distance=False)[outliers]].mean())

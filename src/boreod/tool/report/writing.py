@@ -16,23 +16,14 @@ from boreod.files import write_text
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import Progress
 from boreod.predictor import settings_of
-from boreod.representation.array_rows import types_to_read
 from boreod.text import shorten, show_number, show_probability, suggest
-from boreod.tool.documents import Facts, Paragraph, Section, to_page
+from boreod.tool.documents import Block, Facts, Paragraph, Section, to_page
 from boreod.tool.drawing.charts import Curve
 from boreod.tool.models import list_assumptions, ranks_only
+from boreod.tool.report import quality
 from boreod.tool.report.alerts import Workload, choose_point, give_verdict, tabulate_thresholds
 from boreod.tool.report.columns import describe_data, list_columns, trace_budgets
 from boreod.tool.report.evidence import Evidence, Times, gather
-from boreod.tool.report.quality import (
-    Previous,
-    check_probabilities,
-    compare_previous,
-    describe_ranking,
-    draw_curves,
-    draw_over_time,
-    show_interval,
-)
 from boreod.tool.report.rows import draw_maps, name_novel, name_suspects
 from boreod.validation import UNLABELLED, is_frame, read_labels
 
@@ -47,9 +38,9 @@ PREDICTED = (
     "there is."
 )
 ADVICE = (
-    "Intervals hold for 95 of 100 samples of rows as these. They tell how much chance is in "
-    "a number because rows are few. They do not tell what happens when the world changes, nor "
-    "when the labels are wrong.",
+    "Intervals hold for 95 of 100 samples of rows as these. They show how much of a "
+    "number is chance because rows are few. They do not show what happens when the world changes, "
+    "nor when the labels are wrong.",
     "Everything rests on the labels. Outliers that nobody labelled count as inliers or not at all, "
     "so true outliers may be among the false alerts: look at some of them before you blame the "
     "model.",
@@ -130,11 +121,11 @@ def write_report(
     own = table is None
     if own:
         table = model.record_.table
-        if table is None:
-            raise ValueError(
-                "A model file holds no training rows. Pass the table that the model was fitted to: "
-                "report(path, table)."
-            )
+    if table is None:
+        raise ValueError(
+            "A model file holds no training rows. Pass the table that the model was fitted to: "
+            "report(path, table)."
+        )
     if isinstance(table, str | PathLike):
         table, shown = _read(model, fspath(table), asked)
     if is_frame(table):
@@ -147,7 +138,8 @@ def write_report(
     previous = None
     if asked.previous is not None:
         previous = _judge_previous(asked.previous, table, codes)
-    if find_spec("matplotlib") is None:  # before the work, not after it
+    # This is checked before the work, not after it.
+    if find_spec("matplotlib") is None:
         raise ImportError(
             "A report needs matplotlib, which is not installed: pip install boreod[report]"
         )
@@ -161,7 +153,7 @@ def make_report(
     evidence: Evidence,
     title: str,
     workload: Workload | None = None,
-    previous: Previous | None = None,
+    previous: quality.Previous | None = None,
     seed: int = 0,
     verbose: bool = False,
 ) -> str:
@@ -184,27 +176,30 @@ def make_report(
     """
     sections = []
     with TemporaryDirectory() as folder, Progress("report", 13, verbose) as progress:
-        parts = _write(evidence, workload or Workload(), previous, Path(folder), seed)
-        for section in parts:
+        for section in _write(evidence, workload or Workload(), previous, Path(folder), seed):
             sections.append(section)
             progress.advance()
         return to_page(title, sections)
 
 
 def _write(
-    evidence: Evidence, workload: Workload, previous: Previous | None, folder: Path, seed: int
+    evidence: Evidence,
+    workload: Workload,
+    previous: quality.Previous | None,
+    folder: Path,
+    seed: int,
 ) -> Iterator[Section]:
     """Give the verdict, then pictures, rows, columns and prices."""
-    figures, curves = draw_curves(evidence, folder, seed, previous)
+    figures, curves = quality.draw_curves(evidence, folder, seed, previous)
     yield _sum_up(evidence, curves, workload)
-    yield describe_ranking(evidence, figures, curves)
+    yield quality.describe_ranking(evidence, figures, curves)
     if previous is not None:
-        yield compare_previous(evidence, previous, workload)
+        yield quality.compare_previous(evidence, previous, workload)
     yield tabulate_thresholds(evidence, workload)
-    over_time = draw_over_time(evidence, workload, folder)
+    over_time = quality.draw_over_time(evidence, workload, folder)
     if over_time is not None:
         yield over_time
-    yield check_probabilities(evidence, folder)
+    yield quality.check_probabilities(evidence, folder)
     yield name_suspects(evidence)
     yield name_novel(evidence)
     yield draw_maps(evidence, folder, seed)
@@ -235,11 +230,11 @@ def _describe_rows(evidence: Evidence) -> str:
 
 def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Section:
     """Return the verdict, and the few numbers that a hurried reader needs."""
-    blocks = give_verdict(evidence, workload)
+    blocks: list[Block] = [*give_verdict(evidence, workload)]
     if not evidence.is_own:
         blocks.append(Paragraph(_describe_rows(evidence)))
     items = [
-        (f"{curve.quality:.3f}", name, show_interval(curve))
+        (f"{curve.quality:.3f}", name, quality.show_interval(curve))
         for name, curve in zip(("AUC", "average precision"), curves, strict=False)
     ]
     if evidence.can_judge:
@@ -250,21 +245,20 @@ def _sum_up(evidence: Evidence, curves: list[Curve], workload: Workload) -> Sect
         items.append((alerts, f"alerts {workload.per}", above))
     n_columns = f"{len(evidence.model.columns_):,}"
     items.append((n_columns, "columns in use", "raw columns and outlier scores"))
-    assumed = [Paragraph(text) for text in list_assumptions(evidence.model)]
-    return Section("In short", [*blocks, Facts(items), *assumed])
+    blocks += [Facts(items), *map(Paragraph, list_assumptions(evidence.model))]
+    return Section("In short", blocks)
 
 
 def _read(model: Detector, path: str, asked: ReportOptions) -> tuple[Any, str]:
     """Return the table in a file, labels as text, and the name of the file."""
     from boreod.tables import read_table
     from boreod.tables.training import name_source
+    from boreod.tool.scoring.scoring import Scoring
 
-    given = asked.reading or {}
     label = asked.label or model.preparation_.label_
-    as_text = {} if label is None else {label: "text"}
-    types = {**as_text, **given.get("types", {}), **types_to_read(model.preparation_)}
-    options = {**given, "types": types, "since": model.preparation_.since_}
-    options["computed"] = types_to_read(model.preparation_)
+    options = Scoring(model, None).reading(asked.reading)
+    if label is not None:
+        options["types"] = {label: "text", **options["types"]}
     return read_table(path, **options), name_source(path)
 
 
@@ -272,9 +266,7 @@ def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any
     """Return the labels of rows; a model that was fitted without labels needs none."""
     n_rows = len(table)
     assume = settings_of(model).assumes_inliers
-    outlier_label = asked.outlier_label
-    if outlier_label is None:
-        outlier_label = model.outlier_label
+    outlier_label = model.outlier_label if asked.outlier_label is None else asked.outlier_label
     if asked.y is not None:
         return read_labels(asked.y, n_rows, outlier_label, assume)[0]
     label = asked.label or model.preparation_.label_
@@ -292,7 +284,7 @@ def _codes(model: Detector, table: Any, asked: ReportOptions, shown: str) -> Any
     return read_label_column(table[label], outlier_label, name=label, assume=assume)
 
 
-def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
+def _judge_previous(previous: Any, table: Any, codes: Any) -> quality.Previous:
     """Return an older model, judged on the same rows."""
     name = "the previous model"
     if isinstance(previous, str | PathLike):
@@ -300,7 +292,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> Previous:
 
         name, previous = Path(previous).stem, load(previous)
     try:
-        return Previous(name, gather(previous, table, codes))
+        return quality.Previous(name, gather(previous, table, codes))
     except ValueError as error:
         raise ValueError(f"The previous model cannot judge this table. {error}") from None
 

@@ -25,11 +25,14 @@ from boreod.tables.preparing.steps import CategoryStep, LevelStep, NumberStep, f
 from boreod.text import listed, renamed_hint, show_number, show_percent
 from boreod.tool.reasons import outputs_of
 
-MAX_CHANCE = 1e-3  # a count is a finding if its probability by chance is below this
+# A count is a finding if its probability by chance is below this.
+MAX_CHANCE = 1e-3
 MAX_SAMPLE_ROWS = 5000
-MAX_SAMPLE_NUMBERS = 2_000_000  # values in all rows and columns of the sample
+# Values in all rows and columns of the sample.
+MAX_SAMPLE_NUMBERS = 2_000_000
 MAX_EXAMPLES = 3
-UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles; a change of unit has the same factor for all
+# A change of unit has about the same factor for all of these quantiles.
+UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,21 @@ class Tally:
     """Counts over the rows of a table that were seen so far."""
 
     rows: int = 0
-    known: int = 0  # rows that the model has learned from; they are judged out of bag
-    judged: int = 0  # rows that can be alerts; training rows that every bag holds cannot
+    # Rows that the model has learned from are judged out of bag.
+    known: int = 0
+    # Training rows that every bag holds cannot be judged.
+    judged: int = 0
     alerts: int = 0
     novel: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
-    sums: Any = None  # sum of every prepared column; None before the first row
-    outside: Any = None  # for every column, the number of rows outside its training range
+    # The sum of every prepared column, and its number of rows outside the training range.
+    sums: Any = 0.0
+    outside: Any = 0
+    # The rows with the lowest keys are a random sample; None before the first row.
     keys: NDArray = field(default_factory=lambda: np.empty(0, np.uint64))
-    sample: Any = None  # rows with the lowest keys, which is a random sample
+    sample: Any = None
 
     def add(self, model: Predictor, batch: Any, rows: NDArray, first_row: int) -> None:
         """Count the rows of a batch; ``rows`` are the same rows as prepared numbers."""
@@ -99,11 +106,14 @@ class Tally:
         for name in steps or model.preparation_.inputs_:
             holes[name] = _find_missing(_column(model, batch, name), steps.get(name))
             part.missing[name] = int(holes[name].sum())
-        rows = _without_filled(rows, model, holes)
+        # Numbers that were filled in for missing values are left out.
+        rows = rows.copy()
+        for place, output in enumerate(outputs_of(model)):
+            if output.kind == "value":
+                rows[holes[output.column], place] = np.nan
         part.outside = ((rows < seen.low) | (rows > seen.high)).sum(axis=0)
         part.keys = _keys(first_row, len(rows))
         part.sample = rows
-        part.limit_sample()
         for name, step in steps.items():
             if isinstance(step, CategoryStep | LevelStep) and step.levels:
                 words = step.words_of(_column(model, batch, name))
@@ -123,48 +133,35 @@ class Tally:
         for name, words in other.examples.items():
             both = [*self.examples.get(name, []), *words]
             self.examples[name] = list(dict.fromkeys(both))[:MAX_EXAMPLES]
-        if other.sums is None:
+        if other.sample is None:
             return
-        if self.sums is None:
-            self.sums = self.outside = np.zeros(len(other.sums))
-            self.sample = other.sample[:0]
         self.sums = self.sums + other.sums
         self.outside = self.outside + other.outside
-        self.keys = np.concatenate([self.keys, other.keys])
-        self.sample = np.concatenate([self.sample, other.sample])
-        self.limit_sample()
-
-    def limit_sample(self) -> None:
-        """Keep the rows with the lowest keys."""
-        size = min(MAX_SAMPLE_ROWS, max(100, MAX_SAMPLE_NUMBERS // self.sample.shape[1]))
-        kept = self.keys.argsort()[:size]
-        self.keys = self.keys[kept]
-        self.sample = self.sample[kept]
+        keys = np.concatenate([self.keys, other.keys])
+        known = other.sample[:0] if self.sample is None else self.sample
+        size = min(MAX_SAMPLE_ROWS, max(100, MAX_SAMPLE_NUMBERS // known.shape[1]))
+        kept = keys.argsort()[:size]
+        self.keys = keys[kept]
+        self.sample = np.concatenate([known, other.sample])[kept]
 
 
-def check_columns_of(model: Predictor, names: list[str]) -> list[Finding]:
-    """Return findings about columns that are missing, new, or in another order."""
+def check_columns_of(model: Predictor, names: list[str]) -> Iterator[Finding]:
+    """Give findings about columns that are missing, new, or in another order."""
     trained = [_called(model, row.column, names) for row in model.preparation_.summary_]
     needed = [_called(model, name, names) for name in model.preparation_.inputs_]
     gone = [name for name in needed if name not in names]
     new = [name for name in names if name not in trained]
-    findings = [
-        Finding(
-            "column",
-            name,
-            f"{name}: the column is gone, and rows cannot be scored without it"
-            f"{renamed_hint(name, names, trained)}",
-        )
-        for name in gone
-    ]
+    for name in gone:
+        hint = renamed_hint(name, names, trained)
+        text = f"{name}: the column is gone, and rows cannot be scored without it{hint}"
+        yield Finding("column", name, text)
     if new and not gone:
         text = f"columns that the model does not know and does not use: {listed(new, 5)}"
-        findings.append(Finding("new columns", None, text, False))
+        yield Finding("new columns", None, text, False)
     common = [name for name in names if name in trained]
     if model.preparation_.is_named and common != [name for name in trained if name in names]:
         text = "columns come in another order; they are found by name, so nothing changes"
-        findings.append(Finding("order", None, text, False))
-    return findings
+        yield Finding("order", None, text, False)
 
 
 def find_changes(
@@ -174,64 +171,53 @@ def find_changes(
     threshold: float | None = None,
     *,
     novelty: bool = True,
-) -> list[Finding]:
-    """Return the findings about a table after all its rows were tallied.
+) -> Iterator[Finding]:
+    """Give the findings about a table after all its rows were tallied.
 
     ``threshold`` is the probability above which a row is an alert; None if the number of alerts is
     not checked. With ``novelty`` novel rows are alerts, too.
     """
     if not tally.rows:
-        return []
-    findings: list[Finding] = []
+        return
     profile = model.record_.profile
     if profile is not None:
         missing, rare = _expected(model, profile)
-        findings += _check_missing(tally, missing, limits.missing)
-        findings += _check_unseen(tally, rare, limits.unseen)
-        findings += _check_values(model, tally, profile, limits, missing)
-    learned = model.record_.learned_rows
-    if tally.known > (0.05 + learned.copies) * tally.rows:
+        yield from _check_cells(tally, limits, missing, rare)
+        yield from _check_values(model, tally, profile, limits, missing)
+    if tally.known > (0.05 + model.record_.learned_rows.copies) * tally.rows:
         text = (
             f"{tally.known:,} of the {tally.rows:,} rows are training rows, or equal to some. The "
             "model is surer of them than of new rows, so the number of their alerts is judged out "
             "of bag"
         )
-        findings.append(Finding("training rows", None, text, False))
-    return findings + _check_alerts(model, tally, limits, threshold, novelty)
+        yield Finding("training rows", None, text, False)
+    yield from _check_alerts(model, tally, limits, threshold, novelty)
 
 
-def _check_counts(
-    tally: Tally, counts: dict[str, int], expected: dict[str, float], limit: float
-) -> Iterator[tuple[str, float, float]]:
-    """Give columns whose count is higher than expected: name, share, and share in training."""
-    for name, count in counts.items():
-        share = count / tally.rows
-        usual = expected.get(name, 0.0)
-        if share > usual + limit and _is_more(count, tally.rows, usual):
-            yield name, share, usual
-
-
-def _check_missing(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
-    return [
-        Finding(
-            "missing",
-            name,
-            f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training",
-        )
-        for name, share, usual in _check_counts(tally, tally.missing, expected, limit)
-    ]
-
-
-def _check_unseen(tally: Tally, expected: dict[str, float], limit: float) -> list[Finding]:
-    found = []
-    for name, share, usual in _check_counts(tally, tally.unseen, expected, limit):
+def _check_cells(
+    tally: Tally, limits: Limits, missing: dict[str, float], rare: dict[str, float]
+) -> Iterator[Finding]:
+    """Compare shares of missing values and of unknown levels with those that are expected."""
+    for name, share, usual in _find_more(tally.rows, tally.missing, missing, limits.missing):
+        text = f"{name}: {show_percent(share)} missing, was {show_percent(usual)} in training"
+        yield Finding("missing", name, text)
+    for name, share, usual in _find_more(tally.rows, tally.unseen, rare, limits.unseen):
         known = "training never had"
         if usual:
             known = f"are new or were rare in training, was {show_percent(usual)}"
         some = listed(tally.examples[name], MAX_EXAMPLES)
         text = f"{name}: {show_percent(share)} of the rows have values that {known}: {some}"
-        found.append(Finding("unseen", name, text))
-    return found
+        yield Finding("unseen", name, text)
+
+
+def _find_more(
+    rows: int, counts: dict[str, int], expected: dict[str, float], limit: float
+) -> Iterator[tuple[str, float, float]]:
+    """Give columns whose count is higher than expected: name, share, and share in training."""
+    for name, count in counts.items():
+        usual = expected.get(name, 0.0)
+        if count / rows > usual + limit and _is_more(count, rows, usual):
+            yield name, count / rows, usual
 
 
 def _check_values(
@@ -240,9 +226,8 @@ def _check_values(
     profile: TrainingProfile,
     limits: Limits,
     missing: dict[str, float],
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Compare distributions of numbers and shares of levels; missing values are left out."""
-    found = []
     # Dates are not compared, because a later table has later dates.
     dates = {step.name for step in _steps(model) if isinstance(step, DateStep)}
     for place, output in enumerate(outputs_of(model)):
@@ -256,29 +241,27 @@ def _check_values(
             if abs(share - usual) > limits.shift and there >= 30:
                 what = f"{output.column}: {output.level or 'yes'}"
                 text = f"{what} in {show_percent(share)} of the rows, was {show_percent(usual)}"
-                found.append(Finding("share", output.column, text))
+                yield Finding("share", output.column, text)
         elif output.kind == "value" and profile.quantiles[place]:
             values = np.sort(tally.sample[:, place])
             values = values[~np.isnan(values)]
             for kind, difference in (
                 ("unit", unit_difference(profile, place, values)),
                 ("shift", shift_difference(profile, place, values, limits.shift)),
-                ("range", _range_difference(model, tally, place, there, limits.outside)),
+                ("range", _range_difference(model, profile, tally, place, there, limits.outside)),
             ):
                 if difference is not None:
                     name = model.preparation_.names_[place]
-                    found.append(Finding(kind, output.column, f"{name}: {difference}"))
+                    yield Finding(kind, output.column, f"{name}: {difference}")
                     break
-    return found
 
 
 def _range_difference(
-    model: Predictor, tally: Tally, place: int, rows: int, limit: float
+    model: Predictor, profile: TrainingProfile, tally: Tally, place: int, rows: int, limit: float
 ) -> str | None:
     """Say how many rows are outside the training range of a column; None if they are few."""
-    assert model.record_.profile is not None
     count = int(tally.outside[place])
-    if count <= limit * rows or not _is_more(count, rows, 1.0 / model.record_.profile.rows):
+    if count <= limit * rows or not _is_more(count, rows, 1.0 / profile.rows):
         return None
     seen = model.fitted_.seen
     ends = f"{show_number(float(seen.low[place]))} to {show_number(float(seen.high[place]))}"
@@ -334,8 +317,7 @@ def shift_difference(
 
 def _check_alerts(
     model: Predictor, tally: Tally, limits: Limits, threshold: float | None, novelty: bool
-) -> list[Finding]:
-    found = []
+) -> Iterator[Finding]:
     share = tally.novel / tally.rows
     usual = float(model.fitted_.seen.novel_training_rows().mean())
     if novelty and share > usual + limits.novel and _is_more(tally.novel, tally.rows, usual):
@@ -343,9 +325,9 @@ def _check_alerts(
             f"novel rows: {show_percent(share)} of the rows ({tally.novel:,}) are unlike all "
             f"training rows, was {show_percent(usual)}"
         )
-        found.append(Finding("novel", None, text))
+        yield Finding("novel", None, text)
     if threshold is None or not tally.judged:
-        return found
+        return
     usual = _usual_alerts(model, novelty, threshold)
     share = tally.alerts / tally.judged
     others = tally.judged - tally.alerts
@@ -356,8 +338,7 @@ def _check_alerts(
             f"alerts: {show_percent(share)} of the rows ({tally.alerts:,}), was "
             f"{show_percent(usual)} of the training rows"
         )
-        found.append(Finding("alerts", None, text))
-    return found
+        yield Finding("alerts", None, text)
 
 
 def _usual_alerts(model: Predictor, novelty: bool, limit: float) -> float:
@@ -383,8 +364,7 @@ def _expected(
             # The model does not store levels that occurred once, so they count as unknown. By Good
             # and Turing, rows of levels that occurred once estimate the rows with new levels, and
             # rows of levels that occurred twice estimate the rows with levels that occurred once.
-            twice = 2 * step.counts.count(2)
-            rare[step.name] = 1.0 - (sum(step.counts) - twice) / step.rows
+            rare[step.name] = 1.0 - (sum(step.counts) - 2 * step.counts.count(2)) / step.rows
     return missing, rare
 
 
@@ -417,15 +397,6 @@ def _find_missing(column: Any, step: Any = None) -> NDArray:
     if kind_of(column.type) == "text" and isinstance(step, NumberStep):
         return np.isnan(parse(as_text(column, step.name), step.format or NumberFormat()).values)
     return np.asarray(pc.is_null(column, nan_is_null=True))
-
-
-def _without_filled(rows: NDArray, model: Predictor, holes: dict[str, NDArray]) -> NDArray:
-    """Return rows with NaN in place of numbers that were filled in for missing values."""
-    rows = rows.copy()
-    for place, output in enumerate(outputs_of(model)):
-        if output.kind == "value":
-            rows[holes[output.column], place] = np.nan
-    return rows
 
 
 def _keys(first_row: int, count: int) -> NDArray:

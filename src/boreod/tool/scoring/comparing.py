@@ -19,16 +19,11 @@ from boreod.tables.reader import TableReader
 from boreod.tables.reading.blocks import check_columns
 from boreod.tables.reading.locations import STANDARD
 from boreod.text import count_of, shorten
-from boreod.tool.scoring.judging import (
-    Cut,
-    alert_threshold,
-    compare_scores,
-    is_alert,
-    judge_rows,
-    suspicion_of,
-)
+from boreod.tool.scoring import judging
 from boreod.tool.scoring.scoring import BATCH_ROWS, Scoring
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
+
+LABELS = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}
 
 
 @dataclass(frozen=True)
@@ -58,14 +53,18 @@ class CompareOptions:
 
 
 class Change(NamedTuple):
-    """A row that is an alert of one model only."""
+    """A row that is an alert of one model only.
 
-    row: int  # from 1
+    It has its number from 1, its probabilities by the old and the new model, and whether it is an
+    alert of the new model.
+    """
+
+    row: int
     ids: dict[str, Any]
     label: str | None
-    old: float  # probability by the old model
-    new: float  # probability by the new model
-    is_alert: bool  # whether the row is an alert of the new model
+    old: float
+    new: float
+    is_alert: bool
 
 
 @dataclass(frozen=True)
@@ -117,11 +116,15 @@ class Comparison:
 
 
 class _Scored(NamedTuple):
-    """The results of one model on all rows."""
+    """The results of one model on all rows.
+
+    The model has ``learned`` from some rows, which are scored out of bag. The suspicions of
+    training rows that every bag holds are NaN.
+    """
 
     chances: NDArray
-    suspicions: NDArray  # NaN for training rows that every bag holds
-    learned: int  # number of rows that the model has learned from, scored out of bag
+    suspicions: NDArray
+    learned: int
     alerts: NDArray
     codes: NDArray | None
 
@@ -176,7 +179,7 @@ def compare_models(
     judged = (counted != UNLABELLED) & known
     outliers = counted[judged] == OUTLIER
     notes = _note_learned(before, after, int((~known).sum()))
-    found = compare_scores(
+    found = judging.compare_scores(
         outliers,
         after.suspicions[judged],
         before.suspicions[judged],
@@ -185,7 +188,7 @@ def compare_models(
     )
     verdict = None
     if found is None:
-        notes.append("Labelled rows of both classes are needed to tell which model is better.")
+        notes.append("Labelled rows of both classes are needed to say which model is better.")
     else:
         verdict = f"{found.verdict[0].upper()}{found.verdict[1:]}."
     if assumed:
@@ -193,7 +196,7 @@ def compare_models(
     changed = np.flatnonzero((before.alerts != after.alerts) & known)
     far = np.argsort(-np.abs(after.chances - before.chances)[changed], kind="stable")
     shown = np.sort(changed[far[: wanted.most]])
-    named = zip(shown.tolist(), _read_ids(new, path, shown, plain), strict=True)
+    ids = _read_ids(new, path, shown, plain)
     caught = codes == OUTLIER
     return Comparison(
         rows=len(codes),
@@ -205,19 +208,24 @@ def compare_models(
         alerts=(int(before.alerts.sum()), int(after.alerts.sum())),
         caught=(int(before.alerts[caught].sum()), int(after.alerts[caught].sum())),
         changed=len(changed),
-        changes=[_change(place, ids, before, after, codes) for place, ids in named],
+        changes=_list_changes(shown, ids, before, after, codes),
         verdict=verdict,
         notes=notes,
     )
 
 
-def _change(
-    place: int, ids: dict[str, Any], before: _Scored, after: _Scored, codes: NDArray
-) -> Change:
-    label = {OUTLIER: "outlier", INLIER: "inlier", UNLABELLED: None}[int(codes[place])]
-    old = float(before.chances[place])
-    new = float(after.chances[place])
-    return Change(place + 1, ids, label, old, new, bool(after.alerts[place]))
+def _list_changes(
+    rows: NDArray, ids: list[dict[str, Any]], before: _Scored, after: _Scored, codes: NDArray
+) -> list[Change]:
+    columns = [
+        (rows + 1).tolist(),
+        ids,
+        [LABELS[code] for code in codes[rows].tolist()],
+        before.chances[rows].tolist(),
+        after.chances[rows].tolist(),
+        after.alerts[rows].tolist(),
+    ]
+    return [Change(*row) for row in zip(*columns, strict=True)]
 
 
 def _score(
@@ -249,9 +257,9 @@ def _score(
         for batch in filter(len, reader):
             rows = prepare(model, batch, seen + 1)
             found = assess(model, rows, False, wanted.novelty)
-            own, novel, places = judge_rows(model, rows, found, seen)
+            own, novel, places = judging.judge_rows(model, rows, found, seen)
             odds.extend(own)
-            suspicion.extend(suspicion_of(own, novel))
+            suspicion.extend(judging.suspicion_of(own, novel))
             learned += int(np.count_nonzero(places != UNKNOWN))
             if label is not None:
                 cells.append(batch.column(label))
@@ -261,10 +269,10 @@ def _score(
         raise TableError(f"{path} has no rows to compare models on.")
     suspicions = np.frombuffer(suspicion)
     if wanted.alerts is None:
-        above = is_alert(suspicions, alert_threshold(model, novelty=wanted.novelty))
+        above = judging.is_alert(suspicions, judging.alert_threshold(model, novelty=wanted.novelty))
     else:
         ranked = np.nan_to_num(suspicions, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-        above = Cut.find(ranked, wanted.alerts).alerts(ranked, 1)
+        above = judging.Cut.find(ranked, wanted.alerts).alerts(ranked, 1)
     codes = None
     if label is not None:
         value = model.outlier_label if wanted.outlier_label is None else wanted.outlier_label
@@ -292,20 +300,18 @@ def _read_ids(
     model: Predictor, path: str, places: NDArray, reading: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the cells of the id columns in the rows at ``places``; empty without such columns."""
-    if not model.preparation_.ids_ or not len(places):
+    names = list(model.preparation_.ids_)
+    if not names or not len(places):
         return [{} for _ in places]
     found = []
     seen = 0
-    given = {**reading, "types": dict.fromkeys(model.preparation_.ids_, "text")}
-    with open_table(path, **given) as reader:
-        if not set(model.preparation_.ids_) <= set(reader.schema.names):
+    with open_table(path, **{**reading, "types": dict.fromkeys(names, "text")}) as reader:
+        if not set(names) <= set(reader.schema.names):
             return [{} for _ in places]
         for batch in reader:
             first, last = np.searchsorted(places, [seen, seen + batch.num_rows])
-            some = batch.select(list(model.preparation_.ids_)).take(
-                pa.array(places[first:last] - seen)
-            )
-            found += some.to_pylist()
+            rows = pa.array(places[first:last] - seen)
+            found += batch.select(names).take(rows).to_pylist()
             seen += batch.num_rows
     return found
 

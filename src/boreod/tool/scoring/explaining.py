@@ -15,7 +15,7 @@ from boreod.tables.arrow import column_of, pa, pc
 from boreod.tables.cells import as_text
 from boreod.tables.reading.blocks import ROWS, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import ReasonWriter
+from boreod.tool.reasons import write_reasons
 from boreod.tool.scoring.judging import alert_threshold, is_alert, suspicion_of, top_reasons
 
 
@@ -90,14 +90,14 @@ def explain_top(
     verbose
         Show a progress bar if it takes long.
     """
-    best: list[Any] = []  # the most suspicious rows so far
+    # The most suspicious rows so far.
+    best: list[Any] = []
     numbers = np.empty(0, np.int64)
     suspicion = np.empty(0)
     seen = 0
     with Progress("scoring", None, verbose) as progress, plain_interrupts():
         for batch in filter(len, batches):
-            rows = prepare(model, batch, seen + 1)
-            found = assess(model, rows, novelty=novelty)
+            found = assess(model, prepare(model, batch, seen + 1), novelty=novelty)
             own = suspicion_of(found.log_odds, found.novelty)
             chosen = np.argsort(-own, kind="stable")[:number]
             suspicion = np.concatenate([suspicion, own[chosen]])
@@ -136,7 +136,6 @@ def explain_rows(
     model, batches, ids, reasons, novelty
         As in :func:`explain_top`.
     """
-    wanted = set(rows)
     named = set(cases)
     ids = model.preparation_.ids_ if ids is None else ids
     if named and not ids:
@@ -146,23 +145,25 @@ def explain_rows(
         )
     result: list[ExplainedRow] = []
     seen = 0
-    missing = set(wanted)
+    missing = set(rows)
+    wanted = list(missing)
     unmet = set(named)
     some_left_out = False
     for batch in batches:
         numbers = row_numbers(batch, seen + 1)
         some_left_out |= ROWS in (batch.schema.metadata or {})
-        chosen = np.isin(numbers, list(wanted))
-        missing -= set(numbers[chosen].tolist())
+        chosen = np.isin(numbers, wanted)
+        missing.difference_update(numbers[chosen].tolist())
         for name in ids if named else ():
             values = as_text(column_of(batch, name), name)
             hit = pc.is_in(values, value_set=pa.array(sorted(named), pa.string()))
             chosen |= hit.to_numpy(zero_copy_only=False)
             unmet -= set(values.filter(hit).to_pylist())
         with plain_interrupts():
-            for place in np.flatnonzero(chosen):  # one by one, so that errors name the row
-                one = numbers[place : place + 1]
-                result += _explain(model, batch.slice(place, 1), one, ids, reasons, novelty)
+            # Rows are explained one by one, so that errors name the row.
+            for place in np.flatnonzero(chosen):
+                row = batch.slice(place, 1)
+                result += _explain(model, row, numbers[[place]], ids, reasons, novelty)
         seen += batch.num_rows
     if missing and some_left_out:
         raise TableError(
@@ -192,19 +193,16 @@ def _explain(
     assert found.explanation is not None
     names = model.preparation_.ids_ if ids is None else ids
     unknown = [None] * len(numbers)
+    suspicion = suspicion_of(found.log_odds, found.novelty)
     columns: dict[str, Any] = {
         "row": numbers.tolist(),
         "ids": batch.select(list(names)).to_pylist() if names else [{} for _ in numbers],
         "probability": expit(found.log_odds).tolist(),
-        "outlier": is_alert(
-            suspicion_of(found.log_odds, found.novelty), alert_threshold(model, novelty=novelty)
-        ).tolist(),
+        "outlier": is_alert(suspicion, alert_threshold(model, novelty=novelty)).tolist(),
         "reasons": top_reasons(found.explanation, reasons),
         "words": [
             [reason.shown for reason in row]
-            for row in ReasonWriter.of(model).write(
-                rows, found, reasons, model.preparation_.words_of(batch)
-            )
+            for row in write_reasons(model, rows, found, reasons, batch)
         ],
         "novelty": unknown,
         "novel": unknown,
@@ -215,5 +213,5 @@ def _explain(
         columns["outside"] = found.novelty.outside()
         if found.novelty.p_values is not None:
             columns["novelty"] = (1.0 - found.novelty.p_values).tolist()
-    values = zip(*columns.values(), strict=True)
-    return [ExplainedRow(**dict(zip(columns, row, strict=True))) for row in values]
+    # The keys are the fields of a row, in their order.
+    return [ExplainedRow(*row) for row in zip(*columns.values(), strict=True)]

@@ -18,8 +18,10 @@ from boreod.metrics import Compared, compare_rankings
 from boreod.neighbors.known_rows import UNKNOWN
 from boreod.predictor import Predictor
 
-CERTAIN = 36.0  # probabilities of larger log-odds are 1 in float64, or nearly so
-NOVEL = 1e200  # lowest suspicion of a novel row, far above all log-odds
+# Probabilities of larger log-odds are 1 in float64, or nearly so.
+CERTAIN = 36.0
+# The lowest suspicion of a novel row is far above all log-odds.
+NOVEL = 1e200
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,8 @@ class Cut:
 
     def alerts(self, suspicion: NDArray, first_row: int) -> NDArray:
         """Return which rows are alerts; ``first_row`` is the row number of the first row."""
-        numbers = np.arange(first_row, first_row + len(suspicion))
-        return (suspicion > self.suspicion) | (
-            (suspicion == self.suspicion) & (numbers <= self.last_row)
-        )
+        is_early = np.arange(first_row, first_row + len(suspicion)) <= self.last_row
+        return (suspicion > self.suspicion) | ((suspicion == self.suspicion) & is_early)
 
 
 def count_of_alerts(threshold: Any) -> int | None:
@@ -178,12 +178,11 @@ def compare_scores(
         return None
     measures = compare_rankings(outliers, first, second, random_state=seed, weights=weights)
     precision = _better(measures["average precision"], names)
+    area = _better(measures["AUC"], names)
+    verdict = "the models cannot be told apart by average precision"
     if precision is not None:
         verdict = f"{precision} is better by average precision, by more than chance"
-        return ScoreComparison(measures, verdict)
-    verdict = "the models cannot be told apart by average precision"
-    area = _better(measures["AUC"], names)
-    if area is not None:
+    elif area is not None:
         verdict += f", and by AUC {area} is better"
     return ScoreComparison(measures, verdict)
 

@@ -22,6 +22,7 @@ from boreod.files import whole_file
 from boreod.parallel import Engine, Progress
 from boreod.tables import TableError, open_table
 from boreod.tables.arrow import pa, parquet, rebatch
+from boreod.tables.reading import locations
 from boreod.tables.reading.binary_files import (
     Member,
     find_members,
@@ -30,21 +31,13 @@ from boreod.tables.reading.binary_files import (
     unified_schema,
 )
 from boreod.tables.reading.blocks import Options
-from boreod.tables.reading.locations import (
-    PACKED,
-    STANDARD,
-    TEXT_FORMATS,
-    find_format,
-    find_place,
-    is_address,
-    show_place,
-)
 from boreod.tables.writer import writing
 from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-MIN_CHUNKS = 64  # so that many workers have something to do if a table is short
+# Many workers have something to do even if a table is short.
+MIN_CHUNKS = 64
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ def open_chunks(
             "must be read one after the other, not in chunks. Name a file for the scores (-o "
             "scored.parquet), without --engine."
         )
-    place = find_place(path)
+    place = locations.find_place(path)
     wanted = scoring.reading(reading)
     options = Options(types=wanted["types"], columns=wanted["columns"])
     members = find_members(place, options.types)
@@ -181,22 +174,22 @@ def check_chunks(
             "missing, and `query` (--query) is for databases and workbooks. Leave them out, or "
             "name a file for the scores (-o scored.csv), without --engine."
         )
-    found = find_format(source, given.get("format"))
-    place = find_place(source)
-    is_known = found == "parquet" or is_address(source)
-    if source == STANDARD or found not in (None, "parquet") or not (is_known or place.is_folder):
+    found = locations.find_format(source, given.get("format"))
+    place = locations.find_place(source)
+    is_place = found is None and (place.is_folder or locations.is_address(source))
+    if source == locations.STANDARD or not (found == "parquet" or is_place):
         remedy = "use threads" if folder is None else "name a file for the scores (-o scored.csv)"
         raise TableError(
             "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
-            f"or by a cluster; got {show_place(source)}. Convert it, or {remedy}."
+            f"or by a cluster; got {locations.show_place(source)}. Convert it, or {remedy}."
         )
 
 
 def count_batches(path: str, asked: str | None, batch_rows: int) -> int | None:
     """Return about how many batches a table has; None if that is unknown before it is read."""
-    kind = find_format(path, asked, to_read=True)
-    is_packed = path.lower().endswith(PACKED)
-    if not os.path.isfile(path) or kind not in (*TEXT_FORMATS, "parquet") or is_packed:
+    kind = locations.find_format(path, asked, to_read=True)
+    is_packed = path.lower().endswith(locations.PACKED)
+    if not os.path.isfile(path) or kind not in (*locations.TEXT_FORMATS, "parquet") or is_packed:
         return None
     try:
         if kind == "parquet":
@@ -215,7 +208,6 @@ class FileStore:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._sorted = np.empty(0)
 
     def check(self) -> None:
         """Do nothing: an open file cannot be removed before it is closed."""
@@ -281,19 +273,23 @@ class FolderStore:
         return np.load(self.path("sorted.npy"), mmap_mode="r")
 
 
+Store = FileStore | FolderStore
+
+
 @contextmanager
 def temporary_file(output: str) -> Iterator[FileStore]:
     """Give a store in a temporary file, on the disk of the output.
 
     Where the system allows it, the file has no name, so it is gone however the process ends.
     """
-    folder = None if output == STANDARD else os.path.dirname(os.path.realpath(output))
+    folder = None if output == locations.STANDARD else os.path.dirname(os.path.realpath(output))
     with writing(TEMPORARY):
         file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
     try:
         yield FileStore(file)
     finally:
-        with suppress(OSError):  # a full disk was already reported
+        # A full disk was already reported.
+        with suppress(OSError):
             file.close()
 
 

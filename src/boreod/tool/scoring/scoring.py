@@ -20,20 +20,9 @@ from boreod.tables.arrow import pa
 from boreod.tables.preparing.since import add_to_table, is_whole
 from boreod.tables.reading.blocks import check_columns, row_numbers
 from boreod.text import listed
-from boreod.tool.reasons import ReasonWriter
+from boreod.tool.reasons import write_reasons
+from boreod.tool.scoring import judging
 from boreod.tool.scoring.checking import Tally
-from boreod.tool.scoring.judging import (
-    NOVEL,
-    Cut,
-    alert_threshold,
-    count_of_alerts,
-    is_alert,
-    judge_rows,
-    rank,
-    suspicion_of,
-    top_reasons,
-    write_reason,
-)
 from boreod.validation import check_fitted
 
 BATCH_ROWS = 20_000
@@ -78,15 +67,19 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A model, and the options for scoring rows with it."""
+    """A model, and the options for scoring rows with it.
+
+    ``carry`` is empty for row numbers, and None for all columns. ``alerts`` is the requested number
+    of alerts in this table, if any. With ``numbers`` reasons are names and contributions.
+    """
 
     model: Predictor
-    carry: tuple[str, ...] | None  # empty for row numbers, None for all columns
+    carry: tuple[str, ...] | None
     reasons: int = 0
     threshold: float = 0.5
     novelty: bool = True
-    numbers: bool = False  # whether reasons are names and contributions, not sentences
-    alerts: int | None = None  # requested number of alerts in this table, if any
+    numbers: bool = False
+    alerts: int | None = None
 
     @classmethod
     def plan(cls, model: Predictor, options: ScoreOptions) -> "Scoring":
@@ -97,10 +90,10 @@ class Scoring:
         """
         check_fitted(model)
         carried = model.preparation_.ids_ if options.carry is None else tuple(options.carry)
-        alerts = count_of_alerts(options.threshold)
+        alerts = judging.count_of_alerts(options.threshold)
         threshold = 1.0
         if alerts is None:
-            threshold = alert_threshold(model, options.threshold, options.novelty)
+            threshold = judging.alert_threshold(model, options.threshold, options.novelty)
         return cls(
             model,
             None if options.all_columns else carried,
@@ -122,18 +115,15 @@ class Scoring:
     def reading(self, options: dict[str, Any] | None) -> dict[str, Any]:
         """Return options for ``open_table``, with the columns and types that scoring needs."""
         given = options or {}
+        needed = types_to_read(self.model.preparation_)
         # Ids are read as text, so that the output has them unchanged.
         carried = dict.fromkeys(self.carry or (), "text")
         return {
             **given,
-            "types": {
-                **carried,
-                **given.get("types", {}),
-                **types_to_read(self.model.preparation_),
-            },
+            "types": {**carried, **given.get("types", {}), **needed},
             "columns": self.columns,
             "since": self.model.preparation_.since_,
-            "computed": types_to_read(self.model.preparation_),
+            "computed": needed,
         }
 
     @property
@@ -162,18 +152,18 @@ class Scoring:
         """Return a copy for workers, without the data that only a fit needs."""
         return replace(self, model=for_workers(self.model, n_jobs))
 
-    def cut(self, suspicion: NDArray) -> Cut | None:
+    def cut(self, suspicion: NDArray) -> judging.Cut | None:
         """Return where the requested alerts end; None if no number of alerts is requested.
 
         ``suspicion`` holds all rows in the order of the table.
         """
-        return None if self.alerts is None else Cut.find(suspicion, self.alerts)
+        return None if self.alerts is None else judging.Cut.find(suspicion, self.alerts)
 
     def check(self, known: list[str]) -> None:
         """Raise if a column is missing, or if a column to copy has the name of a result."""
         check_columns(self.columns, known, "The table", types_to_read(self.model.preparation_))
         carried = known if self.carry is None else self.carry
-        added = {"rank", *(name for name, _ in self.added)}
+        added = {"rank", *dict(self.added)}
         twice = [name for name in carried if name in added]
         if twice:
             raise TableError(
@@ -194,13 +184,13 @@ class Scoring:
         if tally is not None:
             tally.add(self.model, batch, rows, first_row)
             self._count_alerts(tally, rows, found, first_row)
-        suspicion = suspicion_of(found.log_odds, found.novelty)
+        suspicion = judging.suspicion_of(found.log_odds, found.novelty)
         names = batch.schema.names if self.carry is None else self.carry
         columns = {name: batch.column(name) for name in names}
         if not columns:
             columns["row"] = pa.array(row_numbers(batch, first_row))
         columns["probability"] = pa.array(expit(found.log_odds))
-        columns["outlier"] = pa.array(is_alert(suspicion, self.threshold))
+        columns["outlier"] = pa.array(judging.is_alert(suspicion, self.threshold))
         if found.novelty is not None:
             if found.novelty.p_values is not None:
                 columns["novelty"] = pa.array(1.0 - found.novelty.p_values)
@@ -211,20 +201,22 @@ class Scoring:
 
     def _count_alerts(self, tally: Tally, rows: NDArray, found: Assessment, first_row: int) -> None:
         """Count alerts and novel rows; rows of the training table are judged out of bag."""
-        odds, novelty, places = judge_rows(self.model, rows, found, first_row - 1)
-        judged = suspicion_of(odds, novelty)
-        tally.known += int(np.count_nonzero(places != UNKNOWN))
-        tally.judged += int(np.count_nonzero(~np.isnan(judged)))
-        tally.alerts += int(np.count_nonzero(is_alert(judged, self.threshold)))
-        tally.novel += int(np.count_nonzero(judged >= NOVEL))
+        odds, novelty, places = judging.judge_rows(self.model, rows, found, first_row - 1)
+        judged = judging.suspicion_of(odds, novelty)
+        counts = Tally(
+            known=int(np.count_nonzero(places != UNKNOWN)),
+            judged=int(np.count_nonzero(~np.isnan(judged))),
+            alerts=int(np.count_nonzero(judging.is_alert(judged, self.threshold))),
+            novel=int(np.count_nonzero(judged >= judging.NOVEL)),
+        )
+        tally.merge(counts)
 
     def _reason_columns(self, batch: Any, rows: NDArray, found: Assessment) -> dict[str, Any]:
         """Return columns ``reason_1``, ``reason_2`` and so on; null if a row has fewer reasons."""
         if self.numbers:
             texts = _numeric_reasons(found, self.reasons)
         else:
-            cells = self.model.preparation_.words_of(batch)
-            written = ReasonWriter.of(self.model).write(rows, found, self.reasons, cells)
+            written = write_reasons(self.model, rows, found, self.reasons, batch)
             texts = [[reason.shown for reason in row] for row in written]
         columns = {}
         for place in range(self.reasons):
@@ -246,8 +238,8 @@ class Scoring:
 def _numeric_reasons(found: Assessment, number: int) -> list[list[str]]:
     """Return reasons as names and contributions; for a novel row the first says why it is novel."""
     assert found.explanation is not None
-    pairs = top_reasons(found.explanation, number)
-    texts = [[write_reason(*pair) for pair in row] for row in pairs]
+    top = judging.top_reasons(found.explanation, number)
+    texts = [[judging.write_reason(*pair) for pair in row] for row in top]
     if found.novelty is not None:
         for row, novel in zip(texts, found.novelty.words(), strict=True):
             if novel is not None:
@@ -284,15 +276,15 @@ def score_frame(
     scoring.check(table.column_names)
     # The time since the last row of an id can be computed for a whole table, not for one row.
     if is_whole(table):
-        made = table.column_names
-        since = [since for since in model.preparation_.since_ if since.name not in made]
-        table = add_to_table(table, since)
+        missing = [
+            made for made in model.preparation_.since_ if made.name not in table.column_names
+        ]
+        table = add_to_table(table, missing)
     batches = table.combine_chunks().to_batches()
     if not batches:
         raise TableError("The table has no rows to score.")
     scored, suspicion = scoring.score(batches[0])
-    cut = scoring.cut(suspicion)
-    result = with_ranks(scored, suspicion, np.sort(suspicion), cut)
+    result = with_ranks(scored, suspicion, np.sort(suspicion), scoring.cut(suspicion))
     return like_input(pa.Table.from_batches([result]), frame)
 
 
@@ -338,7 +330,7 @@ def map_in_arrow(
     """
     loaded = model if isinstance(model, Predictor) else load_predictor(model)
     wanted = carry or loaded.preparation_.ids_
-    if count_of_alerts(threshold) is not None:
+    if judging.count_of_alerts(threshold) is not None:
         raise TableError(
             f"{threshold!r} is a number of rows of one table, and here they come in parts. Say in "
             f"how many rows there are to be so many alerts: '{threshold}/5000'."
@@ -378,7 +370,7 @@ def ranked_schema(schema: Any) -> Any:
 
 
 def with_ranks(
-    batch: Any, suspicion: NDArray, ascending: NDArray, cut: Cut | None, first_row: int = 1
+    batch: Any, suspicion: NDArray, ascending: NDArray, cut: judging.Cut | None, first_row: int = 1
 ) -> Any:
     """Return a scored batch with a column of ranks; ``ascending`` holds all suspicions, sorted.
 
@@ -392,7 +384,7 @@ def with_ranks(
     # Searching for sorted values reads few pages of memory at a time.
     order = np.argsort(suspicion)
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = rank(suspicion[order], ascending)
+    ranks[order] = judging.rank(suspicion[order], ascending)
     schema = ranked_schema(batch.schema)
     place = schema.names.index("rank")
     return batch.add_column(place, schema.field(place), pa.array(ranks))

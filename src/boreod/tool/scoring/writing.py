@@ -25,21 +25,9 @@ from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
 from boreod.tables.writer import writing
+from boreod.tool.scoring import parts
 from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
 from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
-from boreod.tool.scoring.parts import (
-    TEMPORARY,
-    ChunkedFile,
-    FileStore,
-    FolderStore,
-    Part,
-    PartedTable,
-    check_chunks,
-    open_chunks,
-    open_whole,
-    temporary_file,
-    temporary_folder,
-)
 from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, ranked_schema, with_ranks
 
 
@@ -125,27 +113,28 @@ def score_table(
     with ExitStack() as stack:
         if in_chunks:
             _check_output(target, name, into_folder)
-            check_chunks(name, wanted, reading, target if into_folder else None)
+            parts.check_chunks(name, wanted, reading, target if into_folder else None)
         if not into_folder:
             writer = stack.enter_context(TableWriter(target, inputs=[name]))
-        store: FileStore | FolderStore
+        store: parts.Store
         if in_chunks:
-            table = open_chunks(name, scoring, wanted.batch_rows, reading, engine)
+            table = parts.open_chunks(name, scoring, wanted.batch_rows, reading, engine)
             scoring.check(table.schema.names)
-            store = stack.enter_context(temporary_folder(target))
+            store = stack.enter_context(parts.temporary_folder(target))
         else:
-            opened = open_whole(name, scoring, wanted.batch_rows, reading, verbose)
+            opened = parts.open_whole(name, scoring, wanted.batch_rows, reading, verbose)
             table = stack.enter_context(opened)
             scoring.check(table.schema.names)
-            store = stack.enter_context(temporary_file(target))
-            engine = Threads(model.n_jobs)  # the only part has a progress bar of its own
+            store = stack.enter_context(parts.temporary_file(target))
+            # The only part has a progress bar of its own.
+            engine = Threads(model.n_jobs)
         suspicion, tally = _score_parts(table, scoring, store, engine, wanted.batch_rows)
         cut = scoring.cut(suspicion)
         suspicion.sort()
         store.keep_sorted(suspicion)
         schema = ranked_schema(scoring.schema(table.schema))
         if writer is None:
-            assert isinstance(store, FolderStore)
+            assert isinstance(store, parts.FolderStore)
             _write_folder(table.files, schema, store, target, engine, cut)
         else:
             steps = -(-len(suspicion) // wanted.batch_rows)
@@ -208,7 +197,8 @@ def check_table(
     name = fspath(source)
     scoring = Scoring.plan(model, ScoreOptions((), threshold=threshold, novelty=novelty))
     findings = []
-    if name != STANDARD:  # a pipe can be read only once
+    # A pipe can be read only once.
+    if name != STANDARD:
         given = reading or {}
         types = {**given.get("types", {}), **types_to_read(model.preparation_)}
         # Errors in unused columns do not matter, and errors in used columns are raised below.
@@ -216,11 +206,11 @@ def check_table(
             suppress(TableError),
             open_table(name, **{**given, "types": types, "bad_cells": "missing"}) as reader,
         ):
-            findings = check_columns_of(model, reader.schema.names)
+            findings = list(check_columns_of(model, reader.schema.names))
         if any(finding.is_alarm for finding in findings):
             return CheckedTable(0, findings)
     tally = Tally()
-    with open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
+    with parts.open_whole(name, scoring, BATCH_ROWS, reading, verbose) as table:
         for part in table.parts:
             for _ in scoring.score_all(part.read(table.schema, BATCH_ROWS), tally=tally):
                 pass
@@ -228,7 +218,7 @@ def check_table(
     return CheckedTable(tally.rows, findings)
 
 
-def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> list[Finding]:
+def _find_changes(scoring: Scoring, tally: Tally, limits: Limits) -> Iterator[Finding]:
     # If a number of alerts was asked for, there is no need to check how many there are.
     threshold = scoring.threshold if scoring.alerts is None else None
     return find_changes(scoring.model, tally, limits, threshold, novelty=scoring.knows_novelty)
@@ -245,7 +235,7 @@ def _summarize(
     elif scoring.novelty:
         notes.append(
             "The model searches no neighbors: novel rows are not known and raise no alert. The "
-            "column `outside` names values beyond the training range; a larger budget would tell "
+            "column `outside` names values beyond the training range; a larger budget would show "
             "more."
         )
     threshold = scoring.threshold
@@ -267,11 +257,7 @@ def _summarize(
 
 
 def _score_parts(
-    table: PartedTable,
-    scoring: Scoring,
-    store: FileStore | FolderStore,
-    engine: Engine,
-    batch_rows: int,
+    table: parts.PartedTable, scoring: Scoring, store: parts.Store, engine: Engine, batch_rows: int
 ) -> tuple[NDArray, Tally]:
     """Write the scores of all rows to the store, and return their suspicions and a tally."""
     threads = engine.n_threads if isinstance(engine, Threads) else 1
@@ -280,7 +266,7 @@ def _score_parts(
     # Several threads may call `take` at once, so tallies are merged afterwards.
     tallies: dict[int, Tally] = {}
 
-    def take(part: Part, found: tuple[NDArray, Tally]) -> None:
+    def take(part: parts.Part, found: tuple[NDArray, Tally]) -> None:
         nonlocal suspicion
         if table.rows is None:
             suspicion = found[0]
@@ -297,7 +283,7 @@ def _score_parts(
 
 
 def _score_part(
-    scoring: Scoring, schema: Any, store: FileStore | FolderStore, batch_rows: int, part: Part
+    scoring: Scoring, schema: Any, store: parts.Store, batch_rows: int, part: parts.Part
 ) -> tuple[NDArray, Tally]:
     """Write the scores of a part, and return the suspicions of its rows and a tally."""
     tally = Tally()
@@ -305,24 +291,24 @@ def _score_part(
     schema_of_scores = scoring.schema(schema).append(pa.field("suspicion", pa.float64()))
     batches = part.read(schema, batch_rows)
     with (
-        use_engine(Threads),  # workers share the parts, so a part is scored by threads only
-        writing(TEMPORARY),
+        # Workers share the parts, so threads alone score a part.
+        use_engine(Threads),
+        writing(parts.TEMPORARY),
         store.create(part.number) as file,
         pa.ipc.new_stream(file, schema_of_scores) as sink,
     ):
         for scored, own in scoring.score_all(batches, part.first_row, tally):
-            store.check()  # raises after Ctrl-C, so that the worker stops
+            # This raises after Ctrl-C, so that the worker stops.
+            store.check()
             sink.write_batch(scored.append_column("suspicion", pa.array(own)))
             suspicion.frombytes(np.ascontiguousarray(own, np.float64).tobytes())
     return np.frombuffer(suspicion, np.float64), tally
 
 
-def read_ranked(
-    store: FileStore | FolderStore, parts: Iterable[Part], cut: Cut | None
-) -> Iterator[Any]:
+def read_ranked(store: parts.Store, chunks: Iterable[parts.Part], cut: Cut | None) -> Iterator[Any]:
     """Give the scored batches of some parts with ranks; a ``cut`` decides which are alerts."""
     ascending = store.sorted()
-    for part in parts:
+    for part in chunks:
         first_row = part.first_row
         with store.open(part.number) as file:
             for batch in pa.ipc.open_stream(file):
@@ -339,22 +325,22 @@ def choose_rows(batches: Iterable[Any], top: int | None) -> Iterator[Any]:
     if top is None:
         yield from batches
         return
-    table = None
+    kept: list[Any] = []
     for batch in batches:
         chosen = np.flatnonzero(batch.column("rank").to_numpy() <= top)
-        part = pa.Table.from_batches([batch.take(pa.array(chosen))])
-        table = part if table is None else pa.concat_tables([table, part])
+        kept.append(pa.Table.from_batches([batch.take(pa.array(chosen))]))
+        table = pa.concat_tables(kept)
         # Rows are dropped after every batch, because very many rows may share a rank.
         order = np.argsort(table.column("rank").to_numpy(), kind="stable")[:top]
-        table = table.take(pa.array(order))
-    if table is not None:
+        kept = [table.take(pa.array(order))]
+    for table in kept:
         yield from table.combine_chunks().to_batches()
 
 
 def _write_folder(
-    files: list[ChunkedFile],
+    files: list[parts.ChunkedFile],
     schema: Any,
-    store: FolderStore,
+    store: parts.FolderStore,
     target: str,
     engine: Engine,
     cut: Cut | None,
@@ -366,7 +352,7 @@ def _write_folder(
         for file in files:
             Path(whole, file.name).parent.mkdir(parents=True, exist_ok=True)
 
-    def take(file: ChunkedFile, written: str) -> None:
+    def take(file: parts.ChunkedFile, written: str) -> None:
         with writing(target):
             is_parquet = SUFFIXES.get(PurePosixPath(file.name).suffix.lower()) == "parquet"
             name = file.name if is_parquet else f"{file.name}.parquet"
@@ -377,7 +363,9 @@ def _write_folder(
         whole.replace(os.path.realpath(target))
 
 
-def _write_file(store: FolderStore, schema: Any, cut: Cut | None, file: ChunkedFile) -> str:
+def _write_file(
+    store: parts.FolderStore, schema: Any, cut: Cut | None, file: parts.ChunkedFile
+) -> str:
     """Write the scores of one file, and return their file name in the store."""
     name = f"{file.number}.parquet"
     kept = [column for column in schema.names if column not in file.added]
