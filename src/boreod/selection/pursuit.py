@@ -41,11 +41,13 @@ MIN_DIVISOR = 1e-30
 class Path:
     """The path of one bag through the columns, as far as it has been followed.
 
-    ``order`` holds places of columns in the order in which they joined, ``coefficients`` those of
-    the last model that was solved: for standardized columns, intercept first.
+    ``order`` holds places of columns in the order in which they joined, and ``spent`` what had been
+    spent on columns after each of them. ``coefficients`` are those of the last model that was
+    solved: for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
+    spent: NDArray = field(default_factory=lambda: np.empty(0))
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
     def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
@@ -53,13 +55,10 @@ class Path:
 
         Also return whether the path is long enough for this budget.
         """
-        work = costs.arrays
-        levels = np.maximum.accumulate(work.needs[self.order])
-        spent = costs.base + np.cumsum(work.own[self.order]) + levels.sum(axis=1)
         # Rounding must not exclude a column that fits exactly.
-        too_much = np.flatnonzero(spent > budget * (1.0 + 1e-12))
-        bought = self.order[: too_much[0]] if len(too_much) else self.order
-        return bought, len(too_much) > 0 or len(bought) == len(costs.own)
+        most = budget * (1.0 + 1e-12) - costs.base
+        count = int(np.searchsorted(self.spent, most, side="right"))
+        return self.order[:count], count < len(self.order) or count == len(costs.own)
 
 
 class Rules(NamedTuple):
@@ -207,7 +206,7 @@ def _inverse_length(columns: NDArray) -> NDArray:
 @compiled
 def _follow(
     bag: _Bag, work: Work, rules: Rules, known: NDArray, beta: NDArray, budget: float
-) -> tuple[NDArray, NDArray]:
+) -> tuple[NDArray, NDArray, NDArray]:
     """Follow a path at least one step, and until the budget is spent.
 
     The last model is the one before the last column joined.
@@ -215,6 +214,7 @@ def _follow(
     m, n = bag.columns.shape
     explained = unset(m)
     order = unset(m, np.int64)
+    spent_until = unset(m)
     free = unset(m, np.bool_)
     design = unset((m + 1, n))
     gram = unset((0, 0))
@@ -240,6 +240,7 @@ def _follow(
         spent += marginal_cost(work, levels, chosen)
         pay(work, levels, chosen)
         order[count] = chosen
+        spent_until[count] = spent
         free[chosen] = False
         count += 1
         for row in range(n):
@@ -250,7 +251,7 @@ def _follow(
             for row in range(n):
                 for other in range(n):
                     gram[row, other] += design[count, row] * design[count, other]
-    return order[:count], beta
+    return order[:count], spent_until[:count], beta
 
 
 @inner
