@@ -362,7 +362,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         warn_without_score(self.oob_proba_)
         penalty = getattr(self.fitted_.logistic, "penalty", None) or PENALTY
         searched_by = representation.neighbors
-        self._selector = Selector.fit(self.training_, whole, found.rows, searched_by, penalty)
+        self._selector = Selector(self.training_, whole, found.rows, searched_by, penalty)
         self._costs = None
         self.stored_ = None
         if self.budget is not None:

@@ -225,5 +225,5 @@ def test_calls_are_cut_to_their_size():
     assert [part.tolist() for part in cut(np.arange(5), 2)] == [[0, 1], [2, 3]]
     seen = []
     rows = np.zeros((2 * FEW_ROWS, 3))
-    Clock(rows, FEW_ROWS).time(lambda part: seen.append(part.shape), rows)
+    Clock(FEW_ROWS).time(lambda part: seen.append(part.shape), rows)
     assert set(seen) == {(FEW_ROWS, 3)}

@@ -37,7 +37,7 @@ def test_total_is_the_oracle_whatever_the_order(costs, columns):
 def test_marginals_of_a_path_add_up(costs, columns):
     spent = costs.total([])
     work = costs.arrays
-    levels = np.zeros(work.n_parts)
+    levels = np.zeros(work.needs.shape[1])
     for place, column in enumerate(columns):
         step = costs.marginal(column, columns[:place])
         assert step >= 0.0

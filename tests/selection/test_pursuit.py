@@ -145,7 +145,9 @@ def test_a_path_in_parts_is_the_same_to_the_bit(seed):
 
 def test_what_fits_exactly_is_bought():
     costs = Costs(dict.fromkeys("abcdefgh", 0.7))
-    assert len(Path(np.arange(8)).buy(costs, 5.6)[0]) == 8
+    path = Path(np.arange(8), np.cumsum(np.full(8, 0.7)))
+    assert path.spent[-1] > 5.6
+    assert len(path.buy(costs, 5.6)[0]) == 8
 
 
 def test_free_columns_come_first_and_useless_ones_last():

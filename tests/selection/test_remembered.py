@@ -305,7 +305,7 @@ def test_a_cache_that_may_only_be_read(labelled, cache, clock, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(prices, "whole_file", refuse)
+    monkeypatch.setattr(prices, "write_text", refuse)
     monkeypatch.setattr(os, "utime", refuse)
     fit(labelled)
     assert len(clock) == 1

@@ -150,6 +150,12 @@ def _to_float(number: Any) -> float:
         return np.nan
 
 
+def too_low(budget: float, what: str, least: float, unit: str, advice: str) -> ValueError:
+    """Return the error of a budget below the least price of something."""
+    shown = show_cost(round_up(least, unit), unit)
+    return ValueError(f"`budget` is {show_cost(budget, unit)}, but {what} {shown}{advice}")
+
+
 def budgets_over(
     costs: Costs, all_trees: float = 0.0, fewest_trees: float = 0.0
 ) -> list[float | str]:
@@ -364,10 +370,8 @@ def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
         if not 0 < y_true.sum() < len(y_true):
             raise ValueError(NO_CURVE)
         quality = float(auc(y_true, y_score)), average_precision(y_true, y_score)
-        trees = sum(choice.trees.values()), choice.cost_of_trees
+        trees = (sum(choice.trees.values()), choice.cost_of_trees) if choice.costs.trees else ()
         points.append((choice.budget, choice.cost, len(choice.columns), *quality, *trees))
-    names = ["budgets", "costs", "n_columns", "auc", "average_precision"]
-    if choice.costs.trees:
-        names += ["n_trees", "tree_costs"]
-    series: Any = dict(zip(names, map(np.array, zip(*sorted(points), strict=True)), strict=False))
-    return BudgetCurve(**series, unit=choice.costs.unit)
+    series = list(map(np.array, zip(*sorted(points), strict=True)))
+    attributes: list[Any] = [*series[:5], choice.costs.unit, *series[5:]]
+    return BudgetCurve(*attributes)

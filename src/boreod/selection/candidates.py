@@ -38,7 +38,7 @@ from boreod.ensemble.training import Training
 from boreod.ensemble.tree_heads import BOOSTED_BAGS, TreeHead
 from boreod.metrics import average_precision, average_ranks
 from boreod.parallel import Engine
-from boreod.selection.budgets import Selection, price_columns, round_up, show_cost
+from boreod.selection.budgets import Selection, price_columns, too_low
 from boreod.selection.costs import Costs, kind_of_tree
 from boreod.validation import OUTLIER
 
@@ -53,6 +53,8 @@ MAX_CANDIDATES = 16
 Learned = tuple[Fitted, OutOfBag]
 # The kind of a head, and the columns that it reads.
 Reads = tuple[str, tuple[str, ...]]
+# Tree heads and logistic heads.
+Heads = dict[Reads, Any]
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Learner:
     training: Training
     whole: Learned
     n_folds: int = FOLDS
-    heads: dict[Reads, TreeHead | LogisticHead] = field(default_factory=dict, repr=False)
+    heads: Heads = field(default_factory=dict, repr=False)
     made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -98,14 +100,11 @@ class Learner:
         return len(self.training.bags.rows)
 
     @cached_property
-    def given(self) -> dict[Reads, TreeHead | LogisticHead]:
+    def given(self) -> Heads:
         """Heads of the whole detector."""
         everything = self.training.columns.names
-        return {
-            self._reads(member.kind, everything): member.head
-            for member in self.whole[0].members
-            if isinstance(member.head, TreeHead | LogisticHead)
-        }
+        members = self.whole[0].members
+        return {self._reads(member.kind, everything): member.head for member in members}
 
     @cached_property
     def draft(self) -> "Learner":
@@ -116,26 +115,24 @@ class Learner:
         fitted, oob = self.whole
         members = [
             replace(member, head=member.head.first(FEW_BAGS))
-            if isinstance(member.head, TreeHead | LogisticHead)
-            else member
             for member in fitted.members
+            if isinstance(member.head, TreeHead | LogisticHead)
         ]
         # Folds are not needed: candidates are judged by the whole detector, not by the labels.
-        few = replace(self.training, bags=bags)
-        return Learner(few, (replace(fitted, members=members), oob), n_folds=0)
+        whole = replace(fitted, members=members), oob
+        return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
         """Learn a candidate and judge it, unless that was done before."""
-        recipe = candidate.recipe
 
-        def make() -> Judged:
+        def make() -> tuple[float, Learned]:
             learned = self.learn(candidate, engine)
-            return Judged(self.judge(learned[1]), candidate, learned)
+            return self.judge(learned[1]), learned
 
+        recipe = candidate.recipe
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        known: Judged = self.once(key, make)
-        # The selection of the same model differs between budgets.
-        return known._replace(candidate=candidate)
+        quality, learned = self.once(key, make)
+        return Judged(quality, candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what ``make`` returns for a key; the last results are kept."""
@@ -151,23 +148,28 @@ class Learner:
         if len(names) == len(self.training.columns.names) and recipe == self.recipe:
             return self.whole
         reads = {kind: self._reads(kind, names) for kind in recipe.kinds}
-        known = {}
-        for kind, key in reads.items():
-            head = self.heads.get(key, self.given.get(key))
-            has_trees = isinstance(head, TreeHead) and head.n_trees >= recipe.trees_of(kind)
-            if head is not None and (has_trees or isinstance(head, LogisticHead)):
-                known[kind] = head
+        heads = self.given | self.heads
+        # A logistic head has no trees, and needs none.
+        known = {
+            kind: heads[key]
+            for kind, key in reads.items()
+            if key in heads and getattr(heads[key], "n_trees", 0) >= recipe.trees_of(kind)
+        }
         learned = self.training.learn(names, engine, recipe, known, self.n_folds)
-        for member in learned[0].members:
-            if isinstance(member.head, TreeHead | LogisticHead) and member.kind not in known:
-                self.heads[reads[member.kind]] = member.head
-        self.heads = dict(list(self.heads.items())[-MAX_HEADS:])
+        fresh = {reads[m.kind]: m.head for m in learned[0].members if m.kind not in known}
+        self.heads = dict([*self.heads.items(), *fresh.items()][-MAX_HEADS:])
         return learned
+
+    def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
+        """Return the price of heads with so many trees for every bag."""
+        recipe = replace(self.recipe, n_trees=n_trees)
+        numbers = {kind: recipe.count_trees(kind, self.n_bags) for kind in kinds}
+        return costs.cost_of_trees({kind: number for kind, number in numbers.items() if number})
 
     def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:
         """Whether the whole detector lacks some tree head on these columns."""
-        trees = [kind for kind in kinds if self.recipe.trees_of(kind)]
-        return not {self._reads(kind, names) for kind in trees} <= set(self.given)
+        trees = (kind for kind in kinds if self.recipe.trees_of(kind))
+        return any(self._reads(kind, names) not in self.given for kind in trees)
 
     def judge(self, oob: OutOfBag) -> float:
         """Return how well out-of-bag probabilities agree with those of the whole detector.
@@ -232,59 +234,50 @@ class Offer:
             found.append(spend(learner, self.choose(self.budget, costs), (LOGISTIC,)))
         judged += [learner.draft.compare(one, engine) for one in found if one is not None]
         if not judged:
+            what = "the cheapest column and one tree for every bag cost"
             least = float(costs.alone.min()) + cost_of_fewest(learner, costs)
-            shown = show_cost(round_up(least, costs.unit), costs.unit)
-            raise ValueError(
-                f"`budget` is {show_cost(self.budget, costs.unit)}, but the cheapest column and "
-                f"one tree for every bag cost {shown}. Raise it, or add 'logistic' to `heads`."
-            )
+            advice = ". Raise it, or add 'logistic' to `heads`."
+            raise too_low(self.budget, what, least, costs.unit, advice)
         best = best_of(judged).candidate
         # Boosted trees have few bags in any case, so those of the draft can be used.
         drafted = learner.draft.heads.items()
         learner.heads |= {key: head for key, head in drafted if key[0] == "boosted"}
         return best.selection, learner.compare(best, engine).learned
 
-    def _sets(self) -> tuple[Selection | None, list[Selection]]:
-        """Return raw columns, None if there are none, and sets of columns with scores."""
+    def _sets(self) -> tuple[Selection, list[Selection]]:
+        """Return raw columns, perhaps none, and sets of columns with scores."""
         learner = self.learner
         costs = self.costs
         raw_names, score_names = learner.split(costs.names)
         part = costs.base + SHARE_FOR_COLUMNS * (self.budget - costs.base)
         part = max(part, float(costs.alone.min()))
         part = min(part, self.budget - cost_of_fewest(learner, costs))
-        bought_raw = self._buy(part, raw_names)
+        raw = self._buy(part, raw_names)
         bought = self._buy(part, costs.names)
-        raw = [] if bought_raw is None else bought_raw.columns
-        found = []
-        if bought is not None and (scores := learner.split(bought.columns)[1]):
-            found.append(self._select(raw + scores, bought))
+        scores = learner.split(bought.columns)[1]
+        found = [self._select(raw.columns + scores, bought)] if scores else []
         best = self._best_score(score_names)
         if best is not None and not any(best in some.columns for some in found):
             left = self.budget - costs.total([best])
             beside = self._buy(costs.base + SHARE_FOR_COLUMNS * left, raw_names)
-            if beside is not None:
+            if beside.columns:
                 found.append(self._select([*beside.columns, best], beside))
-        return None if bought_raw is None else self._select(raw, bought_raw), found
+        return self._select(raw.columns, raw), found
 
     def _best_score(self, scores: list[str]) -> str | None:
         """Return the affordable score that bags find best."""
-        if self.best_single is None or not scores:
+        if self.best_single is None or not self._can_buy(self.budget, scores):
             return None
-        prices = self.costs.only(scores)
-        if prices.alone.min() > self.budget:
-            return None
-        return self.best_single(prices, self.budget)[0]
+        return self.best_single(self.costs.only(scores), self.budget)[0]
 
-    def _on_raw_columns(self, raw: Selection | None) -> list[Candidate | None]:
+    def _on_raw_columns(self, raw: Selection) -> list[Candidate | None]:
         """Return raw columns with all tree heads, and with those of one kind."""
-        if raw is None:
+        if not raw.columns:
             return []
         plain = _on_raw(self.learner.recipe.kinds)
-        sets = [plain]
         trees = [kind for kind in plain if kind != LOGISTIC]
-        if len(trees) > 1:
-            sets += [tuple(kind for kind in plain if kind in (LOGISTIC, one)) for one in trees]
-        return [spend(self.learner, raw, kinds) for kinds in sets]
+        alone = [tuple(kind for kind in plain if kind in (LOGISTIC, one)) for one in trees]
+        return [spend(self.learner, raw, kinds) for kinds in dict.fromkeys([plain, *alone])]
 
     def _beside_scores(self, sets: list[Selection]) -> list[Candidate | None]:
         """Return scores that the logistic head reads, with tree heads on raw columns."""
@@ -298,7 +291,10 @@ class Offer:
 
         If none of them was judged, return both sets.
         """
-        heads = _on_both(self.learner.recipe.kinds)
+        kinds = self.learner.recipe.kinds
+        both = tuple(kind for kind in kinds if kind == LOGISTIC or kind.endswith("+scores"))
+        # Without such tree heads, all heads take part.
+        heads = kinds if both == (LOGISTIC,) else both
         quality = {tuple(one.candidate.selection.columns): one.quality for one in judged}
         known = [some for some in sets if tuple(some.columns) in quality]
         if not known:
@@ -316,10 +312,15 @@ class Offer:
             most = max(1, round(0.2 * most))
         return spend(self.learner, some, kinds, most)
 
-    def _buy(self, amount: float, names: list[str]) -> Selection | None:
-        prices = self.costs.only(names) if names else self.costs
-        affordable = bool(names) and prices.alone.min() <= amount
-        return self.choose(amount, prices) if affordable else None
+    def _buy(self, amount: float, names: list[str]) -> Selection:
+        """Return what is chosen among some columns, nothing if none is affordable."""
+        if not self._can_buy(amount, names):
+            return price_columns([], {}, self.costs, self.budget)
+        return self.choose(amount, self.costs.only(names))
+
+    def _can_buy(self, amount: float, names: list[str]) -> bool:
+        """Whether any of some columns is affordable."""
+        return bool(names) and bool(self.costs.only(names).alone.min() <= amount)
 
     def _select(self, columns: list[str], found: Selection) -> Selection:
         wanted = {name: share for name, share in found.frequencies.items() if name in columns}
@@ -348,11 +349,8 @@ def buy_untaught(
     judged = [learner.compare(one, engine) for one in found if one is not None]
     if not judged:
         cheapest = min(costs.total([name]) for name in scores)
-        raise ValueError(
-            f"`budget` is {show_cost(budget, costs.unit)}, but the cheapest score costs "
-            f"{show_cost(round_up(cheapest, costs.unit), costs.unit)}, and without labels rows "
-            "are ranked by scores. Raise it."
-        )
+        advice = ", and without labels rows are ranked by scores. Raise it."
+        raise too_low(budget, "the cheapest score costs", cheapest, costs.unit, advice)
     best = best_of(judged)
     return best.candidate.selection, best.learned
 
@@ -390,44 +388,30 @@ def spend(
     If the heads cannot have a tree each, the most expensive head is dropped. ``most`` is the
     largest number of trees of a bag.
     """
-    costs = selection.costs
     left = selection.budget - selection.cost
     if not all(learner.split(selection.columns)):
         kinds = _on_raw(kinds)
     while kinds and left >= 0.0:
         for n_trees in range(most or learner.recipe.n_trees, 0, -1):
-            recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
-            trees = {kind: number for kind in kinds if (number := recipe.trees_of(kind))}
-            cost = costs.cost_of_trees({k: recipe.count_trees(k, learner.n_bags) for k in trees})
+            cost = learner.price_trees(selection.costs, kinds, n_trees)
             if cost <= left:
+                recipe = replace(learner.recipe, kinds=kinds, n_trees=n_trees)
+                trees = {kind: recipe.trees_of(kind) for kind in kinds if recipe.trees_of(kind)}
                 total = selection.cost + cost
                 bought = replace(selection, cost=total, trees=trees, cost_of_trees=cost)
                 return Candidate(bought, recipe)
-        prices = {
-            kind: costs.cost_of_trees({kind: recipe.count_trees(kind, learner.n_bags)})
-            for kind in trees
-        }
-        most_expensive = max(prices, key=lambda kind: prices[kind])
-        kinds = tuple(kind for kind in kinds if kind != most_expensive)
+        prices = [learner.price_trees(selection.costs, (kind,), 1) for kind in kinds]
+        dropped = prices.index(max(prices))
+        kinds = kinds[:dropped] + kinds[dropped + 1 :]
     return None
 
 
 def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:
     """Return the heads for columns that are all raw, or all scores."""
-    return tuple(dict.fromkeys(kind.partition("+")[0] for kind in kinds))
-
-
-def _on_both(kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Return heads that read raw columns and scores, if there are any."""
-    some = tuple(kind for kind in kinds if kind == LOGISTIC or kind.endswith("+scores"))
-    return some if len(some) > 1 or LOGISTIC not in some else kinds
+    return tuple(dict.fromkeys(map(kind_of_tree, kinds)))
 
 
 def cost_of_fewest(learner: Learner, costs: Costs) -> float:
-    """Return the price of one tree for every bag, of the cheapest head."""
-    single = replace(learner.recipe, n_trees=1)
-    return min(
-        costs.cost_of_trees({kind: single.count_trees(kind, learner.n_bags)})
-        for kind in single.kinds
-        if single.trees_of(kind)
-    )
+    """Return the price of one tree for every bag, of the cheapest head; 0 without tree heads."""
+    with_trees = (kind for kind in learner.recipe.kinds if learner.recipe.trees_of(kind))
+    return min((learner.price_trees(costs, (kind,), 1) for kind in with_trees), default=0.0)

@@ -117,28 +117,29 @@ class Costs:
             raise ValueError("Costs need the price of at least one column; got none.")
         if self.unit not in ("", SECONDS):
             raise ValueError(f"The unit of costs must be '' or {SECONDS!r}; got {self.unit!r}.")
-        check_price("base", self.base)
-        _check_prices("trees, ", "trees", self.trees)
-        _check_prices("heads, ", "heads", self.heads)
-        _check_prices("", "own", self.own)
-        for name, needs in self.needs.items():
+        for name, price in [("base", self.base), *self.own.items()]:
+            check_price(name, price)
+        for name in self.needs:
             if name not in self.own:
                 raise ValueError(f"Costs have needs of {name!r}, but no price of its own for it.")
-            _check_prices(f"{name}, ", name, needs)
+        for name, prices in [("trees", self.trees), ("heads", self.heads), *self.needs.items()]:
+            check_mapping(name, prices)
+            for part, price in prices.items():
+                check_price(f"{name}, {part}", price)
         if self.few is not None and self.call is None:
             raise ValueError("`few` of costs needs a `call`, the same for one row.")
-        self._check_call("call", self.call)
-        self._check_call("few", self.few)
+        self._check_calls()
 
-    def _check_call(self, name: str, call: "Costs | None") -> None:
-        if call is None:
-            return
-        if not isinstance(call, Costs) or call.call is not None:
-            raise TypeError(f"`{name}` must be Costs without a call; got {shorten(call)}.")
-        if self.unit != SECONDS or call.unit != SECONDS:
-            raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
-        if set(call.own) != set(self.own):
-            raise ValueError(f"`{name}` of costs must price the same columns.")
+    def _check_calls(self) -> None:
+        for name, call in [("call", self.call), ("few", self.few)]:
+            if call is None:
+                continue
+            if not isinstance(call, Costs) or call.call is not None:
+                raise TypeError(f"`{name}` must be Costs without a call; got {shorten(call)}.")
+            if self.unit != SECONDS or call.unit != SECONDS:
+                raise ValueError("Only costs in seconds (unit='s') have prices of a call.")
+            if set(call.own) != set(self.own):
+                raise ValueError(f"`{name}` of costs must price the same columns.")
 
     @property
     def names(self) -> list[str]:
@@ -165,13 +166,8 @@ class Costs:
     def additive(self) -> "Costs":
         """Return the costs without sharing: every column pays in full."""
         own = dict(zip(self.own, (self.alone - self.base).tolist(), strict=True))
-        return replace(
-            self,
-            own=own,
-            needs={},
-            call=self.call and self.call.additive(),
-            few=self.few and self.few.additive(),
-        )
+        call = self.call and self.call.additive()
+        return replace(self, own=own, needs={}, call=call, few=self.few and self.few.additive())
 
     def in_batches(self, size: int | None) -> "Costs":
         """Return the prices of rows in batches of this size; None means large batches."""
@@ -215,21 +211,16 @@ class Costs:
         """Return the costs of some columns, in their order."""
         all_names = self.names
         names = [all_names[place] for place in self._find(columns)]
-        return replace(
-            self,
-            own={name: self.own[name] for name in names},
-            needs={name: self.needs[name] for name in names if name in self.needs},
-            call=self.call and self.call.only(names),
-            few=self.few and self.few.only(names),
-        )
+        own = {name: self.own[name] for name in names}
+        needs = {name: self.needs[name] for name in names if name in self.needs}
+        call = self.call and self.call.only(names)
+        return replace(self, own=own, needs=needs, call=call, few=self.few and self.few.only(names))
 
     def cost_of(self, places: Iterable[int]) -> float:
         """Return the cost of columns given by their places in ``names``."""
-        chosen = np.fromiter(set(places), np.int64)
-        work = self.arrays
-        levels = np.zeros(work.n_parts)
-        np.maximum.at(levels, work.parts[chosen].ravel(), work.needs[chosen].ravel())
-        return fsum([self.base, *work.own[chosen].tolist(), *levels.tolist()])
+        chosen = list(set(places))
+        levels = self.arrays.needs[chosen].max(axis=0, initial=0.0)
+        return fsum([self.base, *self.arrays.own[chosen].tolist(), *levels.tolist()])
 
     @cached_property
     def alone(self) -> NDArray:
@@ -240,18 +231,13 @@ class Costs:
     @cached_property
     def arrays(self) -> "Work":
         """The same as arrays, columns in order."""
-        labels = dict.fromkeys(part for needs in self.needs.values() for part in needs)
-        numbers = {part: number for number, part in enumerate(labels)}
-        most = max((len(needs) for needs in self.needs.values()), default=0)
-        # A need of 0.0 asks for nothing.
-        parts = np.zeros((len(self.own), most), np.int64)
-        amounts = np.zeros((len(self.own), most))
+        parts = dict.fromkeys(part for needs in self.needs.values() for part in needs)
+        numbers = {part: number for number, part in enumerate(parts)}
+        needs = np.zeros((len(self.own), len(parts)))
         for row, name in enumerate(self.own):
-            for place, (part, amount) in enumerate(self.needs.get(name, {}).items()):
-                parts[row, place] = numbers[part]
-                amounts[row, place] = amount
-        own = np.array(list(self.own.values()), np.float64)
-        return Work(own, parts, amounts, len(numbers))
+            for part, amount in self.needs.get(name, {}).items():
+                needs[row, numbers[part]] = amount
+        return Work(np.array(list(self.own.values()), np.float64), needs)
 
     def _find(self, columns: Iterable[str]) -> list[int]:
         """Return the places of columns; refuse columns without a price."""
@@ -267,12 +253,10 @@ class Costs:
 
 
 class Work(NamedTuple):
-    """Costs as arrays: own work of columns, numbers of the parts that they need, and how much."""
+    """Costs as arrays: the own work of each column, and its needs, a column for each part."""
 
     own: NDArray
-    parts: NDArray
     needs: NDArray
-    n_parts: int
 
 
 def kind_of_tree(head: str) -> str:
@@ -292,12 +276,6 @@ def check_mapping(name: str, mapping: Any) -> None:
     """Refuse anything but a mapping."""
     if not isinstance(mapping, Mapping):
         raise TypeError(f"`{name}` of costs must be a dict; got {shorten(mapping)}.")
-
-
-def _check_prices(prefix: str, name: str, prices: Any) -> None:
-    check_mapping(name, prices)
-    for key, price in prices.items():
-        check_price(f"{prefix}{key}" if prefix else key, price)
 
 
 def declared_costs(
@@ -349,7 +327,7 @@ def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
 def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:
     """Return a price per column, for those that have one."""
     families = fitted.families
-    scores = set(families.values())
+    scores = dict.fromkeys(families.values())
     for name, price in prices.items():
         check_price(name, price)
         if name in scores and name in fitted.names and families.get(name) != name:
@@ -360,7 +338,7 @@ def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, fl
         if name not in scores and name not in fitted.names:
             _refuse(name, [*fitted.names, *scores])
     own = dict.fromkeys((name for name in fitted.names if name in fitted.raw), RAW)
-    own |= {n: float(prices[f]) for n, f in families.items() if f in prices and n in fitted.names}
+    own |= {n: float(prices[f]) for n, f in families.items() if f in prices}
     own |= {name: float(prices[name]) for name in fitted.names if name in prices}
     if not own:
         raise ValueError("`costs` has no price for any column. Price at least one of `columns_`.")
@@ -392,7 +370,6 @@ def complexity_costs(
         for s in view.scores:
             for k, name in zip(s.ks, s.column_names(view.space.name), strict=True):
                 own[name], needs[name] = _count_operations(view, s, k, unit)
-    own = {name: own[name] for name in fitted.names}
     return Costs(own, needs, trees=dict.fromkeys(kinds, TREE))
 
 
@@ -414,14 +391,13 @@ def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> 
 def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
     """Return what a column adds to a set that has paid for its parts up to ``levels``."""
     result = work.own[column]
-    for place in range(work.parts.shape[1]):
-        result += max(0.0, work.needs[column, place] - levels[work.parts[column, place]])
+    for part in range(levels.shape[0]):
+        result += max(0.0, work.needs[column, part] - levels[part])
     return result
 
 
 @inner
 def pay(work: Work, levels: NDArray, column: int) -> None:
     """Raise the levels to what one more column needs."""
-    for place in range(work.parts.shape[1]):
-        part = work.parts[column, place]
-        levels[part] = max(levels[part], work.needs[column, place])
+    for part in range(levels.shape[0]):
+        levels[part] = max(levels[part], work.needs[column, part])

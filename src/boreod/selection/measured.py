@@ -16,7 +16,6 @@ in proportion, so that they add up to the time of the whole detector.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,14 +52,12 @@ Work = Callable[[NDArray], object]
 class Clock:
     """Times work with the reserve: per row of many, or per call if calls have a ``size``."""
 
-    rows: NDArray
     size: int | None = None
 
     def time(self, work: Work, rows: NDArray) -> float:
         """Time some work on rows."""
-        if self.size is None:
-            return seconds(lambda: work(rows)) / len(rows)
-        return _time_calls(work, cut(rows, self.size))
+        parts = [rows] if self.size is None else cut(rows, self.size)
+        return self.time_parts(work, parts, len(parts[0]))
 
     def parts(self, block: Block, most: int) -> list[Block]:
         """Return parts of a block, as large as a call and at most ``most`` rows."""
@@ -68,11 +65,10 @@ class Clock:
         places = cut(np.arange(n_rows), min(self.size or n_rows, most))
         return [block.part(slice(int(some[0]), int(some[-1]) + 1)) for some in places]
 
-    def score(self, work: Callable[[Block], object], parts: list[Block]) -> float:
-        """Time some work on parts of a block."""
-        n_rows = len(parts[0].points)
+    def time_parts(self, work: Callable[[Any], object], parts: Sequence[Any], n_rows: int) -> float:
+        """Time some work on parts of ``n_rows`` rows each; without a size the first is enough."""
         if self.size is None:
-            return seconds(lambda: work(parts[0])) / n_rows
+            return seconds(work, parts[0]) / n_rows
         return _time_calls(work, parts) * self.size / n_rows
 
 
@@ -82,7 +78,7 @@ def cut(rows: NDArray, size: int) -> list[NDArray]:
     return [rows[start : start + size] for start in starts][: max(5, 12 // size)]
 
 
-def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
+def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> float:
     """Return the seconds of the fastest of some calls with the reserve; the first may compile.
 
     There are at least three calls, and more while they take less than the patience in seconds. They
@@ -90,10 +86,7 @@ def seconds(work: Callable[[], object], patience: float = 0.0) -> float:
     """
     times: list[float] = []
     while True:
-        # The time is that of all threads, because searches of other libraries may have several.
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
+        times.append(_time_call(work, item))
         fastest = sorted(times)[:2]
         agree = len(times) > 1 and fastest[1] <= 1.1 * fastest[0]
         if agree or (len(times) > 2 and sum(times) >= patience):
@@ -107,15 +100,15 @@ def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     """
     # The first call may compile.
     work(items[0])
-    rounds = []
-    for _ in range(2):
-        times = []
-        for item in items:
-            started = time.process_time()
-            work(item)
-            times.append(time.process_time() - started)
-        rounds.append(float(np.median(times)))
-    return RESERVE * min(rounds)
+    rounds = [[_time_call(work, item) for item in items] for _ in range(2)]
+    return RESERVE * float(np.median(rounds, axis=1).min())
+
+
+def _time_call(work: Callable[[Any], object], item: Any) -> float:
+    """Return the seconds that all threads took; searches of other libraries may have several."""
+    started = time.process_time()
+    work(item)
+    return time.process_time() - started
 
 
 def measured_costs(
@@ -127,9 +120,9 @@ def measured_costs(
     columns of ``typical`` values and does the work of each column.
     """
     many = repeated(sample)
-    each = seconds(lambda: per_column(typical), PATIENCE) / typical.size
-    base = seconds(lambda: (distinct_rows(many), per_row(many)), PATIENCE) / CALL_ROWS
-    own, needs = _time_columns(fitted, Clock(sample), max(each, MIN_SECONDS))
+    each = seconds(per_column, typical, PATIENCE) / typical.size
+    base = seconds(lambda rows: (distinct_rows(rows), per_row(rows)), many, PATIENCE) / CALL_ROWS
+    own, needs = _time_columns(fitted, sample, Clock(), max(each, MIN_SECONDS))
     return Costs(own, needs, base, SECONDS)
 
 
@@ -142,7 +135,7 @@ def measured_trees(whole: Fitted, table: NDArray) -> dict[str, float]:
     for member in whole.members:
         if isinstance(member.head, TreeHead):
             kind = kind_of_tree(member.kind)
-            taken = seconds(partial(member.log_odds, table), PATIENCE)
+            taken = seconds(member.log_odds, table, PATIENCE)
             each = taken / (CALL_ROWS * member.head.trees.n_trees)
             prices[kind] = max(each, prices.get(kind, MIN_SECONDS))
     return prices
@@ -161,7 +154,7 @@ def with_calls(
     def price_calls(size: int) -> Costs:
         # The scaling of columns is measured with the rest, and each column pays the price of rows.
         scaling = size * min(prices.own.values())
-        parts = _time_parts(whole, Clock(rows, size), typical, table, scaling)
+        parts = _time_parts(whole, rows, typical, table, size, scaling)
         apart = parts.total() + parts.cost_of_trees(whole.tree_counts)
         together = time_whole(whole, rows, size)
         factor = max(1.0, (together - parts.base) / (apart - parts.base))
@@ -177,24 +170,24 @@ def time_whole(fitted: Fitted, rows: NDArray, size: int) -> float:
     def predict(some: NDArray) -> NDArray:
         return _as_pairs(fitted.log_odds(_checked(some), current_engine(1, False)))
 
-    return Clock(rows, size).time(predict, rows)
+    return Clock(size).time(predict, rows)
 
 
 def _time_parts(
-    whole: Fitted, clock: Clock, typical: NDArray, table: NDArray, scaling: float
+    whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray, size: int, scaling: float
 ) -> Costs:
     """Return the seconds of all parts of a call."""
+    clock = Clock(size)
     nothing = FittedColumns([], whole.columns.raw, [], [])
     engine = current_engine(1, False)
-    odds = np.zeros(clock.size or 1)
+    odds = np.zeros(size)
 
     def around(rows: NDArray) -> NDArray:
         nothing.compute(whole.scale_input(_checked(rows)), engine)
         return _as_pairs(whole.correction.apply(odds))
 
-    inside = replace(clock, rows=whole.scale_input(clock.rows))
-    own, needs = _time_columns(whole.columns, inside, scaling)
-    base = clock.time(around, clock.rows) + clock.time(whole.scaler.transform, typical)
+    own, needs = _time_columns(whole.columns, whole.scale_input(rows), clock, scaling)
+    base = clock.time(around, rows) + clock.time(whole.scaler.transform, typical)
     trees: dict[str, float] = {}
     heads: dict[str, float] = {}
     for member in whole.members:
@@ -244,34 +237,35 @@ def repeated(rows: NDArray) -> NDArray:
 
 
 def _time_columns(
-    fitted: FittedColumns, clock: Clock, scaling: float
+    fitted: FittedColumns, rows: NDArray, clock: Clock, scaling: float
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """Return own work and needs of all columns; each of them takes some time to scale."""
     own = dict.fromkeys(fitted.names, scaling)
     needs: dict[str, dict[str, float]] = {}
     for detector in fitted.detectors:
-        own[detector.label] += clock.time(detector.score, repeated(clock.rows))
+        own[detector.label] += clock.time(detector.score, repeated(rows))
     for view in fitted.views:
-        for name, work, needed in _time_view(view, clock):
+        for name, work, needed in _time_view(view, rows, clock):
             own[name] += work
             needs[name] = needed
     return own, needs
 
 
-def _time_view(view: ScoredView, clock: Clock) -> Iterator[tuple[str, float, dict[str, float]]]:
+def _time_view(
+    view: ScoredView, rows: NDArray, clock: Clock
+) -> Iterator[tuple[str, float, dict[str, float]]]:
     """Time search and scores of a view; yield name, own work and needs of its columns."""
     name = view.space.name
 
     def search(k: int, reverse_k: int) -> float:
-        graph = view.graph.narrowed((k,), reverse_k)
-        find = lambda rows: graph.new_block(view.place(rows), view.known.find(rows))  # noqa: E731
-        return clock.time(find, clock.rows)
+        narrow = replace(view, graph=view.graph.narrowed((k,), reverse_k))
+        return clock.time(narrow.search, rows)
 
     ks = view.graph.ks
     searches = _at_all(ks, lambda k: search(k, 0))
     reverse_ks = tuple(k for k in ks if k <= view.graph.reverse_k)
     reverse = _at_all(reverse_ks, lambda k: max(0.0, search(k, k) - searches[k]))
-    block = view.search(clock.rows).part(slice(0, min(len(clock.rows), SCORE_ROWS)))
+    block = view.search(rows[:SCORE_ROWS])
     for s in view.scores:
         alone, together, geometry = _time_score(view, s, block, clock)
         for k, column in zip(s.ks, s.column_names(name), strict=True):
@@ -296,9 +290,12 @@ def _time_score(
 
     def work(ks: Ks) -> tuple[float, float]:
         narrow = replace(view, scores=[s.keep(ks)])
-        fresh = lambda part: narrow.score(part.part(slice(0, len(part.points))))  # noqa: E731
-        everything = clock.score(fresh, known)
-        scoring = clock.score(narrow.score, known) if reads_geometry else everything
+        n_rows = len(known[0].points)
+        fresh = lambda part: narrow.score(part.part(slice(0, n_rows)))  # noqa: E731
+        everything = clock.time_parts(fresh, known, n_rows)
+        if not reads_geometry:
+            return everything, 0.0
+        scoring = clock.time_parts(narrow.score, known, n_rows)
         return scoring, max(0.0, everything - scoring)
 
     timed = {k: work((k,)) for k in _probes(s.ks)}

@@ -24,7 +24,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
@@ -41,7 +41,7 @@ from boreod.ensemble.fitted import Fitted
 from boreod.ensemble.heads import ClassifierHead, LogisticHead, combine
 from boreod.ensemble.logistic import add_up
 from boreod.ensemble.training import Training
-from boreod.files import __version__, cache_folder, whole_file
+from boreod.files import __version__, cache_folder, typed_json, write_text
 from boreod.parallel import one_blas_thread, plain_interrupts
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Rank
@@ -64,6 +64,7 @@ MOST_FILES = 200
 MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
+Measure = Callable[[], Costs]
 
 
 @dataclass
@@ -78,30 +79,20 @@ class PriceLists:
         Some rows, to measure with.
     neighbors
         The back end that was asked for.
+    fresh
+        Whether times are measured for this model even if an earlier fit did the same work.
     measured
         Seconds per row, once they have been measured.
-    fresh
-        Whether they were measured for this model, and not remembered.
     """
 
     training: Training
     whole: Fitted
     rows: NDArray
     neighbors: Any
-    measured: Costs | None = None
     fresh: bool = False
-    _with_calls: Costs | None = field(default=None, repr=False)
-    _known: list[tuple[Any, Costs]] = field(default_factory=list, repr=False)
-
-    def timed(self) -> "PriceLists":
-        """Return the same with times of all columns that are measured again on this machine."""
-        times = self._time(fresh=True)
-        return replace(self, measured=times, fresh=True, _with_calls=None, _known=[])
-
-    def _time(self, fresh: bool) -> Costs:
-        """Return times of all columns, unless fresh perhaps of a fit that did the same work."""
-        names = self.training.columns.names
-        return remembered_costs(self._facts, names, self._measure, fresh=fresh).of_rows()
+    measured: Costs | None = field(default=None, init=False)
+    _with_calls: Costs | None = field(default=None, init=False)
+    _known: list[tuple[Any, Costs]] = field(default_factory=list, init=False)
 
     def time_alone(self, fitted: Fitted) -> float:
         """Return the seconds of a call with one row, timed with a model of these columns."""
@@ -143,9 +134,7 @@ class PriceLists:
         def per_row(rows: NDArray) -> NDArray:
             check_values(None, rows)
             whole.scale_input(rows)
-            odds = np.zeros(len(rows))
-            if logistic:
-                odds = combine(np.zeros((len(rows), n_bags)))
+            odds = combine(np.zeros((len(rows), n_bags))) if logistic else np.zeros(len(rows))
             # Classifiers of other libraries may read any column, so all their work counts here.
             for member in whole.members:
                 if isinstance(member.head, ClassifierHead):
@@ -158,11 +147,9 @@ class PriceLists:
                 return scaled
             return add_up(scaled, np.ones((scaled.shape[1], n_bags)), np.zeros(n_bags))
 
-        trees = measured_trees(whole, features)
         sample = whole.scale_input(self.rows)
-        columns = self.training.columns
-        costs = measured_costs(columns, sample, per_row, per_column, self._typical)
-        return replace(costs, trees=trees)
+        costs = measured_costs(self.training.columns, sample, per_row, per_column, self._typical)
+        return replace(costs, trees=measured_trees(whole, features))
 
     @property
     def _features(self) -> NDArray:
@@ -190,7 +177,10 @@ class PriceLists:
         again, without another warning. Times have prices of calls if there is a ``batch_size``.
         """
         if needs_clock(costs, unit):
-            self.measured = self.measured or self._time(fresh=False)
+            if self.measured is None:
+                names = self.training.columns.names
+                times = remembered_costs(self._facts, names, self._measure, fresh=self.fresh)
+                self.measured = times.of_rows()
             return self.measured if batch_size is None else self._complete(self.measured)
         if costs is None:
             costs = "complexity:additive"
@@ -204,8 +194,8 @@ class PriceLists:
     def _complete(self, times: Costs) -> Costs:
         """Return times with prices of calls."""
         if self._with_calls is None:
-            parts = times, self.whole, self.rows, self._typical, self._features
-            measure = partial(with_calls, *parts)
+            whole = self.whole
+            measure = partial(with_calls, times, whole, self.rows, self._typical, self._features)
             self._with_calls = remembered_costs(self._facts, times.names, measure, rows=times)
         return self._with_calls
 
@@ -223,12 +213,7 @@ class PriceLists:
 
 
 def remembered_costs(
-    facts: Facts,
-    names: list[str],
-    measure: Callable[[], Costs],
-    *,
-    fresh: bool = False,
-    rows: Costs | None = None,
+    facts: Facts, names: list[str], measure: Measure, fresh: bool = False, rows: Costs | None = None
 ) -> Costs:
     """Return prices of columns that were measured before, or measure them and remember them.
 
@@ -238,8 +223,8 @@ def remembered_costs(
 
     def read() -> Costs | None:
         known = None if fresh else _read(facts, names)
-        whole = known is None or rows is None or (known.call and known.of_rows() == rows)
-        return known if whole else None
+        complete = known is None or rows is None or (known.call and known.of_rows() == rows)
+        return known if complete else None
 
     known = read()
     if known is not None:
@@ -281,19 +266,21 @@ def plain(value: Any) -> Any:
     >>> plain(("tree", np.int64(3), np.zeros(2)))
     ['tree', 3, 'ndarray']
     """
+    return json.loads(json.dumps(value, default=_spell, sort_keys=True))
+
+
+def _spell(value: Any) -> Any:
+    """Return the type of a value, with its parameters or fields if it has any."""
     if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool | int | float | str | None):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        named = {str(name): item for name, item in value.items() if name != "random_state"}
-        return {name: plain(named[name]) for name in sorted(named)}
+        return value.item()
     kind = type(value).__name__
     if hasattr(value, "get_params") and not isinstance(value, type):
-        return {kind: plain(value.get_params(deep=False))}
-    return {kind: plain(vars(value))} if is_dataclass(value) else kind
+        held = value.get_params(deep=False)
+    elif is_dataclass(value):
+        held = vars(value)
+    else:
+        return kind
+    return {kind: {str(name): item for name, item in held.items() if name != "random_state"}}
 
 
 def _describe(view: ScoredView) -> list[Any]:
@@ -347,10 +334,7 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
         held = json.loads(path.read_bytes())
         if held["sha256"] != _hash([facts, held["costs"]]):
             return None
-        stored = dict(held["costs"])
-        for name in ("call", "few"):
-            stored[name] = stored[name] and Costs(**stored[name])
-        costs = Costs(**stored)
+        costs: Costs = typed_json(Costs, held["costs"], "prices")
         if costs.names == names and costs.unit == SECONDS:
             # Files that are used are not old.
             with suppress(OSError):
@@ -365,23 +349,17 @@ def _write(facts: Facts, costs: Costs) -> None:
         stored = asdict(costs)
         held = {"facts": facts, "costs": stored, "sha256": _hash([facts, stored])}
         path = _place(facts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as unfinished:
-            unfinished.write_text(json.dumps(held), encoding="ascii")
+        write_text(path, json.dumps(held))
         _forget_old(path.parent)
 
 
 def _forget_old(folder: Path) -> None:
     """Remove the files that were unused for longest, and those that a killed process left."""
-    found = []
-    for path in [*folder.glob("*.json"), *folder.glob(".*.part")]:
-        # Another process may remove them too.
-        with suppress(OSError):
-            state = path.stat()
-            found.append((state.st_mtime, state.st_size, path))
+    files = [*folder.glob("*.json"), *folder.glob(".*.part")]
+    files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
     total = 0
-    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
-        total += size
+    for place, path in enumerate(files):
+        total += path.lstat().st_size
         if place >= MOST_FILES or total > MOST_BYTES:
-            with suppress(OSError):
-                path.unlink()
+            # Another process may have removed it.
+            path.unlink(missing_ok=True)

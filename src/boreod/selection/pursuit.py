@@ -41,11 +41,13 @@ MIN_DIVISOR = 1e-30
 class Path:
     """The path of one bag through the columns, as far as it has been followed.
 
-    ``order`` holds places of columns in the order in which they joined, ``coefficients`` those of
-    the last model that was solved: for standardized columns, intercept first.
+    ``order`` holds places of columns in the order in which they joined, and ``spent`` what had been
+    spent on columns after each of them. ``coefficients`` are those of the last model that was
+    solved: for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
+    spent: NDArray = field(default_factory=lambda: np.empty(0))
     coefficients: NDArray = field(default_factory=lambda: np.zeros(1))
 
     def buy(self, costs: Costs, budget: float) -> tuple[NDArray, bool]:
@@ -53,9 +55,10 @@ class Path:
 
         Also return whether the path is long enough for this budget.
         """
-        work = costs.arrays
-        count = _count(self.order, work, np.zeros(work.n_parts), costs.base, budget)
-        return self.order[:count], count < len(self.order) or count == len(work.own)
+        # Rounding must not exclude a column that fits exactly.
+        most = budget * (1.0 + 1e-12) - costs.base
+        count = int(np.searchsorted(self.spent, most, side="right"))
+        return self.order[:count], count < len(self.order) or count == len(costs.own)
 
 
 class Rules(NamedTuple):
@@ -104,21 +107,29 @@ def pursue(
         standard = (columns - center) * inverse
     else:
         standard = columns * _inverse_length(columns)
-    bag = _Bag(np.ascontiguousarray(columns.T), np.ascontiguousarray(standard.T), targets, weights)
-    work = costs.arrays
+    squares = (columns**2 * weights[:, np.newaxis]).sum(axis=0)
+    columns = np.ascontiguousarray(columns.T)
+    standard = np.ascontiguousarray(standard.T)
+    bag = _Bag(columns, standard, squares, targets, 2.0 * targets - 1.0, weights)
+    left = budget - costs.base
     while not path.buy(costs, budget)[1]:
-        levels = np.zeros(work.n_parts)
-        left = budget - costs.base
-        path = Path(*_follow(bag, work, rules, levels, path.order, path.coefficients, left))
+        path = Path(*_follow(bag, costs.arrays, rules, path.order, path.coefficients, left))
     return path
 
 
 class _Bag(NamedTuple):
-    """The rows of a bag: columns and standardized columns, a line for each, targets and weights."""
+    """The rows of a bag.
+
+    ``columns`` and ``standard``, the standardized columns, have a line for every column.
+    ``squares`` are the squared norms of columns. ``signs`` are 1.0 for outliers and -1.0 for
+    inliers.
+    """
 
     columns: NDArray
     standard: NDArray
+    squares: NDArray
     targets: NDArray
+    signs: NDArray
     weights: NDArray
 
 
@@ -147,7 +158,8 @@ class Paths:
             position[bought] = np.arange(len(bought))
             counts[bought] += 1
             positions += position
-        order = np.lexsort((np.arange(m), self.costs.alone, positions, -counts))
+        # Equal columns keep their order.
+        order = np.lexsort((self.costs.alone, positions, -counts))
         order = order[: np.count_nonzero(counts)]
         return order, counts[order] / len(purchases)
 
@@ -193,50 +205,42 @@ def _inverse_length(columns: NDArray) -> NDArray:
 
 @compiled
 def _follow(
-    bag: _Bag,
-    work: Work,
-    rules: Rules,
-    levels: NDArray,
-    known: NDArray,
-    beta: NDArray,
-    budget: float,
-) -> tuple[NDArray, NDArray]:
+    bag: _Bag, work: Work, rules: Rules, known: NDArray, beta: NDArray, budget: float
+) -> tuple[NDArray, NDArray, NDArray]:
     """Follow a path at least one step, and until the budget is spent.
 
     The last model is the one before the last column joined.
     """
     m, n = bag.columns.shape
-    squares = unset(m)
-    signs = unset(n)
     explained = unset(m)
-    price = unset(m)
     order = unset(m, np.int64)
+    spent_until = unset(m)
     free = unset(m, np.bool_)
     design = unset((m + 1, n))
     gram = unset((0, 0))
+    levels = np.zeros(work.needs.shape[1])
     design[0] = 1.0 if rules.intercept else 0.0
     free[:] = True
-    _measure(bag, squares, signs)
     count = 0
     spent = 0.0
     while count < m and (count <= known.shape[0] or spent <= budget):
         if count < known.shape[0]:
             chosen = known[count]
         else:
-            start = _with_zeros(beta, count + 1)
+            start = np.zeros(count + 1)
+            start[:count] = beta[:count]
             joined = design[: count + 1]
-            beta, _, residual = descend(joined, gram, signs, bag.weights, rules.penalty, start)
+            beta, _, residual = descend(joined, gram, bag.signs, bag.weights, rules.penalty, start)
             if count == 0 and not rules.intercept:
                 # The paper prints y as the first residual.
                 for row in range(n):
                     residual[row] = bag.weights[row] * bag.targets[row]
-            for column in range(m):
-                price[column] = marginal_cost(work, levels, column)
             products(bag.columns, residual, explained, False)
-            chosen = _best(explained, squares, price, free, rules.cost_aware)
+            chosen = _best(explained, bag.squares, free, work, levels, rules.cost_aware)
         spent += marginal_cost(work, levels, chosen)
         pay(work, levels, chosen)
         order[count] = chosen
+        spent_until[count] = spent
         free[chosen] = False
         count += 1
         for row in range(n):
@@ -247,58 +251,29 @@ def _follow(
             for row in range(n):
                 for other in range(n):
                     gram[row, other] += design[count, row] * design[count, other]
-    return order[:count], beta
-
-
-@inner
-def _measure(bag: _Bag, squares: NDArray, signs: NDArray) -> None:
-    """Fill in the squared norms of columns and the signs of targets."""
-    for column in range(bag.columns.shape[0]):
-        squares[column] = 0.0
-        for row in range(bag.columns.shape[1]):
-            value = bag.columns[column, row]
-            squares[column] += value * value * bag.weights[row]
-    for row in range(signs.shape[0]):
-        signs[row] = 2.0 * bag.targets[row] - 1.0
-
-
-@inner
-def _with_zeros(values: NDArray, size: int) -> NDArray:
-    result = unset(size)
-    for place in range(size):
-        result[place] = values[place] if place < values.shape[0] else 0.0
-    return result
-
-
-@compiled
-def _count(order: NDArray, work: Work, levels: NDArray, base: float, budget: float) -> int:
-    """Return how many columns of a path fit into a budget."""
-    # Rounding must not exclude a column that fits exactly.
-    most = budget * (1.0 + 1e-12)
-    cost = base
-    for place, column in enumerate(order):
-        cost += marginal_cost(work, levels, column)
-        if cost > most:
-            return place
-        pay(work, levels, column)
-    return order.shape[0]
+    return order[:count], spent_until[:count], beta
 
 
 @inner
 def _best(
-    products: NDArray, squares: NDArray, price: NDArray, free: NDArray, cost_aware: bool
+    explained: NDArray,
+    squares: NDArray,
+    free: NDArray,
+    work: Work,
+    levels: NDArray,
+    cost_aware: bool,
 ) -> int:
     """Return the column with the largest criterion; the first of equal ones."""
     best = -1
     highest = -1.0
-    for column in range(products.shape[0]):
+    for column in range(explained.shape[0]):
         if not free[column]:
             continue
         value = 0.0
         if squares[column] > 0.0:
-            value = abs(products[column]) / squares[column]
+            value = abs(explained[column]) / squares[column]
             if cost_aware:
-                value /= max(price[column], MIN_DIVISOR)
+                value /= max(marginal_cost(work, levels, column), MIN_DIVISOR)
         if value > highest:
             best = column
             highest = value

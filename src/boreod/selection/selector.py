@@ -6,8 +6,10 @@ names the column that separates its outliers and inliers best, and the column th
 the candidate. Rows out of bag judge it, because a column may fit a few labels by chance.
 """
 
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,7 @@ from boreod.selection.budgets import (
     check_units,
     price_columns,
     read_budget,
-    round_up,
-    show_cost,
+    too_low,
 )
 from boreod.selection.candidates import (
     FEW_BAGS,
@@ -51,38 +52,28 @@ MEASURE_AGAIN = (
 )
 
 
-@dataclass
 class Selector:
-    """Chooses columns; remembers the paths that it has followed.
+    """Chooses columns, and remembers the paths that it has followed.
 
-    ``penalty`` is that of the logistic regressions; ``learner`` learns candidates with tree heads.
+    ``whole`` was learned from all columns. Some of the ``rows`` are kept to measure prices with.
+    ``neighbors`` is the back end that was asked for, and ``penalty`` that of the logistic
+    regressions. There are no prices yet.
     """
 
-    training: Training
-    prices: PriceLists
-    penalty: float
-    learner: Learner
-    known: list[Paths] = field(default_factory=list, repr=False)
-
-    @classmethod
-    def fit(
-        cls,
-        training: Training,
-        whole: tuple[Fitted, OutOfBag],
-        rows: NDArray,
-        neighbors: Any,
-        penalty: float,
-    ) -> "Selector":
-        """Return a selector that has no prices yet, and keeps some rows to measure with.
-
-        ``whole`` was learned from all columns.
-        """
-        prices = PriceLists(training, whole[0], sample_rows(rows), neighbors)
-        return cls(training, prices, penalty, Learner(training, whole))
+    def __init__(
+        self, training: Training, whole: Learned, rows: NDArray, neighbors: Any, penalty: float
+    ) -> None:
+        self.training = training
+        self.prices = PriceLists(training, whole[0], sample_rows(rows), neighbors)
+        self.penalty = penalty
+        self.learner = Learner(training, whole)
+        self.known: list[Paths] = []
 
     def timed(self) -> "Selector":
-        """Return the same with times that are measured again."""
-        return replace(self, prices=self.prices.timed())
+        """Return the same with times that will be measured again."""
+        again = copy(self)
+        again.prices = replace(self.prices, fresh=True)
+        return again
 
     def buy(
         self, budget: Any, how: ColumnSelection, engine: Engine
@@ -124,9 +115,8 @@ class Selector:
 
     def _cost_of_fewest_trees(self, costs: Costs) -> float:
         """Return the price of one tree for every bag; 0 if a logistic head can do without."""
-        if not self.has_trees or LOGISTIC in self.learner.recipe.kinds:
-            return 0.0
-        return cost_of_fewest(self.learner, costs)
+        can_do_without = LOGISTIC in self.learner.recipe.kinds
+        return 0.0 if can_do_without else cost_of_fewest(self.learner, costs)
 
     def budget_range(self, costs: Any, unit: str, batch_size: int | None) -> list[float | str]:
         """Return budgets from the cheapest column to everything."""
@@ -141,22 +131,20 @@ class Selector:
         if costs.total() <= budget:
             return price_columns(costs.names, {}, costs, budget)
         # Columns that could never be bought would only block those after them.
-        affordable = [
-            name for name, price in zip(costs.names, costs.alone, strict=True) if price <= budget
-        ]
+        affordable = list(compress(costs.names, costs.alone <= budget))
         fill = how.skip_unaffordable
         offered = costs.only(affordable) if fill and affordable != costs.names else costs
+        names = offered.names
         shares: dict[str, float] = {}
         if how.method == "random":
-            order = np.random.default_rng(self.training.seed).permutation(len(offered.names))
+            order = np.random.default_rng(self.training.seed).permutation(len(names))
         else:
-            paths = self._paths(offered, how.method == "budget")
-            order, found = paths.rank(budget, engine)
-            names = [offered.names[place] for place in order]
-            shares = dict(zip(names, found.tolist(), strict=True))
-        chosen = [offered.names[place] for place in stable_set(order, offered, budget, fill)]
+            order, found = self._paths(offered, how.method == "budget").rank(budget, engine)
+            ranked = [names[place] for place in order]
+            shares = dict(zip(ranked, found.tolist(), strict=True))
+        chosen = [names[place] for place in stable_set(order, offered, budget, fill)]
         if not chosen and how.method == "random":
-            chosen = [next(name for name in (costs.names[p] for p in order) if name in affordable)]
+            chosen = [names[place] for place in order if names[place] in affordable][:1]
         elif not chosen:
             chosen = [self._best_single(costs, budget)[0]]
         return price_columns(chosen, shares, costs, budget)
@@ -203,13 +191,12 @@ class Selector:
         names, which, counts = np.unique(named, return_inverse=True, return_counts=True)
         strength = np.abs(differences[:, names]).mean(axis=0)
         best = self.training.columns.names[names[np.lexsort((-strength, -counts))[0]]]
-        labelled = np.flatnonzero(self.training.codes >= 0)
-        votes = self._ranks(labelled, names)[:, which]
+        votes = self._ranks(names)[:, which]
         upwards = differences[np.arange(len(named)), named] > 0.0
         votes = np.where(upwards, votes, 1.0 - votes)
-        mask = ~self.training.bags.holds[labelled]
+        mask = ~self.training.bags.holds[self._labelled]
         judged = mask.any(axis=1)
-        outliers = self.training.codes[labelled[judged]] == OUTLIER
+        outliers = self.training.codes[self._labelled[judged]] == OUTLIER
         if not 0 < outliers.sum() < len(outliers):
             return best, float("nan")
         return best, float(auc(outliers, votes[judged].mean(axis=1, where=mask[judged])))
@@ -225,38 +212,37 @@ class Selector:
         known = self._differences
         missing = columns[np.isnan(known[0, columns])]
         if len(missing):
-            labelled = np.flatnonzero(self.training.codes >= 0)
-            ranks = self._ranks(labelled, missing)
-            for bag, rows in enumerate(np.searchsorted(labelled, bags.rows)):
+            ranks = self._ranks(missing)
+            for bag, rows in enumerate(np.searchsorted(self._labelled, bags.rows)):
                 outliers, inliers = np.split(ranks[rows], [bags.n_outliers])
                 known[bag, missing] = outliers.mean(axis=0) - inliers.mean(axis=0)
         return known
 
-    def _ranks(self, rows: NDArray, columns: NDArray) -> NDArray:
-        """Return ranks between 0 and 1, which do not depend on long tails."""
-        return average_ranks(self.training.table[np.ix_(rows, columns)]) / (len(rows) + 1)
+    @cached_property
+    def _labelled(self) -> NDArray:
+        """Places of the rows that count as outliers or inliers."""
+        return np.flatnonzero(self.training.codes >= 0)
+
+    def _ranks(self, columns: NDArray) -> NDArray:
+        """Return ranks of these rows between 0 and 1, which do not depend on long tails."""
+        values = self.training.table[np.ix_(self._labelled, columns)]
+        return average_ranks(values) / (len(values) + 1)
 
 
 def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> None:
     """Refuse a budget below the price of any call with so many rows."""
-    if budget >= least:
-        return
-    rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
-    raise ValueError(
-        f"`budget` is {show_cost(budget, costs.unit)}, but {rows} costs at least "
-        f"{show_cost(round_up(least, costs.unit), costs.unit)}, most of it for the call. Raise it, "
-        "or pass more rows at once: a larger `batch_size` (--batch); "
-        f"{MEASURE_AGAIN}."
-    )
+    if budget < least:
+        rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
+        advice = (
+            ", most of it for the call. Raise it, or pass more rows at once: a larger `batch_size` "
+            f"(--batch); {MEASURE_AGAIN}."
+        )
+        raise too_low(budget, f"{rows} costs at least", least, costs.unit, advice)
 
 
 def _check_affordable(budget: float, costs: Costs) -> None:
-    unit = costs.unit
     cheapest = int(np.argmin(costs.alone))
     if costs.alone[cheapest] > budget:
-        again = f", {MEASURE_AGAIN}" if unit == SECONDS else ""
-        raise ValueError(
-            f"`budget` is {show_cost(budget, unit)}, but the cheapest column, "
-            f"{costs.names[cheapest]!r}, costs "
-            f"{show_cost(round_up(costs.alone[cheapest], unit), unit)}. Raise it{again}."
-        )
+        again = f", {MEASURE_AGAIN}" if costs.unit == SECONDS else ""
+        what = f"the cheapest column, {costs.names[cheapest]!r}, costs"
+        raise too_low(budget, what, costs.alone[cheapest], costs.unit, f". Raise it{again}.")
