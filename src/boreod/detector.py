@@ -22,7 +22,14 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
+from boreod.predictor import (
+    PARAMETERS,
+    Predictor,
+    TrainingRecord,
+    check_parameters,
+    read_options,
+    settings_of,
+)
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,
@@ -138,7 +145,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     [0, 1]
     """
 
-    _selector: Selector | None = None  # a loaded model has none
+    # A loaded model has no selector.
+    _selector: Selector | None = None
     _takes_numeric_frames_as_they_are = False
 
     def __init__(
@@ -160,24 +168,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            representation=representation,
-            reference=reference,
-            scaling=scaling,
-            n_estimators=n_estimators,
-            bagging=bagging,
-            heads=heads,
-            estimator=estimator,
-            calibration=calibration,
-            prior=prior,
-            threshold=threshold,
-            budget=budget,
-            selection=selection,
-            outlier_label=outlier_label,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        given = locals()
+        super().__init__(**{name: given[name] for name in PARAMETERS})
 
     def fit(
         self,
@@ -345,11 +337,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         return self._costs
 
     def _learn(self, found: TrainingRows, settings: Settings, seeds: list[int]) -> None:
-        """Go the way from rows to bags; everything is fitted here."""
+        """Fit everything, and keep what reasons, checks and reports need of the training table."""
         check_alerts(self.threshold, found.shares.n_rows)
         warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
-        # Rows are hashed as they would be if they came again.
-        learned = LearnedRows(hash_rows(found.rows if found.later is None else found.later))
+        learned = LearnedRows(hash_rows(found.later))
         if found.warn_of_copies is not None:
             found.warn_of_copies(learned.n_copies, len(found.rows))
         representation = representation_for(self, found, settings, seeds[0])
@@ -370,14 +361,6 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         elif not needs_clock(settings.selection.costs, SECONDS):
             self._costs = self._selector.prices.read(settings.selection.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
-        self._remember(found, learned)
-
-    def _remember(self, found: TrainingRows, learned: LearnedRows) -> None:
-        """Keep what reasons, checks and reports need of the training table."""
-        if found.later is not None:
-            seen = self.fitted_.seen
-            np.minimum(seen.low, found.later.min(axis=0), out=seen.low)
-            np.maximum(seen.high, found.later.max(axis=0), out=seen.high)
         self.reference_rows_ = found.positions
         marks = getattr(found.preparation, "marks_", None)
         profile = TrainingProfile.learn(found.rows, found.codes, found.name_of, marks)
@@ -389,9 +372,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         given = {"costs": costs, "method": method, "skip_unaffordable": skip_unaffordable}
         given = {name: value for name, value in given.items() if value is not None}
         check_size(batch_size, keep=True)
-        unit = "" if self.budget is None else read_budget(self.budget)[1]
         chosen = copy.copy(settings_of(self).selection)
-        self.selection = chosen.set_params(**given, batch_size=self._batches(batch_size, unit))
+        size = self._batches(batch_size, self._unit)
+        self.selection = chosen.set_params(**given, batch_size=size)
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:

@@ -85,8 +85,7 @@ def _minimize(
     design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return coefficients and gradient of one problem."""
-    gram = gram_of(design)
-    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start)
+    beta, gradient, _ = descend(design, gram_of(design), signs, weights, penalty, start)
     return beta, gradient
 
 
@@ -255,8 +254,8 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 
 
 @inner
-def _solve_lower(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor x = vector in its place."""
+def _solve(factor: NDArray, vector: NDArray) -> None:
+    """Solve factor factor' x = vector in its place."""
     for row in range(vector.shape[0]):
         # Four sums do not have to wait for each other.
         a, b, c, d = vector[row], 0.0, 0.0, 0.0
@@ -270,10 +269,6 @@ def _solve_lower(factor: NDArray, vector: NDArray) -> None:
             a -= factor[row, place] * vector[place]
         vector[row] = ((a + b) + (c + d)) / factor[row, row]
 
-
-@inner
-def _solve_upper(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor' x = vector in its place."""
     for row in range(vector.shape[0] - 1, -1, -1):
         vector[row] /= factor[row, row]
         value = vector[row]
@@ -290,19 +285,15 @@ def _newton_step(
     With one unknown per row, by Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
     """
     d, n = design.shape
-    step = unset(d)
-    inside = unset(n)
+    step = gradient.copy()
     if gram.shape[0] == 0:
-        for place in range(d):
-            step[place] = gradient[place]
-        _solve_lower(factor, step)
-        _solve_upper(factor, step)
+        _solve(factor, step)
         return step
+    inside = unset(n)
     products(design, gradient, inside, True)
     for row in range(n):
         inside[row] *= root[row]
-    _solve_lower(factor, inside)
-    _solve_upper(factor, inside)
+    _solve(factor, inside)
     for row in range(n):
         inside[row] *= root[row]
     products(design, inside, step, False)
