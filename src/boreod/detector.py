@@ -199,18 +199,18 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
             with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.
         ids
-            Columns that name a row, which are not learned from. Here and below names may have
-            commas between them.
+            Columns that name a row. Nothing is learned from them. Here and below several names may
+            be one text, with commas between them.
         drop, keep
             Columns to leave out; the only columns to learn from.
         labels
-            A second table of ``ids`` and labels, a frame or a file: its answers replace those of X.
+            A second table of ``ids`` and labels, a frame or a file. Its labels replace those of X.
         reading
             Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
             names columns of ids, such as ``card`` or ``card:time`` (needed where there are several
             columns of dates), to learn from the time since the last row of the same id. Tables must
             be sorted by time then, and rows alone or in parts cannot be scored. ``"inlier_label"``
-            is the label of inliers, if labels other than it and ``outlier_label`` are none.
+            is the label of inliers, if rows with any other label than these two are unlabelled.
         **unsupported
             Nothing; ``sample_weight`` is refused with a reason.
         """
@@ -238,9 +238,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Return a fitted detector whose predictions keep to a budget.
 
-        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
-        alone are computed for new rows. A time is that of one core for a row of a large batch, or
-        of one of ``batch_size`` rows. Parameters are those of the detector and of
+        Nothing is searched again: the bags of this fit are solved on the chosen columns, and only
+        these columns are computed for new rows. A time is what one core takes for one row, in a
+        large batch or in a batch of ``batch_size`` rows. Parameters are those of the detector and of
         :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
         ``"same"`` keeps it and None stands for large batches.
         """
@@ -291,8 +291,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
 
-        Budgets in time that are asked of this model from now on use them, and so do later fits to
-        tables of this shape.
+        Later budgets in time of this model use them, and so do later fits to tables of this shape.
         """
         self._selector = self._known_selector.timed()
         if self._costs is not None and self._costs.unit == SECONDS:
@@ -305,19 +304,19 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Write a page about the detector: its quality, alerts, suspects and columns.
 
         ``path`` is the page, one HTML file. ``table`` holds rows with their labels, or is a file of
-        them; rows of the fit are judged out of bag. None stands for these, unless the detector was
-        loaded from a file, which holds no rows. Other options are those of
+        them; rows of the fit are judged out of bag. None stands for the rows of the fit, which a
+        detector that was loaded from a file does not have. Other options are those of
         :func:`boreod.tool.write_report`.
         """
         upper_floor("tool").write_report(self, path, table, **options)
 
     def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
-        """Write everything that predictions need to one file, by custom ``.boreod``.
+        """Write everything that predictions need to one file, usually named ``.boreod``.
 
-        :func:`boreod.load` reads it. Bags stay behind. The same model gives the same bytes, and a
+        :func:`boreod.load` reads it. Bags are not saved. The same model gives the same bytes, and a
         file that is there already is replaced only when the new one is complete. ``extra`` is
         anything that JSON can hold, for your own use; ``stored_.extra`` of the loaded detector
-        gives it back. None keeps that of a loaded model.
+        returns it. None keeps that of a loaded model.
         """
         upper_floor("persistence").save(self, path, extra=extra)
 

@@ -1,20 +1,20 @@
-"""Boosted trees of one bag: small ones, each fitted to what those before it leave.
+"""Boosted trees of one bag: small trees, each fitted to the errors of the trees before it.
 
 This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and have
 few outliers, so regularization matters most. Three parts are as in CatBoost (Prokhorenkova and
 others, 2018; Dorogush and others, 2018):
 
-- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G adds up the
-  gradients y - p of a side's n rows, and to this worth noise is added, as large as the root mean
-  square of a gradient: about what a cut through labels at random would be worth;
-- leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), none of them so
-  long that it could raise the loss, and a tenth of what they add up to takes part;
+- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of the
+  gradients y - p of a side's n rows. Noise is added to this worth. It is as large as the root mean
+  square of a gradient, which is about what a cut is worth if labels are random;
+- leaves are solved by several Newton steps G / (H + l2), where H is the sum of p (1 - p). No step
+  is long enough to raise the loss. The value of a leaf is a tenth of the sum of its steps;
 - classes have no weights. The sum of all leaves is what a row adds to the log-odds of its bag, so
   it is the log-odds of classes of equal weight.
 
 As in random forests, every level of a tree looks at a few random columns, of those that are not
-constant in the bag. Cuts are quantiles of the bag, between values that differ; a bag of hundreds of
-rows does not need more of them.
+constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag of hundreds of
+rows does not need more cuts than that.
 """
 
 import numpy as np

@@ -134,7 +134,7 @@ def descend(
         if is_new:
             used = _make_factor(design, gram, residual, weights, ridge, root, factor)
         step = _newton_step(design, gram, root, factor, gradient, used)
-        moved = _move(beta, step, 1.0)
+        moved = beta - step
         new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         if is_new and not _largest(new_gradient) < before:
             value = _objective(design, signs, weights, beta, ridge)
@@ -144,21 +144,13 @@ def descend(
                 # Rounding leaves no further progress.
                 if length < 1e-8:
                     return beta, gradient, residual
-                moved = _move(beta, step, length)
+                moved = beta - length * step
             new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         after = _largest(new_gradient)
         is_known = after * (after / before) ** MAX_OLD_STEPS <= small
         if is_new or after < before:
             beta, gradient, residual = moved, new_gradient, new_residual
     return beta, gradient, residual
-
-
-@inner
-def _move(beta: NDArray, step: NDArray, size: float) -> NDArray:
-    moved = unset(beta.shape[0])
-    for place in range(beta.shape[0]):
-        moved[place] = beta[place] - size * step[place]
-    return moved
 
 
 @inner
@@ -255,7 +247,7 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 
 @inner
 def _solve(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor factor' x = vector in its place."""
+    """Solve factor factor' x = vector in its place, first for factor and then for factor'."""
     for row in range(vector.shape[0]):
         # Four sums do not have to wait for each other.
         a, b, c, d = vector[row], 0.0, 0.0, 0.0
@@ -268,7 +260,6 @@ def _solve(factor: NDArray, vector: NDArray) -> None:
         for place in range(whole, row):
             a -= factor[row, place] * vector[place]
         vector[row] = ((a + b) + (c + d)) / factor[row, row]
-
     for row in range(vector.shape[0] - 1, -1, -1):
         vector[row] /= factor[row, row]
         value = vector[row]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class NotStoredError(ValueError, AttributeError):
-    """Something was asked of a loaded model that needs its training rows."""
+    """A loaded model was asked for something that needs training rows, which it does not have."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -117,7 +117,7 @@ def _read_numbers(
 def _read_table(
     model: Any, X: Any, y: Any, asked: dict[str, Any], settings: Settings, seed: int
 ) -> TrainingRows:
-    """Return what the floor of tables reads and prepares."""
+    """Return the rows of a frame or a file, read and prepared by :mod:`boreod.tables`."""
     floor = upper_floor("tables.training")
     reference = settings.reference
     drawn: list[Shares] = []
