@@ -240,8 +240,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
 
         Nothing is searched again: the bags of this fit are solved on the chosen columns, and only
         these columns are computed for new rows. A time is what one core takes for one row, in a
-        large batch or in a batch of ``batch_size`` rows. Parameters are those of the detector and of
-        :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
+        large batch or in a batch of ``batch_size`` rows. Parameters are those of the detector and
+        of :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
         ``"same"`` keeps it and None stands for large batches.
         """
         selector = self._known_selector
