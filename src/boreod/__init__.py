@@ -36,23 +36,17 @@ if TYPE_CHECKING:
     from boreod.representation.views import View
     from boreod.selection.costs import Costs
 
-_HOMES = {
-    "BORE": "boreod.bore",
-    "Bagging": "boreod.ensemble.parameters",
-    "ColumnSelection": "boreod.ensemble.parameters",
-    "ColumnsLeftOutWarning": "boreod.representation.plan",
-    "Costs": "boreod.selection.costs",
-    "Detector": "boreod.detector",
-    "Heads": "boreod.ensemble.parameters",
-    "ModelFileError": "boreod.persistence",
-    "OutlierRepresentation": "boreod.representation.transformer",
-    "Reference": "boreod.ensemble.parameters",
-    "View": "boreod.representation.views",
-    "__version__": "boreod.files",
-    "auc_scorer": "boreod.metrics",
-    "average_precision_scorer": "boreod.metrics",
-    "load": "boreod.persistence",
-    "save": "boreod.persistence",
+_NAMES_OF_MODULES = {
+    "bore": "BORE",
+    "detector": "Detector",
+    "ensemble.parameters": "Bagging ColumnSelection Heads Reference",
+    "files": "__version__",
+    "metrics": "auc_scorer average_precision_scorer",
+    "persistence": "ModelFileError load save",
+    "representation.plan": "ColumnsLeftOutWarning",
+    "representation.transformer": "OutlierRepresentation",
+    "representation.views": "View",
+    "selection.costs": "Costs",
 }
 
 
@@ -60,9 +54,10 @@ def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `import boreod` itself stays cheap."""
     if name == "parallel":
         return import_module("boreod.parallel")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'boreod' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    for module, names in _NAMES_OF_MODULES.items():
+        if name in names.split():
+            return getattr(import_module(f"boreod.{module}"), name)
+    raise AttributeError(f"module 'boreod' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ def main() -> None:
         pressed.append(number)
 
     before = signal.getsignal(signal.SIGINT)
-    # in the background (`boreod ... &`) the handler is another one, which must stay
+    # In the background (`boreod ... &`) there is another handler, which must stay.
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, remember)
     from boreod.tool.cli import main as run

@@ -22,7 +22,14 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import Predictor, TrainingRecord, check_parameters, read_options, settings_of
+from boreod.predictor import (
+    PARAMETERS,
+    Predictor,
+    TrainingRecord,
+    check_parameters,
+    read_options,
+    settings_of,
+)
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,
@@ -138,7 +145,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     [0, 1]
     """
 
-    _selector: Selector | None = None  # a loaded model has none
+    # A loaded model has no selector.
+    _selector: Selector | None = None
     _takes_numeric_frames_as_they_are = False
 
     def __init__(
@@ -160,24 +168,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            representation=representation,
-            reference=reference,
-            scaling=scaling,
-            n_estimators=n_estimators,
-            bagging=bagging,
-            heads=heads,
-            estimator=estimator,
-            calibration=calibration,
-            prior=prior,
-            threshold=threshold,
-            budget=budget,
-            selection=selection,
-            outlier_label=outlier_label,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        given = locals()
+        super().__init__(**{name: given[name] for name in PARAMETERS})
 
     def fit(
         self,
@@ -207,18 +199,18 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
             with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.
         ids
-            Columns that name a row, which are not learned from. Here and below names may have
-            commas between them.
+            Columns that name a row. Nothing is learned from them. Here and below several names may
+            be one text, with commas between them.
         drop, keep
             Columns to leave out; the only columns to learn from.
         labels
-            A second table of ``ids`` and labels, a frame or a file: its answers replace those of X.
+            A second table of ``ids`` and labels, a frame or a file. Its labels replace those of X.
         reading
             Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
             names columns of ids, such as ``card`` or ``card:time`` (needed where there are several
             columns of dates), to learn from the time since the last row of the same id. Tables must
             be sorted by time then, and rows alone or in parts cannot be scored. ``"inlier_label"``
-            is the label of inliers, if labels other than it and ``outlier_label`` are none.
+            is the label of inliers, if rows with any other label than these two are unlabelled.
         **unsupported
             Nothing; ``sample_weight`` is refused with a reason.
         """
@@ -246,10 +238,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Return a fitted detector whose predictions keep to a budget.
 
-        Nothing is searched again: the bags of this fit are solved on the chosen columns, and those
-        alone are computed for new rows. A time is that of one core for a row of a large batch, or
-        of one of ``batch_size`` rows. Parameters are those of the detector and of
-        :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
+        Nothing is searched again: the bags of this fit are solved on the chosen columns, and only
+        these columns are computed for new rows. A time is what one core takes for one row, in a
+        large batch or in a batch of ``batch_size`` rows. Parameters are those of the detector and
+        of :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
         ``"same"`` keeps it and None stands for large batches.
         """
         selector = self._known_selector
@@ -299,8 +291,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def measure_costs(self) -> Costs:
         """Measure again what columns cost, on this machine, and return the prices.
 
-        Budgets in time that are asked of this model from now on use them, and so do later fits to
-        tables of this shape.
+        Later budgets in time of this model use them, and so do later fits to tables of this shape.
         """
         self._selector = self._known_selector.timed()
         if self._costs is not None and self._costs.unit == SECONDS:
@@ -313,19 +304,19 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         """Write a page about the detector: its quality, alerts, suspects and columns.
 
         ``path`` is the page, one HTML file. ``table`` holds rows with their labels, or is a file of
-        them; rows of the fit are judged out of bag. None stands for these, unless the detector was
-        loaded from a file, which holds no rows. Other options are those of
+        them; rows of the fit are judged out of bag. None stands for the rows of the fit, which a
+        detector that was loaded from a file does not have. Other options are those of
         :func:`boreod.tool.write_report`.
         """
         upper_floor("tool").write_report(self, path, table, **options)
 
     def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
-        """Write everything that predictions need to one file, by custom ``.boreod``.
+        """Write everything that predictions need to one file, usually named ``.boreod``.
 
-        :func:`boreod.load` reads it. Bags stay behind. The same model gives the same bytes, and a
+        :func:`boreod.load` reads it. Bags are not saved. The same model gives the same bytes, and a
         file that is there already is replaced only when the new one is complete. ``extra`` is
         anything that JSON can hold, for your own use; ``stored_.extra`` of the loaded detector
-        gives it back. None keeps that of a loaded model.
+        returns it. None keeps that of a loaded model.
         """
         upper_floor("persistence").save(self, path, extra=extra)
 
@@ -345,11 +336,10 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         return self._costs
 
     def _learn(self, found: TrainingRows, settings: Settings, seeds: list[int]) -> None:
-        """Go the way from rows to bags; everything is fitted here."""
+        """Fit everything, and keep what reasons, checks and reports need of the training table."""
         check_alerts(self.threshold, found.shares.n_rows)
         warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
-        # Rows are hashed as they would be if they came again.
-        learned = LearnedRows(hash_rows(found.rows if found.later is None else found.later))
+        learned = LearnedRows(hash_rows(found.later))
         if found.warn_of_copies is not None:
             found.warn_of_copies(learned.n_copies, len(found.rows))
         representation = representation_for(self, found, settings, seeds[0])
@@ -370,14 +360,6 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         elif not needs_clock(settings.selection.costs, SECONDS):
             self._costs = self._selector.prices.read(settings.selection.costs, SECONDS)
         self.threshold_ = self.choose_threshold(self.threshold)
-        self._remember(found, learned)
-
-    def _remember(self, found: TrainingRows, learned: LearnedRows) -> None:
-        """Keep what reasons, checks and reports need of the training table."""
-        if found.later is not None:
-            seen = self.fitted_.seen
-            np.minimum(seen.low, found.later.min(axis=0), out=seen.low)
-            np.maximum(seen.high, found.later.max(axis=0), out=seen.high)
         self.reference_rows_ = found.positions
         marks = getattr(found.preparation, "marks_", None)
         profile = TrainingProfile.learn(found.rows, found.codes, found.name_of, marks)
@@ -389,9 +371,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         given = {"costs": costs, "method": method, "skip_unaffordable": skip_unaffordable}
         given = {name: value for name, value in given.items() if value is not None}
         check_size(batch_size, keep=True)
-        unit = "" if self.budget is None else read_budget(self.budget)[1]
         chosen = copy.copy(settings_of(self).selection)
-        self.selection = chosen.set_params(**given, batch_size=self._batches(batch_size, unit))
+        size = self._batches(batch_size, self._unit)
+        self.selection = chosen.set_params(**given, batch_size=size)
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:

@@ -6,8 +6,6 @@ from oracles import boosting as oracle
 from boreod.ensemble import boosting
 from boreod.ensemble.boosting import MAX_BINS, find_edges, grow_boosted
 
-PLAIN = {"noise": 0.0, "row_share": 1.0}
-
 
 def draw(n_rows=60, n_columns=3, seed=0, n_outliers=12):
     random = np.random.default_rng(seed)
@@ -22,12 +20,14 @@ def odds_of(trees, part):
 
 @pytest.mark.parametrize("n_rows", [2, 7, 30, MAX_BINS])
 @pytest.mark.parametrize("digits", [0, 5])
-def test_cuts_and_leaves_are_the_oracles(n_rows, digits):
+def test_cuts_and_leaves_are_the_oracles(n_rows, digits, monkeypatch):
     """With every value in a bin of its own and nothing random; cuts are often equally good."""
+    monkeypatch.setattr(boosting, "NOISE", 0.0)
+    monkeypatch.setattr(boosting, "ROW_SHARE", 1.0)
     for seed in range(3):
         part, targets = draw(n_rows, 3, seed, n_outliers=max(1, n_rows // 5))
         part = part.round(digits)
-        trees = grow_boosted(part, targets, 8, seed, n_tried=3, **PLAIN)
+        trees = grow_boosted(part, targets, 8, seed, n_tried=3)
         odds = np.full(n_rows, np.log(targets.mean() / (1.0 - targets.mean())))
         for root in trees.starts[:-1]:
             gradient = targets - 1.0 / (1.0 + np.exp(-odds))
@@ -67,11 +67,18 @@ def test_seeds_matter():
     assert (found[0] != found[2]).any()
 
 
-@pytest.mark.parametrize("other", [{"noise": 0.0}, {"row_share": 1.0}, {"n_tried": 3}])
-def test_options_matter(other):
+@pytest.mark.parametrize(("name", "value"), [("NOISE", 0.0), ("ROW_SHARE", 1.0)])
+def test_randomness_matters(name, value, monkeypatch):
     part, targets = draw()
     found = odds_of(grow_boosted(part, targets, 20, 0), part)
-    assert (odds_of(grow_boosted(part, targets, 20, 0, **other), part) != found).any()
+    monkeypatch.setattr(boosting, name, value)
+    assert (odds_of(grow_boosted(part, targets, 20, 0), part) != found).any()
+
+
+def test_the_number_of_tried_columns_matters():
+    part, targets = draw()
+    found = odds_of(grow_boosted(part, targets, 20, 0), part)
+    assert (odds_of(grow_boosted(part, targets, 20, 0, n_tried=3), part) != found).any()
 
 
 def test_cuts_are_between_rows_and_depend_on_order_alone():

@@ -38,7 +38,6 @@ from boreod.ensemble.bags import BagPlan, Bags, draw_bags
 from boreod.ensemble.calibration import count_as_inliers, logit
 from boreod.ensemble.heads import Head, combine
 from boreod.ensemble.tree_heads import TreeHead
-from boreod.parallel import Engine
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_RATIO = 4.0
@@ -66,10 +65,7 @@ class Assumed:
         (groups, inliers): the inliers that look suspicious to each group of bags; None if no row is
         left out.
     trees
-        The trees that looked for suspicious rows; kept for reuse if no row is left out and labels
-        do not look complete, else None.
-    complete
-        Whether labels look complete.
+        The trees that looked for suspicious rows; None if bags were drawn again after that.
     """
 
     codes: NDArray
@@ -77,7 +73,6 @@ class Assumed:
     left_out: NDArray
     suspicious_by_group: NDArray | None = None
     trees: TreeHead | None = None
-    complete: bool = False
 
     @property
     def in_bags(self) -> NDArray:
@@ -114,36 +109,27 @@ def widen(how: BagPlan, n_outliers: int) -> BagPlan:
 
 
 def find_suspicious(
-    assumed: Assumed,
-    table: NDArray,
-    weights: NDArray,
-    how: BagPlan,
-    n_trees: int,
-    seeds: tuple[int, int],
-    engine: Engine,
-) -> Assumed:
+    assumed: Assumed, odds_by_bag: NDArray, outside: NDArray, weights: NDArray, how: BagPlan
+) -> tuple[Assumed, BagPlan]:
     """Leave out inliers that look like the known outliers, if there are too many to be chance.
 
-    Each bag grows ``n_trees`` trees. ``weights`` say how many rows of a larger table each row
-    stands for; ``seeds`` are the seed of the bags and the seed of the trees.
+    Also return how bags are to be drawn then. ``odds_by_bag`` are those of trees, and ``outside``
+    marks the rows that a bag does not hold; both are (rows, bags). ``weights`` say how many rows of
+    a larger table each row stands for.
     """
     outliers = np.flatnonzero(assumed.codes == OUTLIER)
-    inliers = np.flatnonzero(assumed.in_bags)
-    bags = draw_bags(outliers, inliers, len(table), how, seeds[0])
-    head = TreeHead.fit(table, bags, n_trees, False, seeds[1], engine)
-    odds_by_bag = head.log_odds(table)
-    outside = ~bags.holds
+    inliers = np.flatnonzero(assumed.codes == INLIER)
     odds = combine(odds_by_bag, outside)
     known = odds[outliers][np.isfinite(odds[outliers])]
     if len(known) == 0:
-        return replace(assumed, trees=head)
+        return assumed, how
     above = inliers[odds[inliers] > np.median(known)]
     ratio = weights[above].sum() / (0.5 * len(outliers))
     enough = how.ratio is not None and len(outliers) >= MIN_COMPLETE_OUTLIERS
     if enough and ratio <= MAX_COMPLETE_RATIO:
-        return replace(assumed, complete=True)
+        return assumed, widen(how, len(outliers))
     if ratio <= MAX_RATIO:
-        return replace(assumed, trees=head)
+        return assumed, how
     number = min(len(above), int(0.1 * len(inliers)))
     left_out = assumed.left_out.copy()
     left_out[inliers] = _highest(odds[inliers], number)
@@ -153,7 +139,7 @@ def find_suspicious(
         bags_of_group = np.s_[group::groups]
         use = outside[inliers, bags_of_group]
         marked.append(_highest(combine(odds_by_bag[inliers, bags_of_group], use), number))
-    return replace(assumed, left_out=left_out, suspicious_by_group=np.array(marked))
+    return replace(assumed, left_out=left_out, suspicious_by_group=np.array(marked)), how
 
 
 def _highest(odds: NDArray, number: int) -> NDArray:
@@ -212,9 +198,9 @@ def _soften(table: NDArray, center: NDArray, spread: NDArray) -> NDArray:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """From scores to log-odds of their quantile among the training rows."""
+    """From scores, which ascend, to log-odds of their quantile among the training rows."""
 
-    scores: NDArray  # ascending
+    scores: NDArray
     odds: NDArray
 
     @classmethod
@@ -224,10 +210,9 @@ class Quantiles:
         middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
         if len(values) == 1:
             return cls(values + np.array([0.0, 1.0]), logit(np.array([0.5, 0.75])))
-        if len(values) > MOST_KNOTS:
-            some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
-            return cls(values[some], logit(middle[some]))
-        return cls(values, logit(middle))
+        # These are all values if there are no more than MOST_KNOTS.
+        some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
+        return cls(values[some], logit(middle[some]))
 
     def apply(self, scores: NDArray) -> NDArray:
         """Return log-odds; beyond an end, the line from the middle score through it goes on.

@@ -240,7 +240,7 @@ def draw_bags(
 
 
 def _include_all_outliers(drawn: NDArray, n_outliers: int, random: np.random.Generator) -> None:
-    """Give outliers that no bag drew the places of some that several bags drew."""
+    """Put every outlier that no bag drew in the place of one that several bags drew."""
     counts = np.bincount(drawn.ravel(), minlength=n_outliers)
     for missing in np.flatnonzero(counts == 0):
         places = random.permutation(drawn.size)

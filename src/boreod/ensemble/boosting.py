@@ -1,21 +1,20 @@
-"""Boosted trees of one bag: small ones, each fitted to what those before it leave.
+"""Boosted trees of one bag: small trees, each fitted to the errors of the trees before it.
 
 This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags are small and have
 few outliers, so regularization matters most. Three parts are as in CatBoost (Prokhorenkova and
 others, 2018; Dorogush and others, 2018):
 
-- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G adds up the
-  gradients y - p of a side's n rows, and to this worth noise is added, as large as the root mean
-  square of a gradient: about what a cut through labels at random would be worth;
-- leaves are solved by several Newton steps G / (H + l2), H the sum of p (1 - p), none of them so
-  long that it could raise the loss, and a tenth of what they add up to takes part;
+- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of the
+  gradients y - p of a side's n rows. Noise is added to this worth. It is as large as the root mean
+  square of a gradient, which is about what a cut is worth if labels are random;
+- leaves are solved by several Newton steps G / (H + l2), where H is the sum of p (1 - p). No step
+  is long enough to raise the loss. The value of a leaf is a tenth of the sum of its steps;
 - classes have no weights. The sum of all leaves is what a row adds to the log-odds of its bag, so
-it
-  is the log-odds of classes of equal weight.
+  it is the log-odds of classes of equal weight.
 
 As in random forests, every level of a tree looks at a few random columns, of those that are not
-constant in the bag. Cuts are quantiles of the bag, between values that differ; a bag of hundreds of
-rows does not need more of them.
+constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag of hundreds of
+rows does not need more cuts than that.
 """
 
 import numpy as np
@@ -44,20 +43,13 @@ SPREAD_OF_FOUR = 2.0**16 / np.sqrt(3.0)
 
 
 def grow_boosted(
-    part: NDArray,
-    targets: NDArray,
-    n_trees: int,
-    seed: int,
-    *,
-    noise: float = NOISE,
-    row_share: float = ROW_SHARE,
-    n_tried: int | None = None,
+    part: NDArray, targets: NDArray, n_trees: int, seed: int, n_tried: int | None = None
 ) -> Trees:
     """Fit trees to the rows of a bag; a fit of fewer trees gives the first of these.
 
     ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and there are both.
     Every level looks at ``n_tried`` columns, by default the root of the number of columns that are
-    not constant. ``noise`` is that of cuts, ``row_share`` the share of rows that choose them.
+    not constant.
 
     Examples
     --------
@@ -75,10 +67,8 @@ def grow_boosted(
         bins[column] = np.searchsorted(cuts, part[:, column])
     n_tried = min(n_tried or max(1, int(np.sqrt(len(useful)))), len(useful))
     state = np.array([seed], dtype=np.uint64)
-    feature, cut, value = _boost(
-        bins, n_bins, targets, n_trees, useful, n_tried, noise, row_share, state
-    )
-    return _to_trees(feature, cut, value, edges)
+    nodes = _boost(bins, n_bins, targets, n_trees, useful, n_tried, NOISE, ROW_SHARE, state)
+    return _to_trees(*nodes, edges)
 
 
 def find_edges(column: NDArray) -> NDArray:
@@ -150,30 +140,29 @@ def _boost(
     sums = unset(N_LEAVES // 2 * MAX_BINS)
     counts = unset(N_LEAVES // 2 * MAX_BINS)
     worth = unset(N_LEAVES // 2)
-    leaves = unset((3, N_NODES))
-    n_outliers = 0.0
-    for row in range(n_rows):
-        n_outliers += targets[row]
-    for row in range(n_rows):
-        inverse[row] = (n_rows - n_outliers) / n_outliers
+    n_outliers = targets.sum()
+    inverse[:] = (n_rows - n_outliers) / n_outliers
     for tree in range(n_trees):
         columns = feature[tree]
         cuts = cut[tree]
-        for place in range(N_NODES):
-            columns[place] = -1
-            cuts[place] = 0
+        columns[:] = -1
+        cuts[:] = 0
         added = noise * _start(targets, inverse, row_share, state, gradient, weight, node)
         for level in range(DEPTH):
             first = 2**level - 1
-            for place in range(first + 1):
-                worth[place] = -np.inf
+            worth[:] = -np.inf
             for number in range(n_tried):
                 column = _draw_column(useful, number, state)
                 size = n_bins[column]
                 _add_up(bins[column], size, gradient, weight, node, first, sums, counts)
-                _compare(sums, counts, column, size, added, state, first, columns, cuts, worth)
+                for place in range(first + 1):
+                    found, best = _best_cut(sums, counts, place * size, size, added, state)
+                    if found >= 0 and best > worth[place]:
+                        worth[place] = best
+                        columns[first + place] = column
+                        cuts[first + place] = found
             _move(bins, columns, cuts, node, first)
-        _fill(targets, inverse, node, value[tree], leaves)
+        _fill(targets, inverse, node, value[tree])
     return feature, cut, value
 
 
@@ -243,36 +232,14 @@ def _add_up(
     counts: NDArray,
 ) -> None:
     """Add gradients and weights up by bins of one column, for every node of a level."""
-    for place in range((first + 1) * n_bins):
-        sums[place] = 0.0
-        counts[place] = 0.0
+    n_sums = (first + 1) * n_bins
+    sums[:n_sums] = 0.0
+    counts[:n_sums] = 0.0
     for row in range(bins.shape[0]):
         if node[row] >= first:
             place = (node[row] - first) * n_bins + int(bins[row])
             sums[place] += gradient[row]
             counts[place] += weight[row]
-
-
-@inner
-def _compare(
-    sums: NDArray,
-    counts: NDArray,
-    column: int,
-    n_bins: int,
-    noise: float,
-    state: NDArray,
-    first: int,
-    columns: NDArray,
-    cuts: NDArray,
-    worth: NDArray,
-) -> None:
-    """Cut the nodes of a level by a column where that is the best cut so far."""
-    for place in range(first + 1):
-        found, best = _best_cut(sums, counts, place * n_bins, n_bins, noise, state)
-        if found >= 0 and best > worth[place]:
-            worth[place] = best
-            columns[first + place] = column
-            cuts[first + place] = found
 
 
 @inner
@@ -318,19 +285,16 @@ def _move(bins: NDArray, columns: NDArray, cuts: NDArray, node: NDArray, first: 
 
 
 @inner
-def _fill(
-    targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray, leaves: NDArray
-) -> None:
+def _fill(targets: NDArray, inverse: NDArray, node: NDArray, value: NDArray) -> None:
     """Solve the leaves of a tree, and update the odds of all rows."""
-    slopes = leaves[0]
-    bends = leaves[1]
-    factors = leaves[2]
-    for place in range(N_NODES):
-        value[place] = 0.0
+    slopes = unset(N_NODES)
+    bends = unset(N_NODES)
+    factors = unset(N_NODES)
+    value[:] = 0.0
     for _ in range(NEWTON_STEPS):
+        slopes[:] = 0.0
+        bends[:] = 0.0
         for place in range(N_NODES):
-            slopes[place] = 0.0
-            bends[place] = 0.0
             factors[place] = np.exp(-value[place])
         for row in range(node.shape[0]):
             at = node[row]

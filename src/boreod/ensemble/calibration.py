@@ -246,9 +246,18 @@ def choose_threshold(
         return _for_false_positives(number, ranked, weights)
     if kind == "precision":
         return _for_precision(number, ranked, codes[used] == 1, weights)
-    if rows is None:
-        return _for_alerts(int(number), ranked, weights)
-    return _for_rate(number / rows, total, ranked, weights)
+    wanted = int(number) if rows is None else number / rows * total
+    # Less than half a row cannot be measured; then no training row is above the threshold.
+    if rows is not None and wanted < 0.5 * float(weights.min()):
+        warnings.warn(
+            f"{number / rows:.2g} of the rows are to be alerts, less than one of the "
+            f"{total:,.0f} training rows. The threshold is the highest of their probabilities; how "
+            "many later rows are above it is not known. Fit to more rows, or ask for more alerts.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return float(ranked[0])
+    return _for_alerts(wanted, ranked, weights)
 
 
 def read_threshold(spelling: Any) -> tuple[str, float, float | None]:
@@ -294,24 +303,6 @@ def check_alerts(spelling: Any, n_rows: int) -> None:
             f"for fewer, such as 'alerts:{max(1, n_rows // 100)}', or say in how many rows they "
             f"are: 'alerts:{number:.0f}/{100 * number:.0f}' (--rows-per-day {100 * number:.0f})."
         )
-
-
-def _for_rate(share: float, total: float, ranked: NDArray, weights: NDArray) -> float:
-    """Return a threshold with about this share of the total weight of rows above it.
-
-    A share of less than half a row cannot be measured; then no training row is above.
-    """
-    wanted = share * total
-    if wanted >= 0.5 * float(weights.min()):
-        return _for_alerts(wanted, ranked, weights)
-    warnings.warn(
-        f"{share:.2g} of the rows are to be alerts, less than one of the "
-        f"{total:,.0f} training rows. The threshold is the highest of their probabilities; "
-        "how many later rows are above it is not known. Fit to more rows, or ask for more alerts.",
-        UserWarning,
-        stacklevel=2,
-    )
-    return float(ranked[0])
 
 
 def _for_alerts(wanted: float, ranked: NDArray, weights: NDArray) -> float:

@@ -114,7 +114,8 @@ class Fitted:
 
     def log_odds(self, rows: NDArray, engine: Engine, corrected: bool = True) -> NDArray:
         """Return one log-odds per row; those of the bags themselves if not corrected."""
-        return self._score(self.scale_input(rows), engine, corrected)[0]
+        odds = self._score(self.scale_input(rows), engine, isolate=False)[0]
+        return self.correction.apply(odds) if corrected else odds
 
     def explain(self, rows: NDArray, engine: Engine, grouped: bool = False) -> Explanation:
         """Return what each column added to each row's log-odds; scores by family if grouped."""
@@ -137,20 +138,23 @@ class Fitted:
             odds = explanation.log_odds
         else:
             odds, isolation = self._score(points, engine, isolate=novelty)
+            odds = self.correction.apply(odds)
         compared = self.seen.compare(rows, isolation) if novelty else None
         return Assessment(odds, compared, explanation)
 
     def _score(
-        self, points: NDArray, engine: Engine, corrected: bool = True, isolate: bool = False
+        self, points: NDArray, engine: Engine, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """Return log-odds and isolation; very many rows are scored in parts, and copies once."""
+        """Return log-odds of bags, and isolation if wanted.
+
+        Very many rows are scored in parts, and copies once.
+        """
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
-            odds = average(self.members, table, engine)
-            return self.correction.apply(odds) if corrected else odds, isolation
+            return average(self.members, table, engine), isolation
         distinct, place = distinct_rows(points)
         parts = [
-            self._score(points[distinct[part]], engine, corrected, isolate)
+            self._score(points[distinct[part]], engine, isolate)
             for part in blocks(len(distinct), MAX_ROWS_AT_ONCE)
         ]
         odds = np.concatenate([part[0] for part in parts])[place]

@@ -85,8 +85,7 @@ def _minimize(
     design: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return coefficients and gradient of one problem."""
-    gram = gram_of(design)
-    beta, gradient, _ = descend(design, gram, signs, weights, penalty, start)
+    beta, gradient, _ = descend(design, gram_of(design), signs, weights, penalty, start)
     return beta, gradient
 
 
@@ -135,7 +134,7 @@ def descend(
         if is_new:
             used = _make_factor(design, gram, residual, weights, ridge, root, factor)
         step = _newton_step(design, gram, root, factor, gradient, used)
-        moved = _move(beta, step, 1.0)
+        moved = beta - step
         new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         if is_new and not _largest(new_gradient) < before:
             value = _objective(design, signs, weights, beta, ridge)
@@ -145,21 +144,13 @@ def descend(
                 # Rounding leaves no further progress.
                 if length < 1e-8:
                     return beta, gradient, residual
-                moved = _move(beta, step, length)
+                moved = beta - length * step
             new_gradient, new_residual = _evaluate(design, signs, weights, moved, ridge)
         after = _largest(new_gradient)
         is_known = after * (after / before) ** MAX_OLD_STEPS <= small
         if is_new or after < before:
             beta, gradient, residual = moved, new_gradient, new_residual
     return beta, gradient, residual
-
-
-@inner
-def _move(beta: NDArray, step: NDArray, size: float) -> NDArray:
-    moved = unset(beta.shape[0])
-    for place in range(beta.shape[0]):
-        moved[place] = beta[place] - size * step[place]
-    return moved
 
 
 @inner
@@ -255,8 +246,8 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 
 
 @inner
-def _solve_lower(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor x = vector in its place."""
+def _solve(factor: NDArray, vector: NDArray) -> None:
+    """Solve factor factor' x = vector in its place, first for factor and then for factor'."""
     for row in range(vector.shape[0]):
         # Four sums do not have to wait for each other.
         a, b, c, d = vector[row], 0.0, 0.0, 0.0
@@ -269,11 +260,6 @@ def _solve_lower(factor: NDArray, vector: NDArray) -> None:
         for place in range(whole, row):
             a -= factor[row, place] * vector[place]
         vector[row] = ((a + b) + (c + d)) / factor[row, row]
-
-
-@inner
-def _solve_upper(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor' x = vector in its place."""
     for row in range(vector.shape[0] - 1, -1, -1):
         vector[row] /= factor[row, row]
         value = vector[row]
@@ -290,19 +276,15 @@ def _newton_step(
     With one unknown per row, by Woodbury: (g - design R (R gram R + ridge)^-1 R design' g) / ridge.
     """
     d, n = design.shape
-    step = unset(d)
-    inside = unset(n)
+    step = gradient.copy()
     if gram.shape[0] == 0:
-        for place in range(d):
-            step[place] = gradient[place]
-        _solve_lower(factor, step)
-        _solve_upper(factor, step)
+        _solve(factor, step)
         return step
+    inside = unset(n)
     products(design, gradient, inside, True)
     for row in range(n):
         inside[row] *= root[row]
-    _solve_lower(factor, inside)
-    _solve_upper(factor, inside)
+    _solve(factor, inside)
     for row in range(n):
         inside[row] *= root[row]
     products(design, inside, step, False)

@@ -338,7 +338,8 @@ def stack(
         return start, mean_of(odds, start)
     # The tables are small, so threads of BLAS would only wait for each other.
     with one_blas_thread():
-        point = _learn(odds, outliers, inliers, start)
+        first = np.append(start, logit(len(outliers) / len(judged)))
+        point = _learn(odds, outliers, inliers, start, first)
         weights = _weights_of(point)
         mean = mean_of(odds, weights)
         for fold in range(n_folds):
@@ -352,12 +353,9 @@ def stack(
 
 def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
     """Average the log-odds of heads; where some are NaN, those of the others."""
-    total = np.zeros(len(odds))
-    known_weights = np.zeros(len(odds))
-    for column, weight in zip(odds.T, weights, strict=True):
-        known = np.isfinite(column)
-        total[known] += weight * column[known]
-        known_weights[known] += weight
+    known = np.isfinite(odds)
+    total = np.where(known, weights * odds, 0.0).sum(axis=1)
+    known_weights = np.where(known, weights, 0.0).sum(axis=1)
     return np.divide(total, known_weights, out=np.full(len(odds), np.nan), where=known_weights > 0)
 
 
@@ -367,15 +365,11 @@ def _weights_of(point: NDArray) -> NDArray:
 
 
 def _learn(
-    odds: NDArray,
-    outliers: NDArray,
-    inliers: NDArray,
-    start: NDArray,
-    first: NDArray | None = None,
+    odds: NDArray, outliers: NDArray, inliers: NDArray, start: NDArray, first: NDArray
 ) -> NDArray:
     """Return weights and intercept of the regression.
 
-    Weights are held near ``start``; the search begins at ``first``, if it is known.
+    Weights are held near ``start``; the search begins at ``first``.
     """
     from scipy.optimize import minimize
 
@@ -393,8 +387,6 @@ def _learn(
         slopes = residuals @ table + 2.0 * strength * away
         return float(value), np.append(slopes, residuals.sum())
 
-    if first is None:
-        first = np.append(start, logit(len(outliers) / (len(outliers) + len(inliers))))
     # Every head keeps a tenth of its first weight.
     bounds = [*((0.1 * weight, None) for weight in start), (None, None)]
     return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -149,18 +149,13 @@ class TrainingProfile:
     def from_dict(cls, data: Any, n_columns: int) -> "TrainingProfile":
         """Return a profile from untrusted data; a ``ValueError`` says what is wrong with it."""
         found = typed_json(cls, data, "profile")
-        found._check(n_columns)
-        return found
-
-    def _check(self, n_columns: int) -> None:
-        """Refuse a profile that ``learn`` cannot have returned."""
-        sizes = {len(column) for column in self.quantiles}
-        cases = self.cases
+        sizes = {len(column) for column in found.quantiles}
+        cases = found.cases
         for is_right, what in (
-            (self.rows > 0, "no rows"),
-            (len(self.means) == len(self.quantiles) == n_columns, "other columns"),
+            (found.rows > 0, "no rows"),
+            (len(found.means) == len(found.quantiles) == n_columns, "other columns"),
             (sizes == {len(_shares_of(n_columns))}, "another number of quantiles"),
-            (all(column == sorted(column) for column in self.quantiles), "quantiles that descend"),
+            (all(column == sorted(column) for column in found.quantiles), "quantiles that descend"),
             (cases is None or 0 < len(cases.rows) <= MAX_CASES, "too many known outliers, or none"),
             (cases is None or len(cases.names) == len(cases.rows), "known outliers without names"),
             (cases is None or {len(row) for row in cases.rows} == {n_columns}, "a short row"),
@@ -168,6 +163,7 @@ class TrainingProfile:
         ):
             if not is_right:
                 raise ValueError(f"the profile of its training rows has {what}")
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,6 @@ from boreod.ensemble.assumptions import (
     assume_inliers,
     draw_top,
     find_suspicious,
-    widen,
 )
 from boreod.ensemble.bags import Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, expit, logit
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class NotStoredError(ValueError, AttributeError):
-    """Something was asked of a loaded model that needs its training rows."""
+    """A loaded model was asked for something that needs training rows, which it does not have."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -128,25 +128,28 @@ class Training:
         table = scaler.transform(table)
         if taught:
             assumed = assume_inliers(codes, bagging, settings.assumes_inliers)
-            if settings.assumes_inliers:
-                part = table[:, : columns.n_raw or len(columns.names)]
-                weights = found.shares.weigh(codes)
-                both_seeds = seeds[0], seeds[1] + KINDS.index("trees")
-                assumed = find_suspicious(
-                    assumed, part, weights, bagging, options.recipe.n_trees, both_seeds, engine
-                )
             outliers = np.flatnonzero(assumed.codes == OUTLIER)
             inliers = np.flatnonzero(assumed.codes == INLIER)
-            if assumed.complete:
-                bagging = widen(bagging, len(outliers))
-            left_out = assumed.suspicious_by_group
-            bags = draw_bags(outliers, inliers, len(rows), bagging, seeds[0], left_out)
+            draw = partial(draw_bags, outliers, inliers, len(rows), seed=seeds[0])
+            bags = draw(bagging)
+            if settings.assumes_inliers:
+                part = table[:, : columns.n_raw or len(columns.names)]
+                seed = seeds[1] + KINDS.index("trees")
+                trees = TreeHead.fit(part, bags, options.recipe.n_trees, False, seed, engine)
+                weights = found.shares.weigh(codes)
+                odds = trees.log_odds(part)
+                assumed, plan = find_suspicious(assumed, odds, ~bags.holds, weights, bagging)
+                if plan is bagging and assumed.suspicious_by_group is None:
+                    assumed = replace(assumed, trees=trees)
+                else:
+                    bags = draw(plan, left_out=assumed.suspicious_by_group)
         else:
             scores = table[:, columns.n_raw :]
             consensus = ConsensusHead.fit(scores).log_odds(scores)[:, 0]
             bags, top = draw_top(consensus, bagging, seeds[0])
             assumed = Assumed(codes, False, top)
-        extent = rows.min(axis=0), rows.max(axis=0)
+        low = np.minimum(rows.min(axis=0), found.later.min(axis=0))
+        high = np.maximum(rows.max(axis=0), found.later.max(axis=0))
         return cls(
             input_scaler=input_scaler,
             columns=columns,
@@ -157,7 +160,7 @@ class Training:
             classes=found.classes,
             bags=bags,
             shares=found.shares,
-            seen=SeenRows(names, *extent, None, codes, input_scaler is not None),
+            seen=SeenRows(names, low, high, None, codes, input_scaler is not None),
             options=options,
             seed=seeds[1],
         )

@@ -22,19 +22,44 @@ from boreod.validation import OUTLIER, read_labels, read_rows, read_untidy_array
 
 @dataclass
 class TrainingRows:
-    """Training rows as numbers, their labels, and the preparation that made them."""
+    """Training rows as numbers, their labels, and the preparation that made them.
+
+    Attributes
+    ----------
+    rows, later
+        The rows, and the same rows as they would be read if they came again.
+    codes
+        1 outlier, 0 inlier, -1 unlabelled.
+    classes
+        The two labels, inlier first.
+    shares
+        The part of a larger table that the rows are.
+    positions
+        Positions of the rows in the table of the user, from 0.
+    preparation
+        What made the numbers.
+    table
+        The rows as the user knows them, for a report.
+    source
+        Name of the file, without its folder; None for other tables.
+    name_of
+        Function that returns what users call the row at a place; None for arrays.
+    warn_of_copies
+        Function that warns if too many rows are copies of others; None for arrays. Its arguments
+        are the number of copies and the number of rows.
+    """
 
     rows: NDArray
-    codes: NDArray  # 1 outlier, 0 inlier, -1 unlabelled
-    classes: NDArray  # the two labels, inlier first
-    shares: Shares  # the part of a larger table that the rows are
-    positions: NDArray  # where the rows are in the table of the user, from 0
+    later: NDArray
+    codes: NDArray
+    classes: NDArray
+    shares: Shares
+    positions: NDArray
     preparation: Any
-    table: Any  # the rows as the user knows them, for a report
-    source: str | None = None  # the name of the file, without its folder
-    name_of: Callable[[int], str] | None = None  # what users call the row at a place
-    later: NDArray | None = None  # the rows as they would be read if they came again
-    warn_of_copies: Callable[[int, int], None] | None = None  # of how many of all rows
+    table: Any
+    source: str | None = None
+    name_of: Callable[[int], str] | None = None
+    warn_of_copies: Callable[[int, int], None] | None = None
 
 
 def read_training_rows(
@@ -82,18 +107,17 @@ def _read_numbers(
         rows = read_rows(model, gather_rows(X, chosen, sizes), fitting=True)
     elif chosen is not None:
         rows = rows[chosen]
-    is_named = hasattr(model, "feature_names_in_")
-    names = [f"x{place}" for place in range(rows.shape[1])]
-    if is_named:
-        names = [str(name) for name in model.feature_names_in_]
-    preparation = ArrayRows.fit(rows, names, is_named)
-    return TrainingRows(rows, codes[positions], classes, shares, positions, preparation, table=rows)
+    numbered = [f"x{place}" for place in range(rows.shape[1])]
+    names = [str(name) for name in getattr(model, "feature_names_in_", numbered)]
+    preparation = ArrayRows.fit(rows, names, hasattr(model, "feature_names_in_"))
+    codes = codes[positions]
+    return TrainingRows(rows, rows, codes, classes, shares, positions, preparation, table=rows)
 
 
 def _read_table(
     model: Any, X: Any, y: Any, asked: dict[str, Any], settings: Settings, seed: int
 ) -> TrainingRows:
-    """Return what the floor of tables reads and prepares."""
+    """Return the rows of a frame or a file, read and prepared by :mod:`boreod.tables`."""
     floor = upper_floor("tables.training")
     reference = settings.reference
     drawn: list[Shares] = []
@@ -125,6 +149,7 @@ def _read_table(
     is_file = isinstance(X, str | PathLike)
     return TrainingRows(
         rows,
+        rows if prepared.later is prepared.matrix else prepared.later,
         found.codes,
         found.classes,
         drawn[0] if drawn else Shares(found.n_all),
@@ -133,7 +158,6 @@ def _read_table(
         found.table,
         source=floor.name_source(fspath(X)) if is_file else None,
         name_of=partial(found.name, ids=preparation.ids_),
-        later=None if prepared.later is prepared.matrix else prepared.later,
         warn_of_copies=floor.warn_of_copies,
     )
 
