@@ -111,10 +111,8 @@ def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
 
 def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
     """Return, for each scaled feature, the index of the column that it comes from."""
-    columns = np.arange(n_columns)
-    return (
-        np.concatenate([columns, columns[: scaler.n_raw]]) if isinstance(scaler, Both) else columns
-    )
+    n_raw = scaler.n_raw if isinstance(scaler, Both) else 0
+    return np.concatenate([np.arange(n_columns), np.arange(n_raw)])
 
 
 @compiled

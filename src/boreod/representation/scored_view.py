@@ -158,9 +158,8 @@ class ScoredView:
         orders are the same.
         """
         together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
-        rest = [s for s in self.scores if s not in together.scores]
-        sharing = [s for s in rest if s.definition.reads == "geometry"]
-        others = [s for s in rest if s not in sharing]
+        sharing = self._sharing_geometry
+        others = [s for s in self.scores if s not in [*together.scores, *sharing]]
         found = self._names_of([*together.scores, *others, *sharing])
         order = np.array([found.index(name) for name in self.column_names])
         in_order = bool((order == np.arange(len(order))).all())
@@ -200,15 +199,24 @@ class ScoredView:
         others = [s for s in self.scores if s.definition.descriptions and s not in sharing]
         for first, block_rows in ((sharing, self.geometry_rows), (others, BLOCK_ROWS)):
             if first:
-                self._describe_reference(graph, first, 0, block_rows, engine)
-        scores = []
-        for s in self.scores:
-            for step in range(len(s.frozen), len(s.definition.descriptions)):
-                self._describe_reference(graph, [s], step, BLOCK_ROWS, engine)
-            scores.append(self._compare_reference(graph, s, engine))
-        return scores
+                self._take_step(graph, first, 0, block_rows, engine)
+        return [self._finish_reference(graph, s, engine) for s in self.scores]
 
-    def _describe_reference(
+    def _finish_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
+        """Return the scores of all reference rows, and store their summary in the score."""
+        last = len(s.definition.descriptions)
+        for step in range(len(s.frozen), last + s.definition.compares()):
+            self._take_step(graph, [s], step, BLOCK_ROWS, engine)
+        if s.definition.compares():
+            scores = s.frozen.pop()
+        else:
+            scores = s.frozen[-1]
+            # New rows do not read the descriptions.
+            s.frozen = [np.empty((0, len(s.ks)))] * last
+        s.summary = s.definition.summarize(scores)
+        return s.definition.finish(scores, s.summary)
+
+    def _take_step(
         self,
         graph: TrainingGraph,
         scores: list[FittedScore],
@@ -216,40 +224,23 @@ class ScoredView:
         block_rows: int,
         engine: Engine,
     ) -> None:
-        """Compute one description of all reference rows for some scores."""
+        """Take one step of some scores for all reference rows, and store the results in them."""
         results = [unset((graph.n_distinct, len(s.ks))) for s in scores]
 
-        def take(rows: slice, described: list[NDArray]) -> None:
-            for result, block in zip(results, described, strict=True):
+        def take(rows: slice, found: list[NDArray]) -> None:
+            for result, block in zip(results, found, strict=True):
                 result[rows] = block
 
         engine.map_unordered(
-            partial(_describe, step=step),
+            partial(_take_step, step=step),
             list(blocks(graph.n_distinct, block_rows)),
             take,
             self._label(scores),
-            [graph, [s.as_it_is() for s in scores]],
+            # Engines may hold on to the scores, so these copies must not change later.
+            [graph, [replace(s, frozen=list(s.frozen)) for s in scores]],
         )
         for s, result in zip(scores, results, strict=True):
             s.frozen.append(graph.spread(result))
-
-    def _compare_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
-        """Return the scores of all reference rows, and store their summary in the score."""
-        if not s.definition.compares():
-            scores = s.frozen[-1]
-            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # new rows do not read them
-        else:
-            of_distinct = unset((graph.n_distinct, len(s.ks)))
-            engine.map_unordered(
-                _compare,
-                list(blocks(graph.n_distinct, BLOCK_ROWS)),
-                of_distinct.__setitem__,
-                self._label([s]),
-                [graph, s.as_it_is()],
-            )
-            scores = graph.spread(of_distinct)
-        s.summary = s.definition.summarize(scores)
-        return s.definition.finish(scores, s.summary)
 
     def _label(self, scores: list[FittedScore]) -> str:
         names = ", ".join(s.label for s in scores)
@@ -266,18 +257,12 @@ class ScoredView:
         return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
 
 
-def _describe(
+def _take_step(
     graph: TrainingGraph, scores: list[FittedScore], rows: slice, step: int
 ) -> list[NDArray]:
-    """Return one description of some reference rows for every score."""
+    """Return the result of one step for some reference rows, for every score."""
     block = graph.block(rows)
-    return [s.describe(step, block, [array[block.own] for array in s.frozen]) for s in scores]
-
-
-def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
-    """Return the scores of some reference rows before the last step, ``finish``."""
-    block = graph.block(rows)
-    return s.compare(block, [array[block.own] for array in s.frozen])
+    return [s.take_step(step, block, [array[block.own] for array in s.frozen]) for s in scores]
 
 
 def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:

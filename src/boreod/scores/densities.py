@@ -67,6 +67,7 @@ class LDF(Score):
     citation = "Latecki, Lazarevic, Pokrajac, MLDM 2007"
     formula = "m / (own kernel density + c m), m the neighbors' mean density"
     descriptions = ("log_radius", "log_density")
+    reads_radii = True
 
     bandwidth: float = 1.0
     smoothing: float = 0.1
@@ -315,7 +316,6 @@ class LoOP(Score):
     title = "LoOP"
     citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
     formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
-    reads_radii = False
 
     extent: float = 1.0
 

@@ -45,7 +45,6 @@ class COF(Score):
     citation = "Tang, Chen, Fu, Cheung, PAKDD 2002"
     formula = "average chaining distance / mean of the neighbors'"
     reads = "geometry"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""
@@ -120,7 +119,6 @@ class LDOF(Score):
     citation = "Zhang, Hutter, Jin, PAKDD 2009"
     formula = "mean distance to the neighbors / mean distance among them"
     reads = "geometry"
-    reads_radii = False
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -153,7 +151,6 @@ class FastABOD(Score):
     citation = "Kriegel, Schubert, Zimek, KDD 2008"
     formula = "- log weighted variance of angles to pairs of neighbors"
     reads = "geometry"
-    reads_radii = False
     min_k = 3
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:

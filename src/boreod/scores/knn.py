@@ -30,7 +30,6 @@ class KNN(Score):
     title = "kNN"
     citation = "Ramaswamy, Rastogi, Shim, SIGMOD 2000"
     formula = "distance to the k-th neighbor"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the k-distances of a block."""
@@ -44,7 +43,6 @@ class KNNWeight(Score):
     title = "kNN-weight"
     citation = "Angiulli, Pizzuti, TKDE 2005"
     formula = "sum of the distances to the k nearest neighbors"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""

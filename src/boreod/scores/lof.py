@@ -26,6 +26,7 @@ class LOF(Score):
     title = "LOF"
     citation = "Breunig, Kriegel, Ng, Sander, SIGMOD 2000"
     formula = "mean reachability density of the neighbors / own"
+    reads_radii = True
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return reachability densities."""

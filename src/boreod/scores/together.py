@@ -30,17 +30,22 @@ from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_densit
 
 # Kinds of scores, in the order of the kernel's columns.
 KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
-NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
+NOTHING = np.empty((0, 0))
+NO_UNITS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
     """At most one score of every kind, and the arguments of the kernel."""
 
-    scores: list[FittedScore]  # in the order of their kinds
-    arguments: tuple[Any, ...]  # arguments of the kernel, without rows and result
-    summary: NDArray  # summaries of all columns but those of LoOP, which come last
-    ldf: tuple[LDF, slice] | None  # LDF, and the slice of its columns
+    # Scores in the order of their kinds.
+    scores: list[FittedScore]
+    # Arguments of the kernel, without rows and result.
+    arguments: tuple[Any, ...]
+    # Summaries of all columns but those of LoOP, which come last.
+    summary: NDArray
+    # LDF, and the slice of its columns.
+    ldf: tuple[LDF, slice] | None
 
     @classmethod
     def of(
@@ -77,7 +82,8 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        if not is_finite:  # some rows are near copies
+        # Some rows are near copies.
+        if not is_finite:
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
                 np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
