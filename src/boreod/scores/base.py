@@ -22,6 +22,7 @@ SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
 # Values count as equal up to this relative deviation, because it may come from rounding.
 EQUAL = 1e-12
+NO_KS: Ks = ()
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,9 @@ class PlannedScore:
     """A score with all its ks, in one view."""
 
     label: str
-    definition: Any  # a Score
-    ks: Ks
+    # A Score; its own annotation would forbid the parameters of its subclasses.
+    definition: Any
+    ks: Ks = NO_KS
 
     def column_names(self, view: str) -> list[str]:
         """Return the names of the score's columns in a view."""
