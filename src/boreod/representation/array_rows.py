@@ -75,22 +75,15 @@ class ArrayRows:
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
         self.is_named = is_named
+        # Nothing was done to the columns, and each column of numbers comes from its namesake.
+        self.summary_ = [ColumnOfNumbers(name, "number", "as it is", 1) for name in names]
+        self.outputs_ = [Output(name) for name in names]
 
     @classmethod
     def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
         """Store the median of every column; it is always a value of the column, never a mean."""
         middle = np.quantile(rows, 0.5, axis=0, method="lower")
         return cls(names, middle, is_named)
-
-    @property
-    def summary_(self) -> list[ColumnOfNumbers]:
-        """What was done to each column: nothing."""
-        return [ColumnOfNumbers(name, "number", "as it is", 1) for name in self.names_]
-
-    @property
-    def outputs_(self) -> list[Output]:
-        """The origin of each column of numbers: the column of the same name."""
-        return [Output(name) for name in self.names_]
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
         """Return the rows of a table as float64; medians replace missing values.

@@ -32,11 +32,13 @@ from boreod.scores.base import PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
-ALL = slice(None)
 # The number of the widest view if isolation is not wanted, or no view can measure it.
 NO_VIEW = -1
-Item = tuple[slice, NDArray]  # positions of rows, and the rows
-Found = tuple[list[NDArray], NDArray | None]  # scores of rows by view, and isolation of rows
+Detector = ForeignDetector | IsolationTrees
+# Positions of rows, and the rows.
+Item = tuple[slice, NDArray]
+# Scores of rows by view, and isolation of rows.
+Found = tuple[list[NDArray], NDArray | None]
 
 
 @dataclass
@@ -50,7 +52,7 @@ class FittedColumns:
     # Views with at least one column in use.
     views: list[ScoredView]
     # Detectors in use.
-    detectors: list[ForeignDetector | IsolationTrees]
+    detectors: list[Detector]
 
     def __post_init__(self) -> None:
         """Find the position of every column in the output."""
@@ -133,7 +135,7 @@ class FittedColumns:
         # A few rows are scored faster than threads start. One call then joins all columns, because
         # a call takes longer than a copy.
         if len(points) <= SEARCH_ROWS:
-            of_views, near = _score(self.views, (ALL, points), widest)
+            of_views, near = _score(self.views, (slice(None), points), widest)
             found = np.concatenate([*of_views, *self._detect(points), points], axis=1)
             return found.take(self._sources, axis=1), near
         table = unset((len(points), len(self.names)))
@@ -238,19 +240,20 @@ def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
 
 
 def fit_view(
-    known: KnownRows,
+    everywhere: KnownRows,
     space: Space,
     plan: list[PlannedScore],
     neighbors: Any,
-    points: NDArray,
     apart: NDArray | None,
     random: np.random.RandomState,
     engine: Engine,
 ) -> tuple[ScoredView, NDArray]:
     """Fit a view to its reference rows; return it with the scores of all training rows.
 
-    The isolation of all training rows is stored in the view.
+    ``everywhere`` holds all training rows. Their isolation is stored in the view.
     """
+    points = everywhere.rows
+    known = everywhere if space.rows is None else everywhere.part(space.rows)
     folds = _deal(space.rows, plan, apart, random)
     share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
     view, of_reference, lists = ScoredView.fit(known, space, plan, neighbors, engine, share)
@@ -267,7 +270,7 @@ def fit_view(
     else:
         for fold in range(folds.max() + 1):
             rest = np.flatnonzero(folds[space.rows] != fold)
-            without = view.fit_part(lists, rest, plan, engine)
+            without = view.fit_part(lists, rest, engine)
             held = folds == fold
             scores[held], isolation[held] = _score_new(without, points[held], engine)
     view.isolation = isolation
@@ -310,12 +313,12 @@ def fit_detector(
     points: NDArray,
     apart: NDArray | None,
     random: np.random.RandomState,
-) -> tuple[ForeignDetector | IsolationTrees, NDArray]:
+) -> tuple[Detector, NDArray]:
     """Fit a detector of boreod or of another library; return it with scores of all training rows.
 
     A detector of another library is fitted to all rows, even to rows that are apart.
     """
-    detector: ForeignDetector | IsolationTrees
+    detector: Detector
     if what not in DETECTORS.values():
         detector = ForeignDetector.fit(label, what, points, random)
     elif apart is None:

@@ -24,7 +24,6 @@ from boreod.representation.columns import (
 )
 from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
-from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
@@ -32,7 +31,8 @@ from boreod.validation import all_or_nothing, read_rows, read_seed
 # rows may have very many columns.
 CHECKED_ROWS = 20_000
 CHECKED_VALUES = 5_000_000
-LARGE_TABLE = 10_000  # a search through more rows than this is expensive
+# A search through more rows than this is expensive.
+LARGE_TABLE = 10_000
 CHEAP_VIEWS = ("sample:256", "sample:1024")
 FAR_KS = (100, 50, 20, 10, 5)
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
@@ -122,7 +122,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of training rows or new rows."""
-        if not hasattr(self, "fitted_columns_"):  # the check is as slow as a small search
+        # The check of scikit-learn is as slow as a small search.
+        if not hasattr(self, "fitted_columns_"):
             check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))
 
@@ -205,21 +206,16 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
             needed = count_fit_memory(n_rows, len(raw), planned, *counted)
             check_fit(needed, n_rows, len(raw) + count_scores(planned))
         everywhere = known or KnownRows(points)
-        views: list[ScoredView] = []
-        fitted = []
-        scores: list[NDArray] = []
-        for space, plan in planned:
-            known = everywhere if space.rows is None else everywhere.part(space.rows)
-            view, of_rows = fit_view(
-                known, space, plan, self.neighbors, points, apart, random, engine
-            )
-            views.append(view)
-            scores.append(of_rows)
+        by_view = [
+            fit_view(everywhere, space, plan, self.neighbors, apart, random, engine)
+            for space, plan in planned
+        ]
         warn_left_out(self.left_out_, ks, n_rows)
-        for label, what in detectors:
-            detector, of_rows = fit_detector(label, what, points, apart, random)
-            fitted.append(detector)
-            scores.append(of_rows[:, np.newaxis])
+        by_detector = [fit_detector(*asked, points, apart, random) for asked in detectors]
+        views = [view for view, _ in by_view]
+        fitted = [detector for detector, _ in by_detector]
+        scores = [of_rows for _, of_rows in by_view]
+        scores += [of_rows[:, np.newaxis] for _, of_rows in by_detector]
         if apart is not None:
             first = everywhere.find_own()
             scores = [share_among_copies(of_rows, first) for of_rows in scores]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.scores.tree_kernels import (
     FEW_ROWS,
     LARGEST_FLOAT32,
+    PackedTrees,
     add_up,
     add_up_few,
     contribute,
@@ -120,7 +121,7 @@ class Trees:
         self._check_call(table, n_groups)
         table = np.ascontiguousarray(table, dtype=np.float64)
         kernel = add_up if len(table) >= FEW_ROWS else add_up_few
-        return kernel(table, self.starts, self.depths, self._packed, self.value, n_groups)
+        return kernel(table, self._packed, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
         """Return what each column adds to the weighted sum of groups, compared with a base row.
@@ -214,9 +215,9 @@ class Trees:
         return self.n_trees // n_groups
 
     @cached_property
-    def _packed(self) -> tuple[NDArray, NDArray]:
+    def _packed(self) -> PackedTrees:
         packed = pack(self.feature, self.threshold, self.right)
-        return packed, packed.view(np.float32)
+        return self.starts, self.depths, (packed, packed.view(np.float32)), self.value
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the trees without the arrays that are computed from them."""
