@@ -318,13 +318,9 @@ def fit_detector(
 
     A detector of another library is fitted to all rows, even to rows that are apart.
     """
-    detector: Detector
-    if what not in DETECTORS.values():
-        detector = ForeignDetector.fit(label, what, points, random)
-    elif apart is None:
-        detector = what.fit(label, points, random)
-    else:
-        return what.fit_beside(label, points, apart, random)
+    if what in DETECTORS.values():
+        return what.fit(label, points, apart, random)
+    detector = ForeignDetector.fit(label, what, points, random)
     return detector, detector.score(points)
 
 

@@ -45,9 +45,12 @@ from boreod.neighbors import Block, Ks
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
 from boreod.scores.knn import sums_to
 
-LARGEST_DISTANCE = 1e150  # largest distance in bandwidths; its square is still finite
-IN_A_CLUMP = 1.0  # score of a row if a neighbor has infinite density, because it has copies
-LARGEST_EXPONENT = 709.782712893384  # largest x for which exp(x) is finite
+# The largest distance in bandwidths; its square is still finite.
+LARGEST_DISTANCE = 1e150
+# The score of a row if a neighbor has infinite density, because it has copies.
+IN_A_CLUMP = 1.0
+# The largest x for which exp(x) is finite.
+LARGEST_EXPONENT = 709.782712893384
 
 
 @dataclass(frozen=True)
@@ -182,8 +185,10 @@ def _log_mean_exp(terms: NDArray, k: int) -> float:
     return highest + np.log(total / k)
 
 
-LARGEST_TERM = 650.0  # limit of exponents: the sum of a few thousand such terms is still finite
-NEGLIGIBLE = -60.0  # terms below this exponent are ignored: the row's own kernel has exponent 0
+# The limit of exponents; the sum of a few thousand such terms is still finite.
+LARGEST_TERM = 650.0
+# Terms below this exponent are ignored, because the row's own kernel has exponent 0.
+NEGLIGIBLE = -60.0
 
 
 @dataclass(frozen=True)
@@ -251,7 +256,8 @@ def _log_kernel_density(
     logs: NDArray,
     dimension: float,
 ) -> NDArray:
-    log_of_one = 0.5 * math.log(2.0 * math.pi)  # log(1), less the constant that is left out
+    # The logarithm of 1, less the constant that is left out.
+    log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape
     result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
     for row in range(m):
@@ -263,7 +269,8 @@ def _log_kernel_density(
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], distances[entry]
             column = n_ks - 1
-            while column >= 0 and distance <= radii[source, column]:  # radii ascend with k
+            # Radii ascend with k.
+            while column >= 0 and distance <= radii[source, column]:
                 bandwidth, exponent = bandwidths[source, column], -np.inf
                 if bandwidth > 0.0:
                     u = distance / bandwidth
@@ -333,13 +340,15 @@ class LoOP(Score):
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread Z_k of the reference rows."""
         largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
-        relative = scores / largest  # at most 1, so squares cannot overflow
+        # These are at most 1, so their squares cannot overflow.
+        relative = scores / largest
         spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
-        with np.errstate(over="ignore"):  # erf of infinity is 1
+        # The error function of infinity is 1.
+        with np.errstate(over="ignore"):
             return error_function()(scores / self.unit(summary))
 
     def unit(self, summary: NDArray) -> NDArray:

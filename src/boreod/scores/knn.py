@@ -92,10 +92,8 @@ def fill_sums(
 @compiled
 def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
     m = offsets.shape[0] - 1
-    counts = unset((m, radii.shape[1]))
+    counts = np.zeros((m, radii.shape[1]))
     for row in range(m):
-        for column in range(radii.shape[1]):
-            counts[row, column] = 0.0
         for entry in range(offsets[row], offsets[row + 1]):
             source = indices[entry]
             for column in range(radii.shape[1]):
@@ -147,10 +145,12 @@ def _influence(
             source, distance = sources[entry], from_source[entry]
             for column in range(n_ks):
                 k = ks[column]
+                # The row is already a neighbor, for this and all larger k.
                 if distance < own[column]:
-                    break  # already a neighbor, for this and all larger k
+                    break
+                # The row is not a reverse neighbor.
                 if distance > radii[source, column]:
-                    continue  # not a reverse neighbor
+                    continue
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
                     total[row, column] += 1.0 / radii[source, column]
                     members[row, column] += 1.0
@@ -165,7 +165,9 @@ def _add_neighbors(
     indices: NDArray, radii: NDArray, ks: NDArray, total: NDArray, members: NDArray
 ) -> None:
     """Start the sums of one row with its neighbors."""
-    n_ks, first = ks.shape[0], 0  # column of the smallest k that counts a neighbor
+    n_ks = ks.shape[0]
+    # The column of the smallest k that counts a neighbor.
+    first = 0
     for column in range(n_ks):
         total[column], members[column] = 0.0, ks[column]
     for place in range(ks[n_ks - 1]):
