@@ -83,11 +83,6 @@ class Both:
     # The scaler of all columns.
     ranked: Rank
 
-    @classmethod
-    def fit(cls, table: NDArray, n_raw: int) -> "Both":
-        """Learn ranges and quantiles."""
-        return cls(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
-
     @property
     def n_raw(self) -> int:
         """Number of raw columns."""
@@ -111,7 +106,7 @@ SCALERS = ("minmax", "rank", "both")
 def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
     """Learn a scaler of this kind; the first ``n_raw`` columns of the table are raw columns."""
     if kind == "both":
-        return Both.fit(table, n_raw)
+        return Both(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
     return Rank.fit(table) if kind == "rank" else MinMax.fit(table)
 
 

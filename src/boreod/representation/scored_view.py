@@ -226,6 +226,9 @@ class ScoredView:
     ) -> None:
         """Take one step of some scores for all reference rows, and store the results in them."""
         results = [unset((graph.n_distinct, len(s.ks))) for s in scores]
+        label = ", ".join(s.label for s in scores)
+        if self.space.name:
+            label = f"{label} in {self.space.name}"
 
         def take(rows: slice, found: list[NDArray]) -> None:
             for result, block in zip(results, found, strict=True):
@@ -235,16 +238,12 @@ class ScoredView:
             partial(_take_step, step=step),
             list(blocks(graph.n_distinct, block_rows)),
             take,
-            self._label(scores),
+            label,
             # Engines may hold on to the scores, so these copies must not change later.
             [graph, [replace(s, frozen=list(s.frozen)) for s in scores]],
         )
         for s, result in zip(scores, results, strict=True):
             s.frozen.append(graph.spread(result))
-
-    def _label(self, scores: list[FittedScore]) -> str:
-        names = ", ".join(s.label for s in scores)
-        return f"{names} in {self.space.name}" if self.space.name else names
 
     @property
     def _sharing_geometry(self) -> list[FittedScore]:

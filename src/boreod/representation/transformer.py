@@ -133,7 +133,6 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns; raise if ``input_features`` are wrong."""
-        check_is_fitted(self)
         OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return np.array(self.columns_, dtype=object)
 

@@ -23,6 +23,7 @@ LARGEST_PARAMETER = 1e100
 # Values count as equal up to this relative deviation, because it may come from rounding.
 EQUAL = 1e-12
 NO_KS: Ks = ()
+Pair = tuple[NDArray, NDArray]
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
-from boreod.scores.knn import sums_to
+from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
+from boreod.scores.knn import Entries, reverse_entries, sums_to
 
 # The largest distance in bandwidths; its square is still finite.
 LARGEST_DISTANCE = 1e150
@@ -82,15 +82,10 @@ class LDF(Score):
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the kernel densities, up to a constant that cancels."""
-        return _log_density(
-            block.distances,
-            block.indices,
-            block.radii(ks),
-            described[0].reference,
-            np.array(ks),
-            float(block.dimension),
-            self.bandwidth,
-        )
+        lists = block.distances, block.indices
+        settings = float(block.dimension), self.bandwidth
+        log_radii = described[0].reference
+        return _log_density(lists, block.radii(ks), log_radii, np.array(ks), settings)
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the bounded ratio of densities; rows with many copies have infinite density."""
@@ -109,14 +104,10 @@ class LDF(Score):
 
 @compiled
 def _log_density(
-    distances: NDArray,
-    indices: NDArray,
-    radii: NDArray,
-    log_radii: NDArray,
-    ks: NDArray,
-    dimension: float,
-    bandwidth: float,
+    lists: Pair, radii: NDArray, log_radii: NDArray, ks: NDArray, settings: tuple[float, float]
 ) -> NDArray:
+    distances, indices = lists
+    dimension, bandwidth = settings
     result = unset((distances.shape[0], ks.shape[0]))
     terms = unset(ks[-1])
     for row in range(distances.shape[0]):
@@ -227,17 +218,10 @@ class KDEOS(Score):
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
-        reverse = block.reverse
-        return _log_kernel_density(
-            reverse.offsets,
-            reverse.indices,
-            reverse.distances,
-            block.radii(ks),
-            described[0].reference,
-            described[1].own,
-            described[1].reference,
-            self.dimension,
-        )
+        entries = reverse_entries(block)
+        bandwidths = described[0].reference
+        logs = described[1].own, described[1].reference
+        return _log_kernel_density(entries, block.radii(ks), bandwidths, logs, self.dimension)
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the normal probability of the standardized difference."""
@@ -247,15 +231,10 @@ class KDEOS(Score):
 
 @compiled
 def _log_kernel_density(
-    offsets: NDArray,
-    sources: NDArray,
-    distances: NDArray,
-    radii: NDArray,
-    bandwidths: NDArray,
-    own_logs: NDArray,
-    logs: NDArray,
-    dimension: float,
+    reverse: Entries, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
 ) -> NDArray:
+    offsets, sources, distances = reverse
+    own_logs, logs = log_bandwidths
     # The logarithm of 1, less the constant that is left out.
     log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape

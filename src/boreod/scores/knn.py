@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score
+from boreod.scores.base import Described, Pair, Score
+
+# Reverse neighbors of a block: offsets, reference rows, and distances to them.
+Entries = tuple[NDArray, NDArray, NDArray]
+
+
+def reverse_entries(block: Block) -> Entries:
+    """Return the reverse neighbors of a block as kernels take them."""
+    reverse = block.reverse
+    return reverse.offsets, reverse.indices, reverse.distances
 
 
 class KNN(Score):
@@ -60,9 +69,7 @@ class ODIN(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Count reverse neighbors."""
-        reverse = block.reverse
-        counts = _count(reverse.offsets, reverse.indices, reverse.distances, block.radii(ks))
-        return -counts / np.array(ks)
+        return -_count(reverse_entries(block), block.radii(ks)) / np.array(ks)
 
 
 @compiled
@@ -90,7 +97,8 @@ def fill_sums(
 
 
 @compiled
-def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
+def _count(reverse: Entries, radii: NDArray) -> NDArray:
+    offsets, indices, distances = reverse
     m = offsets.shape[0] - 1
     counts = np.zeros((m, radii.shape[1]))
     for row in range(m):
@@ -113,28 +121,14 @@ class INFLO(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Compare the own k-distance with those of the neighbors and reverse neighbors."""
-        reverse = block.reverse
-        return _influence(
-            block.distances,
-            block.indices,
-            reverse.offsets,
-            reverse.indices,
-            reverse.distances,
-            block.radii(ks),
-            np.array(ks),
-        )
+        lists = block.distances, block.indices
+        return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
 
 
 @compiled
-def _influence(
-    distances: NDArray,
-    indices: NDArray,
-    offsets: NDArray,
-    sources: NDArray,
-    from_source: NDArray,
-    radii: NDArray,
-    ks: NDArray,
-) -> NDArray:
+def _influence(lists: Pair, reverse: Entries, radii: NDArray, ks: NDArray) -> NDArray:
+    distances, indices = lists
+    offsets, sources, from_source = reverse
     m, n_ks = distances.shape[0], ks.shape[0]
     total, members, own = unset((m, n_ks)), unset((m, n_ks)), unset(n_ks)
     for row in range(m):
