@@ -58,21 +58,21 @@ def check_values(estimator: Any, rows: NDArray) -> None:
     """Raise for values that are not finite or too large to be squared."""
     if _can_be_squared(rows):
         return
-    for kind, find, remedy in (
+    checks = [
         (
             "NaN",
-            np.isnan,
+            np.isnan(rows),
             "Fill or drop missing values first, e.g. with SimpleImputer, or take boreod.Detector, "
             "which fills them.",
         ),
-        ("infinity", np.isinf, "Replace infinite values or drop their rows first."),
+        ("infinity", np.isinf(rows), "Replace infinite values or drop their rows first."),
         (
             f"values beyond {LARGEST:.0e}",
-            lambda values: np.abs(values) > LARGEST,
+            np.abs(rows) > LARGEST,
             "Rescale the column: squared distances would overflow.",
         ),
-    ):
-        wrong = find(rows)
+    ]
+    for kind, wrong, remedy in checks:
         if wrong.any():
             row, column = np.argwhere(wrong)[0].tolist()
             names = getattr(estimator, "feature_names_in_", range(rows.shape[1]))
@@ -210,7 +210,7 @@ def _refuse_kinds(table: Any) -> None:
             f"X must be a table of rows and columns; got a {type(table).__name__}. "
             "Pass an array, a list of rows or a data frame."
         )
-    for name, count in Counter(_names_of(table) or ()).items():
+    for name, count in Counter(_names_of(table)).items():
         if count > 1:
             raise ValueError(
                 f"X must have distinct column names; {name!r} is there more than once. "
@@ -225,10 +225,9 @@ def _refuse_kinds(table: Any) -> None:
         )
 
 
-def _names_of(table: Any) -> list[Any] | None:
+def _names_of(table: Any) -> list[Any]:
     """Return the column names of a frame; ``columns`` of an Arrow table are no names."""
-    names = getattr(table, "column_names", getattr(table, "columns", None))
-    return None if names is None else list(names)
+    return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
 def _find_dates(table: Any) -> str | None:
@@ -237,7 +236,7 @@ def _find_dates(table: Any) -> str | None:
         return "the array"
     if getattr(table, "ndim", 2) != 2:
         return None
-    for name, kind in zip(_names_of(table) or (), getattr(table, "dtypes", ()), strict=False):
+    for name, kind in zip(_names_of(table), getattr(table, "dtypes", ()), strict=False):
         if str(kind).lower().startswith(("date", "time", "period", "duration")):
             return f"column {name!r}"
     return None
@@ -417,7 +416,7 @@ def _check_both_classes(codes: NDArray, assume: bool) -> None:
 
 
 def is_frame(table: Any) -> bool:
-    """Tell whether something has rows and named columns."""
+    """Return whether something has rows and named columns."""
     # Lazy frames of polars are slow to name their columns.
     if hasattr(table, "collect_schema") or hasattr(table, "column_names"):
         return True
@@ -435,7 +434,8 @@ def read_untidy_array(table: Any) -> NDArray | None:
     if isinstance(table, list | tuple):
         try:
             table = np.array(table, dtype=object)
-        except ValueError:  # rows of several lengths
+        # The rows have several lengths.
+        except ValueError:
             return None
     if not isinstance(table, np.ndarray) or np.ma.isMaskedArray(table) or table.ndim != 2:
         return None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boreod.representation.scaling import SCALERS, Both, MinMax, Rank, feature_sources, fit_scaler
+from boreod.representation.scaling import SCALERS, MinMax, Rank, feature_sources, fit_scaler
 
 TABLE = np.random.default_rng(0).standard_cauchy((300, 4))
 
@@ -52,7 +52,7 @@ def test_minmax_lets_new_rows_lie_outside():
 
 
 def test_both_are_scaled_raw_columns_ranked_scores_and_ranked_raw_columns():
-    both = Both.fit(TABLE, n_raw=2)
+    both = fit_scaler("both", TABLE, n_raw=2)
     expected = np.hstack(
         [
             MinMax.fit(TABLE[:, :2]).transform(TABLE[:, :2]),

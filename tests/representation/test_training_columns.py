@@ -53,8 +53,8 @@ def test_each_row_is_compared_with_other_folds(sampled):
     scores = ["knn_3", "lof_10", "odin_5"]
     plan, _ = make_plan(read_scores(scores)[0], None, len(reference), "")
     space = Space("", np.arange(3), "euclidean", reference)
-    how = "brute", rows, apart, np.random.RandomState(7), Threads(1)
-    view, found = fit_view(KnownRows(rows[reference]), space, plan, *how)
+    how = "brute", apart, np.random.RandomState(7), Threads(1)
+    view, found = fit_view(KnownRows(rows), space, plan, *how)
     folds = _deal(reference, plan, apart, np.random.RandomState(7))
     assert set(folds) == set(range(5))
     for fold in range(5):

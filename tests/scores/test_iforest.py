@@ -30,8 +30,8 @@ def model(table):
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 100, 620])
 def test_scores_are_those_of_scikit_learn(n_rows, table):
     seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
-    theirs = IsolationForest(n_estimators=40, random_state=seed).fit(table[:n_rows])
-    ours = IsolationTrees.fit("iforest", table[:n_rows], np.random.RandomState(3), 40)
+    theirs = IsolationForest(n_estimators=N_TREES, random_state=seed).fit(table[:n_rows])
+    ours, _ = IsolationTrees.fit("iforest", table[:n_rows], None, np.random.RandomState(3))
     ours.trees.check(4)
     new = np.vstack([table[::5], 3 * table[::5]])
     assert_allclose(ours.score(new), -theirs.score_samples(new), rtol=1e-12)
@@ -92,7 +92,7 @@ def test_rows_apart_are_in_no_tree(table):
 @pytest.mark.parametrize("n_rows", [60, 620])
 def test_training_rows_are_scored_by_trees_that_do_not_know_them(n_rows, table):
     points, apart = table[:n_rows], np.arange(n_rows) % 10 == 0
-    forest, scores = IsolationTrees.fit_beside("i", points, apart, np.random.RandomState(3))
+    forest, scores = IsolationTrees.fit("i", points, apart, np.random.RandomState(3))
     assert forest.n_sampled == min(256, (~apart).sum() // 2)
     seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
     theirs = IsolationForest(n_estimators=N_TREES, max_samples=forest.n_sampled, random_state=seed)

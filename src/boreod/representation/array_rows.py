@@ -1,4 +1,4 @@
-"""The preparation of plain numbers, and the interface that a detector expects of any preparation.
+"""The preparation of plain numbers, which has the interface of every preparation.
 
 A detector *has* a preparation, which turns a table into float64 rows. For plain numbers it is
 :class:`ArrayRows`. For files, and for frames with words, dates or missing values, it is
@@ -9,7 +9,7 @@ and only when they are needed, so a detector of plain numbers works without pyar
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from os import PathLike
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,45 +35,6 @@ class Output(NamedTuple):
     level: str = ""
 
 
-class Preparation(Protocol):
-    """The interface of a preparation, which turns the table of a detector into numbers.
-
-    Attributes
-    ----------
-    names_
-        Names of the columns of numbers.
-    features_
-        Columns of the training table from which the columns of numbers were chosen.
-    inputs_
-        Columns that a new table must have.
-    outputs_
-        The origin of each column of numbers.
-    since_
-        Columns whose value in a row depends on earlier rows; empty if there are none.
-    """
-
-    names_: list[str]
-    features_: list[str]
-    inputs_: list[str]
-    outputs_: list[Output]
-    since_: Sequence[Any]
-
-    def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
-        """Return the rows of a table as float64; errors count rows from ``first_row``."""
-
-    def read_training(self, X: Any, codes: NDArray) -> NDArray:
-        """Return the same numbers for the training rows that the fit used."""
-
-    def words_of(self, X: Any) -> Cells:
-        """Return the cells of each column as the text that explanations show.
-
-        A cell is None if it is missing and no output column marks it as missing.
-        """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was learned, ready for JSON."""
-
-
 class ColumnOfNumbers(NamedTuple):
     """The fields of ``boreod.tables.ColumnSummary``, which cannot be imported without pyarrow."""
 
@@ -86,8 +47,20 @@ class ColumnOfNumbers(NamedTuple):
 class ArrayRows:
     """The preparation of plain numbers, which stay as they are.
 
-    ``middle`` holds the medians of the training rows, which replace missing values of new rows.
-    ``is_named`` says whether the training table had column names.
+    Attributes
+    ----------
+    names_
+        Names of the columns of numbers.
+    features_
+        Columns of the training table from which the columns of numbers were chosen.
+    inputs_
+        Columns that a new table must have.
+    since_
+        Columns whose value in a row depends on earlier rows; there are none.
+    middle
+        Medians of the training rows, which replace missing values of new rows.
+    is_named
+        Whether the training table had column names.
     """
 
     label_: str | None = None
@@ -102,6 +75,9 @@ class ArrayRows:
         self.types_ = dict.fromkeys(names, "number")
         self.middle = middle
         self.is_named = is_named
+        # Nothing was done to the columns, and each column of numbers comes from its namesake.
+        self.summary_ = [ColumnOfNumbers(name, "number", "as it is", 1) for name in names]
+        self.outputs_ = [Output(name) for name in names]
 
     @classmethod
     def fit(cls, rows: NDArray, names: list[str], is_named: bool) -> "ArrayRows":
@@ -109,18 +85,11 @@ class ArrayRows:
         middle = np.quantile(rows, 0.5, axis=0, method="lower")
         return cls(names, middle, is_named)
 
-    @property
-    def summary_(self) -> list[ColumnOfNumbers]:
-        """What was done to each column: nothing."""
-        return [ColumnOfNumbers(name, "number", "as it is", 1) for name in self.names_]
-
-    @property
-    def outputs_(self) -> list[Output]:
-        """The origin of each column of numbers: the column of the same name."""
-        return [Output(name) for name in self.names_]
-
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
-        """Return the rows of a table as float64; medians replace missing values."""
+        """Return the rows of a table as float64; medians replace missing values.
+
+        Errors count rows from ``first_row``.
+        """
         if not is_arrow(X):
             return read_rows(model, X, fitting=False, fill=self.middle)
         rows = upper_floor("tables.rows").read_numbers(self, X, first_row)
@@ -163,7 +132,8 @@ def is_table(X: Any, numbers_as_they_are: bool) -> bool:
 
 
 def _holds_finite_numbers(frame: Any) -> bool:
-    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):  # a lazy polars frame
+    # A lazy polars frame has a schema, but no rows.
+    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_arrow"):
         return False
     kinds = [getattr(kind, "kind", "") for kind in getattr(frame, "dtypes", ())]
     if hasattr(frame, "dask"):

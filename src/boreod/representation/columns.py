@@ -14,9 +14,8 @@ folds. New rows are later compared with all reference rows. An isolation forest 
 row by the trees that were not grown on it. Equal rows then get the mean of their scores.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,59 +32,68 @@ from boreod.scores.base import PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
-ALL = slice(None)
-Item = tuple[slice, NDArray]  # positions of rows, and the rows
-Found = tuple[list[NDArray], NDArray | None]  # scores of rows by view, and isolation of rows
+# The number of the widest view if isolation is not wanted, or no view can measure it.
+NO_VIEW = -1
+Detector = ForeignDetector | IsolationTrees
+# Positions of rows, and the rows.
+Item = tuple[slice, NDArray]
+# Scores of rows by view, and isolation of rows.
+Found = tuple[list[NDArray], NDArray | None]
 
 
 @dataclass
 class FittedColumns:
     """Everything that is needed to compute some columns for new rows."""
 
-    names: list[str]  # names of the columns, in the order of the output
-    # names of the raw columns in the order of the input; empty if the output has no raw columns
+    # Names of the columns, in the order of the output.
+    names: list[str]
+    # Names of the raw columns in the order of the input; empty if the output has no raw columns.
     raw: list[str]
-    views: list[ScoredView]  # views with at least one column in use
-    detectors: list[ForeignDetector | IsolationTrees]  # detectors in use
+    # Views with at least one column in use.
+    views: list[ScoredView]
+    # Detectors in use.
+    detectors: list[Detector]
 
     def __post_init__(self) -> None:
         """Find the position of every column in the output."""
         place = {name: number for number, name in enumerate(self.names)}
         taken = [name for name in self.raw if name in place]
-        self.n_raw = len(taken)  # number of raw columns in use
+        # The number of raw columns in use.
+        self.n_raw = len(taken)
         self._raw_from = _span([self.raw.index(name) for name in taken])
         self._raw_to = _span([place[name] for name in taken])
+        # Positions of the columns of every view, then of every detector.
+        computed = [view.column_names for view in self.views]
+        computed += [[detector.label] for detector in self.detectors]
+        self._places = [[place[name] for name in group] for group in computed]
+        # The position of each output column among computed columns, then raw columns.
+        found = [name for group in [*computed, self.raw] for name in group]
+        source = {name: number for number, name in enumerate(found)}
+        self._sources = np.array([source[name] for name in self.names], np.intp)
         # The broadest view, and the first of equally broad views. Views of ranks are left out,
         # because ranks are bounded and no row can be far from the others.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
-        self._widest = max(numbers, key=lambda number: _breadth(self.views[number]), default=-1)
-        self._view_to = [[place[n] for n in view.column_names] for view in self.views]
-        self._detector_to = [place[detector.label] for detector in self.detectors]
-        # position of each output column among scores by view, then detectors, then raw columns
-        of_scores = [name for view in self.views for name in view.column_names]
-        found = [*of_scores, *(detector.label for detector in self.detectors), *self.raw]
-        source = {name: number for number, name in enumerate(found)}
-        self._sources = np.array([source[name] for name in self.names], np.intp)
+        self._widest = max(
+            numbers, key=lambda number: _breadth(self.views[number]), default=NO_VIEW
+        )
 
     @property
     def families(self) -> dict[str, str]:
         """The score that each score column belongs to; each detector is a family of its own."""
-        of_scores = {
-            name: s.label
-            for view in self.views
-            for s in view.scores
-            for name in s.column_names(view.space.name)
-        }
-        return of_scores | {detector.label: detector.label for detector in self.detectors}
+        labels = {detector.label: detector.label for detector in self.detectors}
+        for view in self.views:
+            for s in view.scores:
+                labels |= dict.fromkeys(s.column_names(view.space.name), s.label)
+        return labels
 
     @property
     def widest(self) -> ScoredView | None:
         """The view that measures how isolated rows are; None if no view can measure it."""
-        return self.views[self._widest] if self._widest >= 0 else None
+        return self.views[self._widest] if self._widest != NO_VIEW else None
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
-        return self._compute(points, engine, scores=True, isolate=False)[0]
+        return self._compute(points, engine, NO_VIEW)[0]
 
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
         """Return the distance from each row to its 10th nearest reference row.
@@ -93,77 +101,77 @@ class FittedColumns:
         If there are fewer reference rows, the farthest one counts. Return None if no view measures
         isolation.
         """
-        if self._widest < 0:
-            return None
-        return self._compute(points, engine, scores=False, isolate=True)[1]
+        return self._isolating.compute_and_isolate(points, engine)[1]
+
+    @cached_property
+    def _isolating(self) -> "FittedColumns":
+        """The same without any column; only the widest view is searched."""
+        views = [] if self.widest is None else [replace(self.widest, scores=[])]
+        return FittedColumns([], [], views, [])
 
     def compute_and_isolate(
         self, points: NDArray, engine: Engine
     ) -> tuple[NDArray, NDArray | None]:
         """Return the columns and the isolation of some rows, from one search."""
-        return self._compute(points, engine, scores=True, isolate=True)
+        return self._compute(points, engine, self._widest)
 
     def _compute(
-        self, points: NDArray, engine: Engine, scores: bool, isolate: bool
+        self, points: NDArray, engine: Engine, widest: int
     ) -> tuple[NDArray, NDArray | None]:
+        """Return columns, and the isolation of rows in the view with the number ``widest``."""
         if len(points) > 1:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
-                table, isolation = self._compute_distinct(points[distinct], engine, scores, isolate)
+                table, isolation = self._compute_distinct(points[distinct], engine, widest)
                 table = table[place]
-                if scores:  # 0.0 and -0.0 count as copies, but raw columns keep their sign.
-                    table[:, self._raw_to] = points[:, self._raw_from]
+                # 0.0 and -0.0 count as copies, but raw columns keep their sign.
+                table[:, self._raw_to] = points[:, self._raw_from]
                 return table, None if isolation is None else isolation[place]
-        return self._compute_distinct(points, engine, scores, isolate)
+        return self._compute_distinct(points, engine, widest)
 
     def _compute_distinct(
-        self, points: NDArray, engine: Engine, scores: bool, isolate: bool
+        self, points: NDArray, engine: Engine, widest: int
     ) -> tuple[NDArray, NDArray | None]:
-        """Return columns and isolation; if ``scores`` is False, the table has no columns."""
-        widest = self._widest if isolate else -1
-        # A few rows are scored faster than threads start.
+        # A few rows are scored faster than threads start. One call then joins all columns, because
+        # a call takes longer than a copy.
         if len(points) <= SEARCH_ROWS:
-            of_views, near = _score(self.views, (ALL, points), scores, widest)
-            return self._put_together(points, of_views, scores), near
-        table = unset((len(points), len(self.names) if scores else 0))
-        isolation = None if widest < 0 else unset(len(points))
+            of_views, near = _score(self.views, (slice(None), points), widest)
+            found = np.concatenate([*of_views, *self._detect(points), points], axis=1)
+            return found.take(self._sources, axis=1), near
+        table = unset((len(points), len(self.names)))
+        isolation = None if widest == NO_VIEW else unset(len(points))
 
         def take(item: Item, found: Found) -> None:
-            if scores:
-                for to, of_view in zip(self._view_to, found[0], strict=True):
-                    table[item[0], to] = of_view
+            # The places of detectors come last and are left out.
+            for to, of_view in zip(self._places, found[0], strict=False):
+                table[item[0], to] = of_view
             if isolation is not None:
                 isolation[item[0]] = found[1]
 
         if self.views:
-            work = partial(_score, scores=scores, widest=widest)
             items = [(rows, points[rows]) for rows in blocks(len(points), SEARCH_ROWS)]
+            work = partial(_score, widest=widest)
             engine.map_unordered(work, items, take, "scores of new rows", [self.views])
-        return self._fill_rest(table, points) if scores else table, isolation
+        self._fill(table, points, self._detect(points), len(self.views))
+        return table, isolation
 
-    def _put_together(self, points: NDArray, of_views: list[NDArray], scores: bool) -> NDArray:
-        """Return the columns of few rows.
+    def _detect(self, points: NDArray) -> list[NDArray]:
+        return [detector.score(points)[:, np.newaxis] for detector in self.detectors]
 
-        For few rows a call takes longer than a copy, so all columns are joined in one call.
-        """
-        if not scores:
-            return unset((len(points), 0))
-        detected = [detector.score(points)[:, np.newaxis] for detector in self.detectors]
-        found = np.concatenate([*of_views, *detected, points], axis=1)
-        return found.take(self._sources, axis=1)
-
-    def assemble(self, points: NDArray, scores: Sequence[NDArray]) -> NDArray:
+    def assemble(self, points: NDArray, scores: list[NDArray]) -> NDArray:
         """Return the columns of training rows from scores that were computed before.
 
         ``scores`` holds one array for each view, then one for each detector.
         """
-        result = unset((points.shape[0], len(self.names)))
-        places = [*self._view_to, *([to] for to in self._detector_to)]
-        for to, found in zip(places, scores, strict=True):
-            result[:, to] = found
-        if self.n_raw:
-            result[:, self._raw_to] = points[:, self._raw_from]
-        return result
+        table = unset((len(points), len(self.names)))
+        self._fill(table, points, scores)
+        return table
+
+    def _fill(self, table: NDArray, points: NDArray, scores: list[NDArray], first: int = 0) -> None:
+        """Fill in the raw columns, and the scores from the ``first`` view or detector on."""
+        for to, found in zip(self._places[first:], scores, strict=True):
+            table[:, to] = found
+        table[:, self._raw_to] = points[:, self._raw_from]
 
     def keep(self, names: list[str]) -> "FittedColumns":
         """Return fitted columns that compute only the columns with these names."""
@@ -172,13 +180,6 @@ class FittedColumns:
         detectors = [detector for detector in self.detectors if detector.label in names]
         return FittedColumns(list(names), self.raw, views, detectors)
 
-    def _fill_rest(self, result: NDArray, points: NDArray) -> NDArray:
-        if self.n_raw:
-            result[:, self._raw_to] = points[:, self._raw_from]
-        for detector, to in zip(self.detectors, self._detector_to, strict=True):
-            result[:, to] = detector.score(points)
-        return result
-
     def _check_names(self, names: list[str]) -> None:
         for name in names:
             if not isinstance(name, str):
@@ -186,13 +187,13 @@ class FittedColumns:
         if not names or len(set(names)) < len(names):
             raise ValueError(f"`columns` must name at least one column, each once; got {names!r}.")
         known = set(self.names)
-        for name in names:
-            if name not in known:
-                close = close_names(name, self.names) or self.names[:3]
-                raise ValueError(
-                    f"`columns` must be names of fitted columns; got {name!r}. "
-                    f"Did you mean {', '.join(close)}? All are in `columns_`."
-                )
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            close = close_names(unknown[0], self.names) or self.names[:3]
+            raise ValueError(
+                f"`columns` must be names of fitted columns; got {unknown[0]!r}. "
+                f"Did you mean {', '.join(close)}? All are in `columns_`."
+            )
 
 
 def _span(places: list[int]) -> slice | list[int]:
@@ -201,17 +202,16 @@ def _span(places: list[int]) -> slice | list[int]:
     return slice(start, start + number) if places == [*range(start, start + number)] else places
 
 
-def _score(views: list[ScoredView], item: Item, scores: bool, widest: int) -> Found:
+def _score(views: list[ScoredView], item: Item, widest: int) -> Found:
     """Return the scores of some rows in every view, and their isolation in the widest view."""
     found: list[NDArray] = []
     isolation = None
     for number, view in enumerate(views):
-        if scores or number == widest:
-            block = view.search(item[1], view.near if number == widest else 0)
-            if number == widest:
-                isolation = block.distances[:, view.near - 1]
-            if scores:
-                found.append(view.score(block))
+        block = view.search(item[1], view.near if number == widest else 0)
+        if number == widest:
+            isolation = block.distances[:, view.near - 1]
+        if view.scores:
+            found.append(view.score(block))
     return found, isolation
 
 
@@ -240,34 +240,37 @@ def leave_out(apart: NDArray | None, spaces: list[Space]) -> list[Space]:
 
 
 def fit_view(
-    known: KnownRows,
+    everywhere: KnownRows,
     space: Space,
     plan: list[PlannedScore],
     neighbors: Any,
-    points: NDArray,
     apart: NDArray | None,
     random: np.random.RandomState,
     engine: Engine,
 ) -> tuple[ScoredView, NDArray]:
     """Fit a view to its reference rows; return it with the scores of all training rows.
 
-    The isolation of all training rows is stored in the view.
+    ``everywhere`` holds all training rows. Their isolation is stored in the view.
     """
+    points = everywhere.rows
+    known = everywhere if space.rows is None else everywhere.part(space.rows)
     folds = _deal(space.rows, plan, apart, random)
     share = 0.0 if folds is None else 1.0 / (folds.max() + 1)
     view, of_reference, lists = ScoredView.fit(known, space, plan, neighbors, engine, share)
     if space.rows is None:
         return view, np.hstack(of_reference)
-    scores, isolation = np.empty((len(points), len(view.column_names))), np.empty(len(points))
+    scores = np.empty((len(points), len(view.column_names)))
+    isolation = np.empty(len(points))
     if folds is None:
+        scores[space.rows] = np.hstack(of_reference)
+        isolation[space.rows] = view.isolation
         others = np.setdiff1d(np.arange(len(points)), space.rows)
         if len(others):
             scores[others], isolation[others] = _score_new(view, points[others], engine)
-        scores[space.rows], isolation[space.rows] = np.hstack(of_reference), view.isolation
     else:
         for fold in range(folds.max() + 1):
             rest = np.flatnonzero(folds[space.rows] != fold)
-            without = view.fit_part(lists, rest, plan, engine)
+            without = view.fit_part(lists, rest, engine)
             held = folds == fold
             scores[held], isolation[held] = _score_new(without, points[held], engine)
     view.isolation = isolation
@@ -294,15 +297,14 @@ def _deal(
     inside = np.zeros(len(apart), dtype=bool)
     inside[reference] = True
     folds = np.empty(len(apart), np.int64)
-    for group in (inside, ~inside):
+    for group in inside, ~inside:
         folds[group] = random.permutation(np.arange(group.sum()) % n_folds)
     return folds
 
 
 def _score_new(view: ScoredView, points: NDArray, engine: Engine) -> tuple[NDArray, NDArray | None]:
     """Return scores and isolation of rows that are not reference rows."""
-    alone = FittedColumns(view.column_names, [], [view], [])
-    return alone.compute_and_isolate(np.ascontiguousarray(points), engine)
+    return FittedColumns(view.column_names, [], [view], []).compute_and_isolate(points, engine)
 
 
 def fit_detector(
@@ -311,18 +313,14 @@ def fit_detector(
     points: NDArray,
     apart: NDArray | None,
     random: np.random.RandomState,
-) -> tuple[ForeignDetector | IsolationTrees, NDArray]:
+) -> tuple[Detector, NDArray]:
     """Fit a detector of boreod or of another library; return it with scores of all training rows.
 
     A detector of another library is fitted to all rows, even to rows that are apart.
     """
-    detector: ForeignDetector | IsolationTrees
     if what in DETECTORS.values():
-        if apart is not None:
-            return what.fit_beside(label, points, apart, random)
-        detector = what.fit(label, points, random)
-    else:
-        detector = ForeignDetector.fit(label, what, points, random)
+        return what.fit(label, points, apart, random)
+    detector = ForeignDetector.fit(label, what, points, random)
     return detector, detector.score(points)
 
 

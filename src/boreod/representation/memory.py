@@ -22,14 +22,19 @@ from boreod.text import show_bytes
 # Bytes that the search holds for each value of a reference row, in addition to the value itself:
 # float32 columns or a tree. "auto" chooses one of these two later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
-FOLDS = 5  # number of folds of the training rows, if some rows are kept apart
-GIVEN_BACK = 2**25  # bytes; smaller arrays go back to the allocator, not to the system
-COPIES = 3  # a table is held three times: as it is read, as columns, as rows of numbers
-THREAD_BYTES = 6_000_000  # memory of one thread: blocks of rows, buffers of linear algebra
+# The number of folds of the training rows, if some rows are kept apart.
+FOLDS = 5
+# Arrays of fewer bytes go back to the allocator, not to the system.
+GIVEN_BACK = 2**25
+# A table is held three times: as it is read, as columns, as rows of numbers.
+COPIES = 3
+# The memory of one thread: blocks of rows, buffers of linear algebra.
+THREAD_BYTES = 6_000_000
 # The sample size that errors propose may use this share of the memory left, because small tables
 # take a little more per row.
 MEMORY_MARGIN = 0.65
-MIN_PROPOSED = 1000  # least sample size that errors propose, in rows
+# The least sample size that errors propose, in rows.
+MIN_PROPOSED = 1000
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
 
@@ -61,7 +66,7 @@ def check_reading(n_rows: int, n_bytes: int, available: int) -> None:
     """
     needed = COPIES * n_bytes
     if needed > available:
-        # the fit itself needs memory, too
+        # The fit itself needs memory, too.
         size = _largest_size(n_rows, MEMORY_MARGIN * available / needed / COPIES)
         raise NotEnoughMemoryError(
             f"The table does not fit into memory: {n_rows} rows take about {show_bytes(needed)} to "
@@ -92,7 +97,9 @@ def count_fit_memory(
     folds: there is a second neighbor graph of most of them, and all neighbor lists are longer.
     """
     n_scores = count_scores(views)
-    held, lists = 24 * n_rows, 0  # hashes of the rows; every view adds more below
+    # Hashes of the rows; every view adds more below.
+    held = 24 * n_rows
+    lists = 0
     for space, plan in views:
         size = n_rows if space.rows is None else len(space.rows)
         held += size * _bytes_to_keep(len(space.columns), plan, backend)
@@ -101,8 +108,9 @@ def count_fit_memory(
             of_one += _bytes_to_keep(len(space.columns), plan, backend)
             of_one += 12 * depth_for(max(p.ks[-1] for p in plan), 1.0 / FOLDS) + 16
         lists = max(lists, size * of_one)
-    scores, table = 8 * n_rows * n_scores, 8 * n_rows * (n_scores + n_columns)
-    # log-odds, probabilities, a temporary array of the same size, and three out-of-bag masks
+    scores = 8 * n_rows * n_scores
+    table = scores + 8 * n_rows * n_columns
+    # Log-odds, probabilities, a temporary array of the same size, and three out-of-bag masks.
     bags = (3 * 8 + 3) * n_rows * n_bags
     # Memory of small arrays stays with the process after they are deleted, so it still counts. When
     # bags are drawn, the deleted scores count. When log-odds are computed, a deleted copy of all
@@ -123,13 +131,13 @@ def count_scores(views: Views) -> int:
 
 def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> int:
     """Return the bytes that a fitted view stores for one reference row."""
-    rows = 8 * n_columns + 16  # the row as the metric needs it, and links to its copies
-    # plus two more columns, for distances computed as matrix products
+    # The row as the metric needs it, and links to its copies.
+    rows = 8 * n_columns + 16
+    # Two more columns are for distances that are computed as matrix products.
     search = SEARCH_BYTES[backend] * n_columns + 16
     radii = 8 * sum(len(ks) for ks in {p.ks for p in plan})
-    frozen = 8 * sum(
-        len(p.ks) * len(p.definition.descriptions) for p in plan if p.definition.compares()
-    )
+    compared = [p for p in plan if p.definition.compares()]
+    frozen = 8 * sum(len(p.ks) * len(p.definition.descriptions) for p in compared)
     return rows + search + radii + frozen
 
 
@@ -185,5 +193,6 @@ def _left_in(folder: Path, limit_file: str, usage_file: str, reclaimable: str) -
 def _read(file: Path) -> str:
     try:
         return file.read_text()
-    except OSError:  # not Linux, the other version of cgroups, or no permission to read
+    # This is not Linux, or the other version of cgroups, or reading is not permitted.
+    except OSError:
         return ""

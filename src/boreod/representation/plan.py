@@ -8,7 +8,7 @@ is an error.
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -16,33 +16,28 @@ import numpy as np
 
 from boreod.neighbors import Ks
 from boreod.scores import DETECTORS, SCORES, Score
-from boreod.scores.base import PlannedScore
+from boreod.scores.base import NO_KS, PlannedScore
 
 PAPER_KS: Ks = (1, *range(10, 101, 10))
 NAMES = (*SCORES, *DETECTORS)
-FEW = "few"  # this word, given instead of a list, chooses a few scores that differ much
+# This word, given instead of a list, chooses a few scores that differ much.
+FEW = "few"
 
 
 class ColumnsLeftOutWarning(UserWarning):
     """Some columns of the grid of scores and ks cannot exist for this table and were left out."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """One score that the user asked for."""
+def read_scores(scores: Any) -> tuple[list[PlannedScore], list[tuple[str, Any]]]:
+    """Split the parameter ``scores`` into scores and detectors; detectors search no neighbors.
 
-    label: str  # first part of the names of its columns
-    definition: Score
-    k: int | None = None  # set if the user asked for one column, such as "lof_10"
-
-
-def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
-    """Split the parameter ``scores`` into scores and detectors; detectors search no neighbors."""
+    A score has a k if the user asked for a single column, such as ``"lof_10"``.
+    """
     if isinstance(scores, str):
         scores = list(SCORES) if scores == "all" else [scores]
     if not isinstance(scores, Iterable):
         raise TypeError(f"`scores` must be 'all' or a list; got {scores!r}.")
-    requests: list[Request] = []
+    requests: list[PlannedScore] = []
     detectors: list[tuple[str, Any]] = []
     for item in scores:
         label, what = item if isinstance(item, tuple) and len(item) == 2 else (None, item)
@@ -53,9 +48,9 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
         elif isinstance(what, str):
             requests.append(_read_name(what, label))
         elif what in SCORES.values():
-            requests.append(Request(label or what.name, what()))
+            requests.append(PlannedScore(label or what.name, what()))
         elif isinstance(what, Score) and hasattr(what, "name"):
-            requests.append(Request(label or what.name, what))
+            requests.append(PlannedScore(label or what.name, what))
         elif _is_detector(what):
             detectors.append((label or type(what).__name__.lower(), what))
         else:
@@ -68,7 +63,7 @@ def read_scores(scores: Any) -> tuple[list[Request], list[tuple[str, Any]]]:
     return requests, detectors
 
 
-def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -> None:
+def _check_distinct(requests: list[PlannedScore], detectors: list[tuple[str, Any]]) -> None:
     """Raise if two requests would give columns of the same name."""
     by_label: dict[str, Score] = {}
     for request in requests:
@@ -77,10 +72,10 @@ def _check_distinct(requests: list[Request], detectors: list[tuple[str, Any]]) -
                 f"`scores` asks for {request.label!r} with different parameters, so the columns "
                 "could not be told apart. Name them: ('a name', score)."
             )
-    asked: list[tuple[str, int | None]] = [(label, None) for label, _ in detectors]
-    asked += [(request.label, request.k) for request in requests]
-    for label, k in asked:
-        if asked.count((label, k)) > 1:
+    asked = [(label, NO_KS) for label, _ in detectors]
+    asked += [(request.label, request.ks) for request in requests]
+    for label, ks in asked:
+        if asked.count((label, ks)) > 1:
             raise ValueError(
                 f"`scores` asks for {label!r} twice, so the columns could not be told apart. "
                 "Drop one, or name both: ('a name', score)."
@@ -92,7 +87,7 @@ def _is_detector(what: Any) -> bool:
     return can_score and hasattr(what, "fit") and not isinstance(what, type)
 
 
-def _read_name(name: str, label: str | None) -> Request:
+def _read_name(name: str, label: str | None) -> PlannedScore:
     """Read ``"lof"`` or ``"lof_10"``."""
     match = re.fullmatch(r"([a-z]+)(?:_([1-9]\d*))?", name)
     if match is None or match[1] not in SCORES:
@@ -100,7 +95,8 @@ def _read_name(name: str, label: str | None) -> Request:
             f"`scores` must be names among {', '.join(NAMES)}, those of neighbors alone or with "
             f"a k as in 'lof_10'; got {name!r}."
         )
-    return Request(label or match[1], SCORES[match[1]](), int(match[2]) if match[2] else None)
+    ks = (int(match[2]),) if match[2] else NO_KS
+    return PlannedScore(label or match[1], SCORES[match[1]](), ks)
 
 
 def read_ks(ks: Any) -> Ks | None:
@@ -121,14 +117,14 @@ def read_ks(ks: Any) -> Ks | None:
 
 
 def make_plan(
-    requests: Sequence[Request], ks: Ks | None, n_rows: int, view: str
+    requests: Sequence[PlannedScore], ks: Ks | None, n_rows: int, view: str
 ) -> tuple[list[PlannedScore], list[str]]:
     """Return the scores of a view with their ks, and the names of columns that are left out."""
     planned: dict[str, PlannedScore] = {}
     left_out: list[str] = []
     for request in requests:
-        wanted = (request.k,) if request.k is not None else ks or PAPER_KS
-        explicit = request.k is not None or ks is not None
+        wanted = request.ks or ks or PAPER_KS
+        explicit = bool(request.ks or ks)
         if explicit and wanted[-1] >= n_rows:
             raise ValueError(
                 f"`ks` must be integers from 1 to {n_rows - 1} (rows - 1); got {wanted[-1]}. "
@@ -142,11 +138,10 @@ def make_plan(
             )
         possible = tuple(k for k in wanted if smallest <= k < n_rows)
         missing = tuple(k for k in wanted if k not in possible)
-        left_out += PlannedScore(request.label, request.definition, missing).column_names(view)
+        left_out += replace(request, ks=missing).column_names(view)
         if possible:
-            before = planned[request.label].ks if request.label in planned else ()
-            both = tuple(sorted({*before, *possible}))
-            planned[request.label] = PlannedScore(request.label, request.definition, both)
+            score = planned.setdefault(request.label, replace(request, ks=NO_KS))
+            score.ks = tuple(sorted({*score.ks, *possible}))
     return list(planned.values()), left_out
 
 

@@ -22,15 +22,18 @@ NO_RANGE, NO_QUANTILES = np.empty(0), np.empty((0, 0))
 class MinMax:
     """Scale training rows to [0, 1] and constant columns to 0; new rows may lie far outside."""
 
-    low: NDArray  # least value of every column, which is subtracted
-    factor: NDArray  # then multiplied: 1 / (largest value - least value), 0 in constant columns
+    # The least value of every column, which is subtracted.
+    low: NDArray
+    # What is then multiplied: 1 / (largest value - least value), 0 in constant columns.
+    factor: NDArray
 
     @classmethod
     def fit(cls, table: NDArray) -> "MinMax":
         """Learn the range of every column."""
         low = table.min(axis=0)
         extent = table.max(axis=0) - low
-        usable = extent > np.finfo(np.float64).tiny  # the inverse of a smaller extent overflows
+        # The inverse of a smaller extent overflows.
+        usable = extent > np.finfo(np.float64).tiny
         return cls(low, np.divide(1.0, extent, out=np.zeros_like(extent), where=usable))
 
     def transform(self, table: NDArray) -> NDArray:
@@ -53,7 +56,8 @@ def standardize(table: NDArray) -> MinMax:
 class Rank:
     """Replace each value by the share of training rows below it, interpolated."""
 
-    quantiles: NDArray  # ascending quantiles, one row for each column of the table
+    # Ascending quantiles, one row for each column of the table.
+    quantiles: NDArray
 
     @classmethod
     def fit(cls, table: NDArray) -> "Rank":
@@ -74,13 +78,10 @@ class Rank:
 class Both:
     """Return raw columns min-max scaled, then scores as ranks, then raw columns as ranks."""
 
-    scaled: MinMax  # scaler of the raw columns, which come first in the table
-    ranked: Rank  # scaler of all columns
-
-    @classmethod
-    def fit(cls, table: NDArray, n_raw: int) -> "Both":
-        """Learn ranges and quantiles."""
-        return cls(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
+    # The scaler of the raw columns, which come first in the table.
+    scaled: MinMax
+    # The scaler of all columns.
+    ranked: Rank
 
     @property
     def n_raw(self) -> int:
@@ -105,16 +106,14 @@ SCALERS = ("minmax", "rank", "both")
 def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
     """Learn a scaler of this kind; the first ``n_raw`` columns of the table are raw columns."""
     if kind == "both":
-        return Both.fit(table, n_raw)
+        return Both(MinMax.fit(table[:, :n_raw]), Rank.fit(table))
     return Rank.fit(table) if kind == "rank" else MinMax.fit(table)
 
 
 def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
     """Return, for each scaled feature, the index of the column that it comes from."""
-    columns = np.arange(n_columns)
-    return (
-        np.concatenate([columns, columns[: scaler.n_raw]]) if isinstance(scaler, Both) else columns
-    )
+    n_raw = scaler.n_raw if isinstance(scaler, Both) else 0
+    return np.concatenate([np.arange(n_columns), np.arange(n_raw)])
 
 
 @compiled
@@ -130,7 +129,8 @@ def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) ->
     for row in range(table.shape[0]):
         for column in range(n_scaled):
             value = (table[row, column] - low[column]) * factor[column]
-            value = LARGEST if value > LARGEST else value  # a factor may be very large
+            # A factor may be very large.
+            value = LARGEST if value > LARGEST else value
             result[row, column] = -LARGEST if value < -LARGEST else value
         for place in range(n_ranked):
             column = (n_scaled + place) % n_ranked
@@ -148,7 +148,8 @@ def _rank(known: NDArray, value: float) -> float:
     left = right = _bisect(known, value, ZERO)
     if left <= last and known[left] == value:
         right = _bisect(known, value, ZERO + 1)
-    if right == left and 0 < left <= last:  # strictly between two quantiles
+    # The value is strictly between two quantiles.
+    if right == left and 0 < left <= last:
         part = (value - known[left - 1]) / (known[left] - known[left - 1])
         return (left - 1 + part) / last
     return min(1.0, max(0.0, 0.5 * (left + right - 1) / last))

@@ -32,19 +32,26 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.together import Together
 
 BLOCK_ROWS = 512
-NEAR = 10  # the distance to this neighbor measures how isolated a row is
-GEOMETRY_BYTES = 1_000_000  # the geometry of a block is at most this large, to stay in the cache
+# The distance to this neighbor measures how isolated a row is.
+NEAR = 10
+# The geometry of a block is at most this large, to stay in the cache.
+GEOMETRY_BYTES = 1_000_000
 
 
 @dataclass(eq=False)
 class ScoredView:
     """A view of a table, its neighbor graph and its scores."""
 
-    space: Space  # columns, metric and reference rows
-    graph: NeighborGraph  # neighbor graph of the reference rows
-    scores: list[FittedScore]  # scores with the descriptions of the reference rows
-    known: KnownRows  # finds equal reference rows of a row; compares all columns of the table
-    scale: MinMax | Rank | None = None  # scales columns before distances are computed
+    # Columns, metric and reference rows.
+    space: Space
+    # The neighbor graph of the reference rows.
+    graph: NeighborGraph
+    # Scores with the descriptions of the reference rows.
+    scores: list[FittedScore]
+    # Finds equal reference rows of a row; compares all columns of the table.
+    known: KnownRows
+    # Scales columns before distances are computed.
+    scale: MinMax | Rank | None = None
     # Distance from every training row to its 10th nearest reference row other than itself. It is
     # None in a model that was loaded from a file.
     isolation: NDArray | None = None
@@ -74,38 +81,24 @@ class ScoredView:
             deep = tuple(sorted({*ks, min(depth_for(ks[-1], left_out), len(points) - 1)}))
         metric = VIEW_METRICS[space.metric]
         graph = NeighborGraph.build(points, deep, reverse_k, metric, neighbors)
-        training = TrainingGraph.build(graph, engine, _copies(known, space))
-        view, scores = cls._describe_all(training, known, space, plan, scale, engine)
+        view = cls(space, graph, _not_fitted(plan), known, scale)
+        training = TrainingGraph.build(graph, engine, view._copies())
+        scores = view._score_reference(training, engine)
         if left_out:
             view.graph = graph.narrowed(ks, reverse_k)
         return view, scores, training
 
-    def fit_part(
-        self, training: TrainingGraph, rows: NDArray, plan: list[PlannedScore], engine: Engine
-    ) -> "ScoredView":
+    def fit_part(self, training: TrainingGraph, rows: NDArray, engine: Engine) -> "ScoredView":
         """Return the view of some of its reference rows.
 
         ``rows`` are ascending positions. Neighbor lists come from ``training``, not from a search.
         """
-        known = self.known.part(rows)
-        ks, reverse_k = _depths(plan, len(rows))
-        part = part_of(training, rows, ks, reverse_k, _copies(known, self.space))
-        return self._describe_all(part, known, self.space, plan, self.scale, engine)[0]
-
-    @classmethod
-    def _describe_all(
-        cls,
-        training: TrainingGraph,
-        known: KnownRows,
-        space: Space,
-        plan: list[PlannedScore],
-        scale: MinMax | Rank | None,
-        engine: Engine,
-    ) -> tuple["ScoredView", list[NDArray]]:
-        fitted = [FittedScore(p.label, p.definition, p.ks) for p in plan]
-        view = cls(space, training.graph, fitted, known, scale)
-        view.isolation = training.graph.radii((view.near,))[:, 0]
-        return view, view._score_reference(training.without_search(), engine)
+        part = replace(self, known=self.known.part(rows), scores=_not_fitted(self.scores))
+        depths = _depths(self.scores, len(rows))
+        lists = part_of(training, rows, *depths, part._copies())
+        part.graph = lists.graph
+        part._score_reference(lists, engine)
+        return part
 
     @property
     def column_names(self) -> list[str]:
@@ -138,6 +131,11 @@ class ScoredView:
         """Whether the neighbor space has all columns of the table, in the same order."""
         return self.space.columns.tolist() == [*range(self.known.rows.shape[1])]
 
+    def _copies(self) -> tuple[NDArray, NDArray] | None:
+        """Return the distinct rows of the table if the view has the same ones, otherwise None."""
+        is_plain = self.space.metric in ("euclidean", "manhattan")
+        return self.known.distinct() if is_plain and self._reads_all else None
+
     def score(self, block: Block) -> NDArray:
         """Score rows whose neighbors were searched."""
         together, others, sharing, order = self._ways
@@ -158,9 +156,8 @@ class ScoredView:
         orders are the same.
         """
         together = Together.of(self.scores, self.graph.radii, self.graph.dimension)
-        rest = [s for s in self.scores if s not in together.scores]
-        sharing = [s for s in rest if s.definition.reads == "geometry"]
-        others = [s for s in rest if s not in sharing]
+        sharing = self._sharing_geometry
+        others = [s for s in self.scores if s not in [*together.scores, *sharing]]
         found = self._names_of([*together.scores, *others, *sharing])
         order = np.array([found.index(name) for name in self.column_names])
         in_order = bool((order == np.arange(len(order))).all())
@@ -188,27 +185,38 @@ class ScoredView:
             return None
         return replace(self, graph=self.graph.narrowed(*search_depths(kept)), scores=kept)
 
-    def _score_reference(self, graph: TrainingGraph, engine: Engine) -> list[NDArray]:
-        """Describe all reference rows, then compare them.
+    def _score_reference(self, training: TrainingGraph, engine: Engine) -> list[NDArray]:
+        """Describe all reference rows, then compare them; store how isolated they are.
 
         Each score handles all rows before the next score begins, because the descriptions of one
         score fit into the cache and those of all scores do not. The first description of a score
         reads no other description. So first descriptions are computed together, once for scores
         that share geometry and once for the others.
         """
+        self.isolation = training.graph.radii((self.near,))[:, 0]
+        graph = training.without_search()
         sharing = self._sharing_geometry
         others = [s for s in self.scores if s.definition.descriptions and s not in sharing]
         for first, block_rows in ((sharing, self.geometry_rows), (others, BLOCK_ROWS)):
             if first:
-                self._describe_reference(graph, first, 0, block_rows, engine)
-        scores = []
-        for s in self.scores:
-            for step in range(len(s.frozen), len(s.definition.descriptions)):
-                self._describe_reference(graph, [s], step, BLOCK_ROWS, engine)
-            scores.append(self._compare_reference(graph, s, engine))
-        return scores
+                self._take_step(graph, first, 0, block_rows, engine)
+        return [self._finish_reference(graph, s, engine) for s in self.scores]
 
-    def _describe_reference(
+    def _finish_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
+        """Return the scores of all reference rows, and store their summary in the score."""
+        last = len(s.definition.descriptions)
+        for step in range(len(s.frozen), last + s.definition.compares()):
+            self._take_step(graph, [s], step, BLOCK_ROWS, engine)
+        if s.definition.compares():
+            scores = s.frozen.pop()
+        else:
+            scores = s.frozen[-1]
+            # New rows do not read the descriptions.
+            s.frozen = [np.empty((0, len(s.ks)))] * last
+        s.summary = s.definition.summarize(scores)
+        return s.definition.finish(scores, s.summary)
+
+    def _take_step(
         self,
         graph: TrainingGraph,
         scores: list[FittedScore],
@@ -216,44 +224,26 @@ class ScoredView:
         block_rows: int,
         engine: Engine,
     ) -> None:
-        """Compute one description of all reference rows for some scores."""
+        """Take one step of some scores for all reference rows, and store the results in them."""
         results = [unset((graph.n_distinct, len(s.ks))) for s in scores]
+        label = ", ".join(s.label for s in scores)
+        if self.space.name:
+            label = f"{label} in {self.space.name}"
 
-        def take(rows: slice, described: list[NDArray]) -> None:
-            for result, block in zip(results, described, strict=True):
+        def take(rows: slice, found: list[NDArray]) -> None:
+            for result, block in zip(results, found, strict=True):
                 result[rows] = block
 
         engine.map_unordered(
-            partial(_describe, step=step),
+            partial(_take_step, step=step),
             list(blocks(graph.n_distinct, block_rows)),
             take,
-            self._label(scores),
-            [graph, [s.as_it_is() for s in scores]],
+            label,
+            # Engines may hold on to the scores, so these copies must not change later.
+            [graph, [replace(s, frozen=list(s.frozen)) for s in scores]],
         )
         for s, result in zip(scores, results, strict=True):
             s.frozen.append(graph.spread(result))
-
-    def _compare_reference(self, graph: TrainingGraph, s: FittedScore, engine: Engine) -> NDArray:
-        """Return the scores of all reference rows, and store their summary in the score."""
-        if not s.definition.compares():
-            scores = s.frozen[-1]
-            s.frozen = [np.empty((0, len(s.ks))) for _ in s.frozen]  # new rows do not read them
-        else:
-            of_distinct = unset((graph.n_distinct, len(s.ks)))
-            engine.map_unordered(
-                _compare,
-                list(blocks(graph.n_distinct, BLOCK_ROWS)),
-                of_distinct.__setitem__,
-                self._label([s]),
-                [graph, s.as_it_is()],
-            )
-            scores = graph.spread(of_distinct)
-        s.summary = s.definition.summarize(scores)
-        return s.definition.finish(scores, s.summary)
-
-    def _label(self, scores: list[FittedScore]) -> str:
-        names = ", ".join(s.label for s in scores)
-        return f"{names} in {self.space.name}" if self.space.name else names
 
     @property
     def _sharing_geometry(self) -> list[FittedScore]:
@@ -266,18 +256,12 @@ class ScoredView:
         return max(1, min(BLOCK_ROWS, GEOMETRY_BYTES // (8 * depth * depth)))
 
 
-def _describe(
+def _take_step(
     graph: TrainingGraph, scores: list[FittedScore], rows: slice, step: int
 ) -> list[NDArray]:
-    """Return one description of some reference rows for every score."""
+    """Return the result of one step for some reference rows, for every score."""
     block = graph.block(rows)
-    return [s.describe(step, block, [array[block.own] for array in s.frozen]) for s in scores]
-
-
-def _compare(graph: TrainingGraph, s: FittedScore, rows: slice) -> NDArray:
-    """Return the scores of some reference rows before the last step, ``finish``."""
-    block = graph.block(rows)
-    return s.compare(block, [array[block.own] for array in s.frozen])
+    return [s.take_step(step, block, [array[block.own] for array in s.frozen]) for s in scores]
 
 
 def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
@@ -287,21 +271,18 @@ def fit_scale(metric: str, points: NDArray) -> MinMax | Rank | None:
     return Rank.fit(points) if metric == "ranked" else None
 
 
-def _copies(known: KnownRows, space: Space) -> tuple[NDArray, NDArray] | None:
-    """Return the distinct rows of the table if the view has the same ones, otherwise None."""
-    is_plain = space.metric in ("euclidean", "manhattan")
-    if is_plain and space.columns.tolist() == [*range(known.rows.shape[1])]:
-        return known.distinct()
-    return None
+def _not_fitted(plan: Sequence[PlannedScore]) -> list[FittedScore]:
+    """Return scores that remember nothing yet."""
+    return [FittedScore(p.label, p.definition, p.ks) for p in plan]
 
 
-def _depths(plan: list[PlannedScore], n_rows: int) -> tuple[Ks, int]:
+def _depths(plan: Sequence[PlannedScore], n_rows: int) -> tuple[Ks, int]:
     """Return the ks of a graph, including the k that measures isolation, and its reverse k."""
     ks, reverse_k = search_depths(plan)
     return tuple(sorted({*ks, min(NEAR, n_rows - 1)})), reverse_k
 
 
-def search_depths(scores: Sequence[FittedScore | PlannedScore]) -> tuple[Ks, int]:
+def search_depths(scores: Sequence[PlannedScore]) -> tuple[Ks, int]:
     """Return all ks in use, and the largest k that needs reverse neighbors (0 if there is none)."""
     ks = sorted({k for s in scores for k in s.ks})
     reverse = [s.ks[-1] for s in scores if s.definition.reads == "reverse"]

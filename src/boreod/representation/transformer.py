@@ -24,7 +24,6 @@ from boreod.representation.columns import (
 )
 from boreod.representation.memory import FOLDS, check_fit, count_fit_memory, count_scores
 from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, warn_left_out
-from boreod.representation.scored_view import ScoredView
 from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
@@ -32,7 +31,8 @@ from boreod.validation import all_or_nothing, read_rows, read_seed
 # rows may have very many columns.
 CHECKED_ROWS = 20_000
 CHECKED_VALUES = 5_000_000
-LARGE_TABLE = 10_000  # a search through more rows than this is expensive
+# A search through more rows than this is expensive.
+LARGE_TABLE = 10_000
 CHEAP_VIEWS = ("sample:256", "sample:1024")
 FAR_KS = (100, 50, 20, 10, 5)
 FEW_SCORES = ("knn_5", "knn_50", "lof_50", "ldof_20", "odin_20", "kdeos_50", "cof_20", "iforest")
@@ -122,7 +122,8 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the representation of training rows or new rows."""
-        if not hasattr(self, "fitted_columns_"):  # the check is as slow as a small search
+        # The check of scikit-learn is as slow as a small search.
+        if not hasattr(self, "fitted_columns_"):
             check_is_fitted(self)
         return self.compute(read_rows(self, X, fitting=False))
 
@@ -132,7 +133,6 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the output columns; raise if ``input_features`` are wrong."""
-        check_is_fitted(self)
         OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return np.array(self.columns_, dtype=object)
 
@@ -185,50 +185,49 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
         engine = current_engine(self.n_jobs, self.verbose)
         random = read_seed(self.random_state)
         raw = [str(name) for name in names]
+        n_rows = len(points)
+        # There must be rows to keep apart, and at least two other rows.
         if apart is not None and not (apart.any() and (~apart).sum() >= 2):
-            apart = None  # no rows to keep apart, or too few other rows
+            apart = None
         self.n_features_in_ = points.shape[1]
 
         self.left_out_: list[str] = []
         planned = []
-        for space in leave_out(apart, resolve_views(self.views, points.shape[0], raw, random)):
-            size = len(points) if space.rows is None else len(space.rows)
+        for space in leave_out(apart, resolve_views(self.views, n_rows, raw, random)):
+            size = n_rows if space.rows is None else len(space.rows)
             plan, left_out = make_plan(requests, ks, size, space.name)
             self.left_out_ += left_out
-            planned += [(space, plan)] if plan else []
-        if len(points) >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
+            if plan:
+                planned.append((space, plan))
+        if n_rows >= CHECKED_ROWS or points.size >= CHECKED_VALUES:
             n_threads = engine.n_threads if isinstance(engine, Threads) else count_threads(-1)
             counted = self.neighbors, n_threads, n_bags, apart is not None
-            needed = count_fit_memory(len(points), len(raw), planned, *counted)
-            check_fit(needed, len(points), len(raw) + count_scores(planned))
-        views: list[ScoredView] = []
-        scores: list[NDArray] = []
+            needed = count_fit_memory(n_rows, len(raw), planned, *counted)
+            check_fit(needed, n_rows, len(raw) + count_scores(planned))
         everywhere = known or KnownRows(points)
-        for space, plan in planned:
-            known = everywhere if space.rows is None else everywhere.part(space.rows)
-            view, of_rows = fit_view(
-                known, space, plan, self.neighbors, points, apart, random, engine
-            )
-            views.append(view)
-            scores.append(of_rows)
-        warn_left_out(self.left_out_, ks, points.shape[0])
-        fitted = []
-        for label, what in detectors:
-            detector, of_rows = fit_detector(label, what, points, apart, random)
-            fitted.append(detector)
-            scores.append(of_rows[:, np.newaxis])
+        by_view = [
+            fit_view(everywhere, space, plan, self.neighbors, apart, random, engine)
+            for space, plan in planned
+        ]
+        warn_left_out(self.left_out_, ks, n_rows)
+        by_detector = [fit_detector(*asked, points, apart, random) for asked in detectors]
+        views = [view for view, _ in by_view]
+        fitted = [detector for detector, _ in by_detector]
+        scores = [of_rows for _, of_rows in by_view]
+        scores += [of_rows[:, np.newaxis] for _, of_rows in by_detector]
         if apart is not None:
             first = everywhere.find_own()
             scores = [share_among_copies(of_rows, first) for of_rows in scores]
         raw = raw if self.passthrough else []
-        names = [*raw, *(n for view in views for n in view.column_names)]
-        names += [detector.label for detector in fitted]
-        self.fitted_columns_ = FittedColumns(_checked(names), raw, views, fitted)
+        columns = [*raw, *(name for view in views for name in view.column_names)]
+        columns += [detector.label for detector in fitted]
+        _check_columns(columns)
+        self.fitted_columns_ = FittedColumns(columns, raw, views, fitted)
         return self.fitted_columns_.assemble(points, scores)
 
 
-def _checked(names: list[str]) -> list[str]:
-    """Return the names; raise if there are none, or if two are equal."""
+def _check_columns(names: list[str]) -> None:
+    """Raise if there are no columns, or if two have the same name."""
     if not names:
         raise ValueError(
             "There is no column to compute: `scores` or `views` is empty and `passthrough` is "
@@ -240,7 +239,6 @@ def _checked(names: list[str]) -> list[str]:
                 f"Two columns would be called {name!r}. Rename the raw column, or pass the score "
                 "as a pair: ('another name', score)."
             )
-    return names
 
 
 def make_representation(
@@ -258,18 +256,20 @@ def make_representation(
     scores whose consensus ranks outliers best.
     """
     if given is not None and not isinstance(given, str):
-        fresh = clone(given)
+        made = clone(given)
     else:
-        fresh = OutlierRepresentation()
+        made = OutlierRepresentation()
         if on_budget and n_rows > LARGE_TABLE:
-            fresh.set_params(views=("full", *CHEAP_VIEWS))
+            made.views = ("full", *CHEAP_VIEWS)
         if given == FEW and taught:
-            fresh.set_params(scores=[name for name in FEW_SCORES if _least_rows(name) <= n_rows])
+            made.scores = [name for name in FEW_SCORES if _least_rows(name) <= n_rows]
         elif given == FEW:
             far = next((k for k in FAR_KS if 5 * k <= n_rows), 1)
-            views = ("standardized", "ranked") if n_rows > 1 else ()
-            fresh.set_params(scores=[f"knn_{far}", "iforest"], views=views)
-    return fresh if fresh.random_state is not None else fresh.set_params(random_state=seed)
+            made.scores = [f"knn_{far}", "iforest"]
+            made.views = ("standardized", "ranked") if n_rows > 1 else ()
+    if made.random_state is None:
+        made.random_state = seed
+    return made
 
 
 def _least_rows(column: str) -> int:

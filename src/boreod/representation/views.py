@@ -70,9 +70,11 @@ class Space:
     """A view of one table."""
 
     name: str
-    columns: NDArray  # positions of the columns
+    # Positions of the columns.
+    columns: NDArray
     metric: str
-    rows: NDArray | None  # positions of the reference rows; None for all rows
+    # Positions of the reference rows; None for all rows.
+    rows: NDArray | None
 
 
 def resolve_views(
@@ -108,10 +110,11 @@ def _spell_out(spelling: Any, n_columns: int, random: np.random.RandomState) -> 
         return [View()]
     if spelling in VIEW_METRICS:
         return [View(spelling, metric=spelling)]
-    if kind in ("subspaces", "sample") and number.isdecimal() and int(number) > 0:
-        if kind == "sample":
-            return [View(f"r{int(number)}", sample=int(number))]
-        return _draw_subspaces(int(number), n_columns, random)
+    count = int(number) if number.isdecimal() else 0
+    if kind == "sample" and count:
+        return [View(f"r{count}", sample=count)]
+    if kind == "subspaces" and count:
+        return _draw_subspaces(count, n_columns, random)
     raise ValueError(f"`views` must hold {ALLOWED}; got {spelling!r}.")
 
 

@@ -22,6 +22,8 @@ SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
 # Values count as equal up to this relative deviation, because it may come from rounding.
 EQUAL = 1e-12
+NO_KS: Ks = ()
+Pair = tuple[NDArray, NDArray]
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,23 @@ class Score:
     The parameters of a score are the fields of its dataclass. All of them are positive numbers.
     """
 
-    name: ClassVar[str]  # short name, also the first part of column names
-    title: ClassVar[str]  # the name as its authors write it
-    citation: ClassVar[str]  # where it was published
-    formula: ClassVar[str]  # the score in one line
-    # what the score needs: only ``"distances"`` to neighbors, also ``"reverse"`` neighbors, or also
-    # the ``"geometry"``, which means the distances or angles between neighbors
+    # The short name, which is also the first part of column names.
+    name: ClassVar[str]
+    # The name as its authors write it.
+    title: ClassVar[str]
+    # Where the score was published.
+    citation: ClassVar[str]
+    # The score in one line.
+    formula: ClassVar[str]
+    # What the score needs: only ``"distances"`` to neighbors, also ``"reverse"`` neighbors, or also
+    # the ``"geometry"``, which means the distances or angles between neighbors.
     reads: ClassVar[str] = "distances"
-    # whether the score looks up k-distances of reference rows; a model file must then hold them
-    reads_radii: ClassVar[bool] = True
-    min_k: ClassVar[int] = 1  # smallest k that gives an informative score
-    # names of the methods that describe a block, in order; each gets the descriptions before it
+    # Whether a score that reads no reverse neighbors looks up k-distances of reference rows. A
+    # model file must hold the k-distances that are looked up.
+    reads_radii: ClassVar[bool] = False
+    # The smallest k that gives an informative score.
+    min_k: ClassVar[int] = 1
+    # Names of the methods that describe a block, in order. Each gets the descriptions before it.
     descriptions: ClassVar[tuple[str, ...]] = ("describe",)
 
     def __post_init__(self) -> None:
@@ -57,7 +65,8 @@ class Score:
             if not (is_number(value) and SMALLEST_PARAMETER <= float(value) <= LARGEST_PARAMETER):
                 allowed = f"a number from {SMALLEST_PARAMETER:.0e} to {LARGEST_PARAMETER:.0e}"
                 raise ValueError(f"`{name}` must be {allowed}; got {shorten(value)}.")
-            object.__setattr__(self, name, float(value))  # kernels are compiled for floats
+            # Kernels are compiled for floats.
+            object.__setattr__(self, name, float(value))
 
     @classmethod
     def compares(cls) -> bool:
@@ -65,7 +74,7 @@ class Score:
         return cls.compare is not Score.compare
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the scores of a block, one column per k."""
+        """Return the scores of a block before :meth:`finish`, one column per k."""
         return described[-1].own
 
     def summarize(self, scores: NDArray) -> NDArray:
@@ -90,8 +99,9 @@ class PlannedScore:
     """A score with all its ks, in one view."""
 
     label: str
-    definition: Any  # a Score
-    ks: Ks
+    # A Score; its own annotation would forbid the parameters of its subclasses.
+    definition: Any
+    ks: Ks = NO_KS
 
     def column_names(self, view: str) -> list[str]:
         """Return the names of the score's columns in a view."""
@@ -105,34 +115,29 @@ class FittedScore(PlannedScore):
     frozen: list[NDArray] = field(default_factory=list)
     summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))
 
-    def describe(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
-        """Return one description of a block, given the descriptions before it."""
-        method = getattr(self.definition, self.definition.descriptions[step])
-        return method(block, self.ks, self._described(own))
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Names of the methods that score a block: the descriptions, then the comparison."""
+        return (*self.definition.descriptions, "compare")
 
-    def compare(self, block: Block, own: list[NDArray]) -> NDArray:
-        """Return the scores of a block before :meth:`Score.finish`."""
-        return self.definition.compare(block, self.ks, self._described(own))
+    def take_step(self, step: int, block: Block, own: list[NDArray]) -> NDArray:
+        """Return one description of a block, or the comparison, given the descriptions before."""
+        method = getattr(self.definition, self.steps[step])
+        before = zip(own, self.frozen[: len(own)], strict=True)
+        return method(block, self.ks, [Described(*pair) for pair in before])
 
     def score(self, block: Block) -> NDArray:
         """Return the scores of a block of new rows."""
         own: list[NDArray] = []
-        for step in range(len(self.definition.descriptions)):
-            own.append(self.describe(step, block, own))
-        return self.definition.finish(self.compare(block, own), self.summary)
-
-    def as_it_is(self) -> "FittedScore":
-        """Return a copy that does not change when this score gets further descriptions."""
-        return replace(self, frozen=list(self.frozen))
+        for step in range(len(self.steps)):
+            own.append(self.take_step(step, block, own))
+        return self.definition.finish(own[-1], self.summary)
 
     def keep(self, ks: Ks) -> "FittedScore":
         """Return this score for only some of its ks."""
         columns = [self.ks.index(k) for k in ks]
         frozen = [np.ascontiguousarray(array[:, columns]) for array in self.frozen]
         return replace(self, ks=ks, frozen=frozen, summary=self.summary[:, columns])
-
-    def _described(self, own: list[NDArray]) -> list[Described]:
-        return [Described(o, r) for o, r in zip(own, self.frozen[: len(own)], strict=True)]
 
 
 def without_infinities(scores: NDArray, summary: NDArray) -> NDArray:

@@ -42,12 +42,15 @@ from numpy.typing import NDArray
 
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors
-from boreod.scores.knn import sums_to
+from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
+from boreod.scores.knn import Entries, reverse_entries, sums_to
 
-LARGEST_DISTANCE = 1e150  # largest distance in bandwidths; its square is still finite
-IN_A_CLUMP = 1.0  # score of a row if a neighbor has infinite density, because it has copies
-LARGEST_EXPONENT = 709.782712893384  # largest x for which exp(x) is finite
+# The largest distance in bandwidths; its square is still finite.
+LARGEST_DISTANCE = 1e150
+# The score of a row if a neighbor has infinite density, because it has copies.
+IN_A_CLUMP = 1.0
+# The largest x for which exp(x) is finite.
+LARGEST_EXPONENT = 709.782712893384
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class LDF(Score):
     citation = "Latecki, Lazarevic, Pokrajac, MLDM 2007"
     formula = "m / (own kernel density + c m), m the neighbors' mean density"
     descriptions = ("log_radius", "log_density")
+    reads_radii = True
 
     bandwidth: float = 1.0
     smoothing: float = 0.1
@@ -78,15 +82,10 @@ class LDF(Score):
 
     def log_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of the kernel densities, up to a constant that cancels."""
-        return _log_density(
-            block.distances,
-            block.indices,
-            block.radii(ks),
-            described[0].reference,
-            np.array(ks),
-            float(block.dimension),
-            self.bandwidth,
-        )
+        lists = block.distances, block.indices
+        settings = float(block.dimension), self.bandwidth
+        log_radii = described[0].reference
+        return _log_density(lists, block.radii(ks), log_radii, np.array(ks), settings)
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the bounded ratio of densities; rows with many copies have infinite density."""
@@ -105,14 +104,10 @@ class LDF(Score):
 
 @compiled
 def _log_density(
-    distances: NDArray,
-    indices: NDArray,
-    radii: NDArray,
-    log_radii: NDArray,
-    ks: NDArray,
-    dimension: float,
-    bandwidth: float,
+    lists: Pair, radii: NDArray, log_radii: NDArray, ks: NDArray, settings: tuple[float, float]
 ) -> NDArray:
+    distances, indices = lists
+    dimension, bandwidth = settings
     result = unset((distances.shape[0], ks.shape[0]))
     terms = unset(ks[-1])
     for row in range(distances.shape[0]):
@@ -181,8 +176,10 @@ def _log_mean_exp(terms: NDArray, k: int) -> float:
     return highest + np.log(total / k)
 
 
-LARGEST_TERM = 650.0  # limit of exponents: the sum of a few thousand such terms is still finite
-NEGLIGIBLE = -60.0  # terms below this exponent are ignored: the row's own kernel has exponent 0
+# The limit of exponents; the sum of a few thousand such terms is still finite.
+LARGEST_TERM = 650.0
+# Terms below this exponent are ignored, because the row's own kernel has exponent 0.
+NEGLIGIBLE = -60.0
 
 
 @dataclass(frozen=True)
@@ -221,17 +218,10 @@ class KDEOS(Score):
 
     def log_kernel_density(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return logarithms of kernel densities, up to the constant of the normal density."""
-        reverse = block.reverse
-        return _log_kernel_density(
-            reverse.offsets,
-            reverse.indices,
-            reverse.distances,
-            block.radii(ks),
-            described[0].reference,
-            described[1].own,
-            described[1].reference,
-            self.dimension,
-        )
+        entries = reverse_entries(block)
+        bandwidths = described[0].reference
+        logs = described[1].own, described[1].reference
+        return _log_kernel_density(entries, block.radii(ks), bandwidths, logs, self.dimension)
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the normal probability of the standardized difference."""
@@ -241,16 +231,12 @@ class KDEOS(Score):
 
 @compiled
 def _log_kernel_density(
-    offsets: NDArray,
-    sources: NDArray,
-    distances: NDArray,
-    radii: NDArray,
-    bandwidths: NDArray,
-    own_logs: NDArray,
-    logs: NDArray,
-    dimension: float,
+    reverse: Entries, radii: NDArray, bandwidths: NDArray, log_bandwidths: Pair, dimension: float
 ) -> NDArray:
-    log_of_one = 0.5 * math.log(2.0 * math.pi)  # log(1), less the constant that is left out
+    offsets, sources, distances = reverse
+    own_logs, logs = log_bandwidths
+    # The logarithm of 1, less the constant that is left out.
+    log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape
     result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
     for row in range(m):
@@ -262,7 +248,8 @@ def _log_kernel_density(
         for entry in range(offsets[row], offsets[row + 1]):
             source, distance = sources[entry], distances[entry]
             column = n_ks - 1
-            while column >= 0 and distance <= radii[source, column]:  # radii ascend with k
+            # Radii ascend with k.
+            while column >= 0 and distance <= radii[source, column]:
                 bandwidth, exponent = bandwidths[source, column], -np.inf
                 if bandwidth > 0.0:
                     u = distance / bandwidth
@@ -315,7 +302,6 @@ class LoOP(Score):
     title = "LoOP"
     citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
     formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
-    reads_radii = False
 
     extent: float = 1.0
 
@@ -333,13 +319,15 @@ class LoOP(Score):
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread Z_k of the reference rows."""
         largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
-        relative = scores / largest  # at most 1, so squares cannot overflow
+        # These are at most 1, so their squares cannot overflow.
+        relative = scores / largest
         spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
-        with np.errstate(over="ignore"):  # erf of infinity is 1
+        # The error function of infinity is 1.
+        with np.errstate(over="ignore"):
             return error_function()(scores / self.unit(summary))
 
     def unit(self, summary: NDArray) -> NDArray:

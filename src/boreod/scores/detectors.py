@@ -25,8 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.scores.tree_kernels import narrow
 from boreod.scores.trees import Trees
 
-N_TREES = 300  # with 100, ranks still depend on the seed
-SAMPLED = 256  # number of rows that a tree is grown on; all rows if there are fewer
+# With 100 trees, ranks still depend on the seed.
+N_TREES = 300
+# The number of rows that a tree is grown on; all rows if there are fewer.
+SAMPLED = 256
 BLOCK_ROWS = 4096
 
 
@@ -41,63 +43,51 @@ class IsolationTrees:
     reads: ClassVar[str] = "columns"
     min_k: ClassVar[None] = None
 
-    label: str  # name of the column
-    trees: Trees  # the value of a leaf is h, its number of splits
-    n_sampled: int  # number of rows that each tree was grown on
+    # The name of the column.
+    label: str
+    # The value of a leaf is h, its number of splits.
+    trees: Trees
+    # The number of rows that each tree was grown on.
+    n_sampled: int
 
     @classmethod
     def fit(
-        cls, label: str, points: NDArray, random: np.random.RandomState, n_trees: int = N_TREES
-    ) -> "IsolationTrees":
-        """Grow trees on samples of the rows."""
-        return cls._grow(label, points, random, n_trees, SAMPLED)[0]
-
-    @classmethod
-    def fit_beside(
-        cls, label: str, points: NDArray, apart: NDArray, random: np.random.RandomState
+        cls, label: str, points: NDArray, apart: NDArray | None, random: np.random.RandomState
     ) -> tuple["IsolationTrees", NDArray]:
-        """Grow trees without the rows in the mask ``apart``; score rows by trees without them.
+        """Grow trees on samples of the rows; return the forest with the scores of all rows.
 
-        The score of a row uses only trees whose sample does not hold the row. Samples hold at most
-        half of the rows, so that there are such trees.
+        Rows in the mask ``apart`` are in no sample. If there is a mask, the score of a row uses
+        only trees whose sample does not hold the row. Samples then hold at most half of the rows,
+        so that there are such trees.
         """
-        reference = np.flatnonzero(~apart)
-        most = min(SAMPLED, max(1, len(reference) // 2))
-        forest, samples = cls._grow(label, points[reference], random, N_TREES, most)
-        if forest._usual == 0.0:
-            return forest, forest.score(points)
-        scores = np.empty(len(points))
-        sampled = reference[np.array(samples)]  # (trees, rows of a sample)
-        for start in range(0, len(points), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            use = np.ones((len(points[rows]), N_TREES), dtype=bool)
-            trees, places = np.nonzero((sampled >= start) & (sampled < rows.stop))
-            use[sampled[trees, places] - start, trees] = False
-            splits = forest.trees.add_up(points[rows], N_TREES).mean(axis=1, where=use)
-            scores[rows] = np.exp2(splits / -float(mean_splits(forest.n_sampled)))
-        return forest, scores
-
-    @classmethod
-    def _grow(
-        cls, label: str, points: NDArray, random: np.random.RandomState, n_trees: int, most: int
-    ) -> tuple["IsolationTrees", list[NDArray]]:
-        """Grow trees on samples of at most ``most`` rows; return the samples, too."""
         from sklearn.ensemble import IsolationForest
 
+        rows = points if apart is None else points[~apart]
+        size = min(SAMPLED, len(rows) if apart is None else max(1, len(rows) // 2))
         seed = random.randint(np.iinfo(np.int32).max)
-        size = min(most, len(points))
-        forest = IsolationForest(n_estimators=n_trees, max_samples=size, random_state=seed)
-        forest.fit(narrow(points))
-        grown = [member.tree_ for member in forest.estimators_]
-        lengths = (
-            tree.compute_node_depths() - 1.0 + mean_splits(tree.n_node_samples) for tree in grown
-        )
-        trees = Trees.build(zip(grown, lengths, strict=True))
-        return cls(label, trees, int(forest.max_samples_)), forest.estimators_samples_
+        grown = IsolationForest(n_estimators=N_TREES, max_samples=size, random_state=seed)
+        grown.fit(narrow(rows))
+        trees = [member.tree_ for member in grown.estimators_]
+        lengths = [t.compute_node_depths() - 1.0 + mean_splits(t.n_node_samples) for t in trees]
+        forest = cls(label, Trees.build(zip(trees, lengths, strict=True)), size)
+        if apart is None or forest._usual == 0.0:
+            return forest, forest.score(points)
+        scores = np.empty(len(points))
+        # Positions of the sampled rows: (trees, rows of a sample).
+        sampled = np.flatnonzero(~apart)[np.array(grown.estimators_samples_)]
+        for start in range(0, len(points), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            use = np.ones((len(points[part]), N_TREES), dtype=bool)
+            members, places = np.nonzero((sampled >= start) & (sampled < part.stop))
+            use[sampled[members, places] - start, members] = False
+            splits = forest.trees.add_up(points[part], N_TREES).mean(axis=1, where=use)
+            scores[part] = np.exp2(splits / -float(mean_splits(size)))
+        return forest, scores
 
     def score(self, points: NDArray) -> NDArray:
         """Return scores between 0 and 1, high = outlying."""
-        if self._usual == 0.0:  # Trees over a single row have no splits.
+        # Trees over a single row have no splits.
+        if self._usual == 0.0:
             return np.full(len(points), 0.5)
         return np.exp2(self.trees.add_up(points)[:, 0] / -self._usual)
 
@@ -194,5 +184,6 @@ def _is_low_for_outliers(detector: Any) -> bool:
     last = detector.steps[-1][1] if hasattr(detector, "steps") else detector
     try:
         return bool(is_outlier_detector(last)) and not hasattr(last, "decision_scores_")
-    except AttributeError:  # the detector lacks scikit-learn's tags
+    # The detector lacks scikit-learn's tags.
+    except AttributeError:
         return False

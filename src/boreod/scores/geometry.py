@@ -34,7 +34,8 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors, sum_in_lanes
 
-ROWS_TOGETHER = 3  # number of rows whose chains grow at the same time
+# The number of rows whose chains grow at the same time.
+ROWS_TOGETHER = 3
 
 
 class COF(Score):
@@ -45,7 +46,6 @@ class COF(Score):
     citation = "Tang, Chen, Fu, Cheung, PAKDD 2002"
     formula = "average chaining distance / mean of the neighbors'"
     reads = "geometry"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return average chaining distances."""
@@ -79,8 +79,10 @@ def _chaining_distance(distances: NDArray, among: NDArray, ks: NDArray) -> NDArr
         for column in range(ks.shape[0]):
             k = ks[column]
             width = whole_vectors(k)
-            for lane in range(size):  # lists are sorted: the first neighbor is the first link
-                for place in range(width):  # places from k on count as in the chain
+            for lane in range(size):
+                # Lists are sorted, so the first neighbor is the first link. Places from k on count
+                # as in the chain.
+                for place in range(width):
                     links[lane, place] = distances[start + lane, place] if place < k else -1
                 nearest[lane], total[lane] = 0, 0.0
             for left in range(k, 0, -1):
@@ -120,7 +122,6 @@ class LDOF(Score):
     citation = "Zhang, Hutter, Jin, PAKDD 2009"
     formula = "mean distance to the neighbors / mean distance among them"
     reads = "geometry"
-    reads_radii = False
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -153,7 +154,6 @@ class FastABOD(Score):
     citation = "Kriegel, Schubert, Zimek, KDD 2008"
     formula = "- log weighted variance of angles to pairs of neighbors"
     reads = "geometry"
-    reads_radii = False
     min_k = 3
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
@@ -170,13 +170,14 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
         _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
         size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
-        # weights of pairs: `weight`, `largest`; weights of single neighbors: `..._before`
+        # `weight` and `largest` are of pairs, `..._before` of single neighbors before this one.
         weight_before, largest_before, largest = 0.0, 0.0, 0.0
         for place in range(ks[-1]):
             own = inverse[place]
             if own > 0.0 and weight_before > 0.0:
                 _multiply(to, place, product)
-                if weight == 0.0:  # first mean: v of the pair with the largest weight
+                # The first mean is v of the pair with the largest weight.
+                if weight == 0.0:
                     nearest = 0
                     for other in range(1, place):
                         if inverse[other] > inverse[nearest]:
@@ -245,7 +246,8 @@ def _multiply(to: NDArray, place: int, product: NDArray) -> None:
     for other in range(width):
         product[other] = 0.0
     whole = to.shape[0] - to.shape[0] % 4
-    for axis in range(0, whole, 4):  # four columns a pass: fewer loads and stores of `product`
+    # Four columns at a time need fewer loads and stores of `product`.
+    for axis in range(0, whole, 4):
         a, b, c, d = to[axis], to[axis + 1], to[axis + 2], to[axis + 3]
         p, q, r, s = a[place], b[place], c[place], d[place]
         for other in range(width):
@@ -279,7 +281,8 @@ def _log_variance(weight: float, squares: float, largest: float) -> float:
 
     Rounding errors of v are in proportion to ``largest``: no |v| exceeds the largest weight.
     """
-    if weight == 0.0 or not np.isfinite(squares):  # no pair, or overflow: not outlying
+    # Without a pair, or after an overflow, the row is not outlying.
+    if weight == 0.0 or not np.isfinite(squares):
         return np.inf
     variance = squares / weight
     return np.log(variance) if variance > (EQUAL * largest) ** 2 else -np.inf

@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors import Block, Ks
-from boreod.scores.base import Described, Score
+from boreod.scores.base import Described, Pair, Score
+
+# Reverse neighbors of a block: offsets, reference rows, and distances to them.
+Entries = tuple[NDArray, NDArray, NDArray]
+
+
+def reverse_entries(block: Block) -> Entries:
+    """Return the reverse neighbors of a block as kernels take them."""
+    reverse = block.reverse
+    return reverse.offsets, reverse.indices, reverse.distances
 
 
 class KNN(Score):
@@ -30,7 +39,6 @@ class KNN(Score):
     title = "kNN"
     citation = "Ramaswamy, Rastogi, Shim, SIGMOD 2000"
     formula = "distance to the k-th neighbor"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return the k-distances of a block."""
@@ -44,7 +52,6 @@ class KNNWeight(Score):
     title = "kNN-weight"
     citation = "Angiulli, Pizzuti, TKDE 2005"
     formula = "sum of the distances to the k nearest neighbors"
-    reads_radii = False
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return prefix sums of the sorted distances."""
@@ -62,9 +69,7 @@ class ODIN(Score):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Count reverse neighbors."""
-        reverse = block.reverse
-        counts = _count(reverse.offsets, reverse.indices, reverse.distances, block.radii(ks))
-        return -counts / np.array(ks)
+        return -_count(reverse_entries(block), block.radii(ks)) / np.array(ks)
 
 
 @compiled
@@ -92,12 +97,11 @@ def fill_sums(
 
 
 @compiled
-def _count(offsets: NDArray, indices: NDArray, distances: NDArray, radii: NDArray) -> NDArray:
+def _count(reverse: Entries, radii: NDArray) -> NDArray:
+    offsets, indices, distances = reverse
     m = offsets.shape[0] - 1
-    counts = unset((m, radii.shape[1]))
+    counts = np.zeros((m, radii.shape[1]))
     for row in range(m):
-        for column in range(radii.shape[1]):
-            counts[row, column] = 0.0
         for entry in range(offsets[row], offsets[row + 1]):
             source = indices[entry]
             for column in range(radii.shape[1]):
@@ -117,28 +121,14 @@ class INFLO(Score):
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Compare the own k-distance with those of the neighbors and reverse neighbors."""
-        reverse = block.reverse
-        return _influence(
-            block.distances,
-            block.indices,
-            reverse.offsets,
-            reverse.indices,
-            reverse.distances,
-            block.radii(ks),
-            np.array(ks),
-        )
+        lists = block.distances, block.indices
+        return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
 
 
 @compiled
-def _influence(
-    distances: NDArray,
-    indices: NDArray,
-    offsets: NDArray,
-    sources: NDArray,
-    from_source: NDArray,
-    radii: NDArray,
-    ks: NDArray,
-) -> NDArray:
+def _influence(lists: Pair, reverse: Entries, radii: NDArray, ks: NDArray) -> NDArray:
+    distances, indices = lists
+    offsets, sources, from_source = reverse
     m, n_ks = distances.shape[0], ks.shape[0]
     total, members, own = unset((m, n_ks)), unset((m, n_ks)), unset(n_ks)
     for row in range(m):
@@ -149,10 +139,12 @@ def _influence(
             source, distance = sources[entry], from_source[entry]
             for column in range(n_ks):
                 k = ks[column]
+                # The row is already a neighbor, for this and all larger k.
                 if distance < own[column]:
-                    break  # already a neighbor, for this and all larger k
+                    break
+                # The row is not a reverse neighbor.
                 if distance > radii[source, column]:
-                    continue  # not a reverse neighbor
+                    continue
                 if not _is_listed(distances[row, :k], indices[row, :k], distance, source):
                     total[row, column] += 1.0 / radii[source, column]
                     members[row, column] += 1.0
@@ -167,7 +159,9 @@ def _add_neighbors(
     indices: NDArray, radii: NDArray, ks: NDArray, total: NDArray, members: NDArray
 ) -> None:
     """Start the sums of one row with its neighbors."""
-    n_ks, first = ks.shape[0], 0  # column of the smallest k that counts a neighbor
+    n_ks = ks.shape[0]
+    # The column of the smallest k that counts a neighbor.
+    first = 0
     for column in range(n_ks):
         total[column], members[column] = 0.0, ks[column]
     for place in range(ks[n_ks - 1]):

@@ -26,6 +26,7 @@ class LOF(Score):
     title = "LOF"
     citation = "Breunig, Kriegel, Ng, Sander, SIGMOD 2000"
     formula = "mean reachability density of the neighbors / own"
+    reads_radii = True
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return reachability densities."""
@@ -49,7 +50,8 @@ class SimplifiedLOF(LOF):
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
         """Return inverse mean distances."""
-        with np.errstate(divide="ignore", over="ignore"):  # sums are 0 or tiny
+        # Sums may be 0 or tiny.
+        with np.errstate(divide="ignore", over="ignore"):
             return np.array(ks) / KNNWeight().describe(block, ks, described)
 
 

@@ -30,17 +30,22 @@ from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_densit
 
 # Kinds of scores, in the order of the kernel's columns.
 KINDS: tuple[type[Score], ...] = (KNN, KNNWeight, LOF, SimplifiedLOF, LDF, LoOP)
-NOTHING, NO_UNITS = np.empty((0, 0)), np.empty(0)
+NOTHING = np.empty((0, 0))
+NO_UNITS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
     """At most one score of every kind, and the arguments of the kernel."""
 
-    scores: list[FittedScore]  # in the order of their kinds
-    arguments: tuple[Any, ...]  # arguments of the kernel, without rows and result
-    summary: NDArray  # summaries of all columns but those of LoOP, which come last
-    ldf: tuple[LDF, slice] | None  # LDF, and the slice of its columns
+    # Scores in the order of their kinds.
+    scores: list[FittedScore]
+    # Arguments of the kernel, without rows and result.
+    arguments: tuple[Any, ...]
+    # Summaries of all columns but those of LoOP, which come last.
+    summary: NDArray
+    # LDF, and the slice of its columns.
+    ldf: tuple[LDF, slice] | None
 
     @classmethod
     def of(
@@ -77,7 +82,8 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        if not is_finite:  # some rows are near copies
+        # Some rows are near copies.
+        if not is_finite:
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
                 np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
@@ -98,47 +104,36 @@ def _score(
 
     One kind is computed after the other, so that its descriptions stay in the cache.
     """
-    for row in range(distances.shape[0]):
+    n_rows = out.shape[0]
+    for row in range(n_rows):
         for column in range(cuts[0], cuts[1]):
             out[row, column] = distances[row, ks[column] - 1]
         fill_sums(distances, row, ks, cuts[1], cuts[2], False, out)
-    _fill_lof(distances, indices, ks, cuts[2], cuts[3], radii, density, out)
-    _fill_slof(distances, indices, ks, cuts[3], cuts[4], plain_density, out)
+    # LOF.
+    for row in range(n_rows):
+        for column in range(cuts[2], cuts[3]):
+            k, place = ks[column], column - cuts[2]
+            own = reach_density(distances, indices, row, radii, place, k)
+            out[row, column] = relative_density(own, mean_over(density, place, indices, row, k))
+    # SimplifiedLOF.
+    for row in range(n_rows):
+        fill_sums(distances, row, ks, cuts[3], cuts[4], False, out)
+        for column in range(cuts[3], cuts[4]):
+            k = ks[column]
+            around = mean_over(plain_density, column - cuts[3], indices, row, k)
+            out[row, column] = relative_density(k / out[row, column], around)
     _fill_ldf(
         distances, indices, ks, cuts[4], cuts[5], kernel_radii, log_radii, kernel_density, settings,
         out,
     )  # fmt: skip
-    _fill_loop(distances, indices, ks, cuts[5], cuts[6], deviation, unit, out)
-    for row in range(out.shape[0]):
-        for column in range(cuts[5]):
-            if not np.isfinite(out[row, column]):
-                return False
-    return True
-
-
-@inner
-def _fill_lof(
-    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, radii: NDArray,
-    density: NDArray, out: NDArray,
-) -> None:  # fmt: skip
-    for row in range(out.shape[0]):
-        for column in range(start, stop):
-            k, place = ks[column], column - start
-            own = reach_density(distances, indices, row, radii, place, k)
-            out[row, column] = relative_density(own, mean_over(density, place, indices, row, k))
-
-
-@inner
-def _fill_slof(
-    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, density: NDArray,
-    out: NDArray,
-) -> None:  # fmt: skip
-    for row in range(out.shape[0]):
-        fill_sums(distances, row, ks, start, stop, False, out)
-        for column in range(start, stop):
-            k = ks[column]
-            around = mean_over(density, column - start, indices, row, k)
-            out[row, column] = relative_density(k / out[row, column], around)
+    # LoOP.
+    for row in range(n_rows):
+        fill_sums(distances, row, ks, cuts[5], cuts[6], True, out)
+        for column in range(cuts[5], cuts[6]):
+            k, place = ks[column], column - cuts[5]
+            around = mean_over(deviation, place, indices, row, k)
+            out[row, column] = excess(np.sqrt(out[row, column] / k), around) / unit[place]
+    return _is_finite(out, cuts[5])
 
 
 @inner
@@ -157,13 +152,9 @@ def _fill_ldf(
 
 
 @inner
-def _fill_loop(
-    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, deviation: NDArray,
-    unit: NDArray, out: NDArray,
-) -> None:  # fmt: skip
-    for row in range(out.shape[0]):
-        fill_sums(distances, row, ks, start, stop, True, out)
-        for column in range(start, stop):
-            k, place = ks[column], column - start
-            around = mean_over(deviation, place, indices, row, k)
-            out[row, column] = excess(np.sqrt(out[row, column] / k), around) / unit[place]
+def _is_finite(table: NDArray, n_columns: int) -> bool:
+    for row in range(table.shape[0]):
+        for column in range(n_columns):
+            if not np.isfinite(table[row, column]):
+                return False
+    return True

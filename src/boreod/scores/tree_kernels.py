@@ -14,13 +14,19 @@ from boreod.compiled import ZERO, compiled, inner, unset
 
 # Larger values, and values below its negative, are clipped before they are compared.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
-LANES = 16  # number of descents at once
-CHECK_EVERY = 4  # number of levels after which to check whether all descents are at leaves
+# The number of descents at once.
+LANES = 16
+# The number of levels after which to check whether all descents are at leaves.
+CHECK_EVERY = 4
 # With fewer rows, one row descends many trees at once. Otherwise many rows descend one tree.
 FEW_ROWS = 6
-BLOCK = 512  # number of rows that go through all trees before the next rows do
+# The number of rows that go through all trees before the next rows do.
+BLOCK = 512
 # On a path, the value of a column is from the row, from the base, or not decided yet.
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
+# Starts and depths of trees, their packed nodes, and values of leaves. The packed nodes are there
+# twice: as integers, and the same bits as float32 numbers.
+PackedTrees = tuple[NDArray, NDArray, tuple[NDArray, NDArray], NDArray]
 
 
 def narrow(table: NDArray) -> NDArray:
@@ -64,29 +70,21 @@ def find_right(starts: NDArray, feature: NDArray) -> tuple[NDArray, NDArray]:
 
 
 @compiled
-def add_up(
-    table: NDArray,
-    starts: NDArray,
-    depths: NDArray,
-    nodes: tuple[NDArray, NDArray],
-    value: NDArray,
-    n_groups: int,
-) -> NDArray:
+def add_up(table: NDArray, trees: PackedTrees, n_groups: int) -> NDArray:
     """Return the sum of leaf values of each group of trees: (rows, groups).
 
-    ``nodes`` are the packed nodes twice: as integers, and the same bits as float32 numbers. A block
-    of rows goes through one tree, then through the next.
+    A block of rows goes through one tree, then through the next.
     """
+    starts, depths, nodes, value = trees
     n_rows, n_columns = table.shape
-    result, tree_size = unset((n_rows, n_groups)), depths.shape[0] // n_groups
+    result = np.zeros((n_rows, n_groups))
+    tree_size = depths.shape[0] // n_groups
     part = unset((min(n_rows, BLOCK), n_columns), np.float32)
     at, offsets, values = unset(LANES, np.uint64), unset(LANES, np.uint64), part.ravel()
     for start in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - start)
         for row in range(size):
             _narrow(table[start + row], part[row])
-            for group in range(n_groups):
-                result[start + row, group] = 0.0
         for tree in range(n_groups * tree_size):
             root = np.uint64(4 * starts[tree])
             for first in range(0, size, LANES):
@@ -101,24 +99,18 @@ def add_up(
 
 
 @compiled
-def add_up_few(
-    table: NDArray,
-    starts: NDArray,
-    depths: NDArray,
-    nodes: tuple[NDArray, NDArray],
-    value: NDArray,
-    n_groups: int,
-) -> NDArray:
+def add_up_few(table: NDArray, trees: PackedTrees, n_groups: int) -> NDArray:
     """Return the same as :func:`add_up`; each row goes through several trees at once."""
-    n_trees, result = depths.shape[0], unset((table.shape[0], n_groups))
-    values, size = unset(table.shape[1], np.float32), depths.shape[0] // n_groups
+    starts, depths, nodes, value = trees
+    n_trees = depths.shape[0]
+    size = n_trees // n_groups
+    result = np.zeros((table.shape[0], n_groups))
+    values = unset(table.shape[1], np.float32)
     at, offsets = unset(LANES, np.uint64), unset(LANES, np.uint64)
     for lane in range(LANES):
         offsets[lane] = np.uint64(0)
     for row in range(table.shape[0]):
         _narrow(table[row], values)
-        for group in range(n_groups):
-            result[row, group] = 0.0
         for first in range(0, n_trees, LANES):
             deepest = ZERO
             for lane in range(LANES):
@@ -174,7 +166,8 @@ def contribute(
     n_rows, n_columns = table.shape
     n_trees = starts.shape[0] - 1
     size = n_trees // multipliers.shape[1]
-    result, reference = unset((n_rows, n_columns)), unset(n_columns, np.float32)
+    result = np.zeros((n_rows, n_columns))
+    reference = unset(n_columns, np.float32)
     part = unset((min(n_rows, BLOCK), n_columns), np.float32)
     decided = unset(n_columns, np.int8)
     splits = unset((most, 2), np.int64), unset((most, 3))
@@ -185,8 +178,6 @@ def contribute(
         n_part = min(BLOCK, n_rows - start)
         for row in range(n_part):
             _narrow(table[start + row], part[row])
-            for column in range(n_columns):
-                result[start + row, column] = 0.0
         for tree in range(n_trees):
             for row in range(n_part):
                 weight = multipliers[start + row, tree // size]
@@ -217,7 +208,8 @@ def _share(
     added to running sums once, not to every column of its path.
     """
     feature, threshold, right, value = nodes
-    places, sums = splits  # open splits: (column, child of the base), (ways, gain, loss)
+    # Open splits: (column, child of the base), and (ways, gain, loss).
+    places, sums = splits
     node, n_open, a, b, ways = root, 0, 0, 0, 1.0
     while True:
         column = feature[node]
@@ -236,7 +228,8 @@ def _share(
             column = feature[node]
         gain = value[node] / (a * ways) if a > 0 else 0.0
         loss = value[node] / (b * ways) if b > 0 else 0.0
-        while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:  # both sides are done
+        # Splits whose sides are both done are closed.
+        while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:
             n_open, b = n_open - 1, b - 1
             column, ways = places[n_open, 0], sums[n_open, 0]
             decided[column] = UNDECIDED
@@ -244,7 +237,8 @@ def _share(
             gain, loss = gain + sums[n_open, 1], loss + sums[n_open, 2]
         if n_open == 0:
             return
-        last = n_open - 1  # next, the side of the base
+        # The side of the base comes next.
+        last = n_open - 1
         sums[last, 1], sums[last, 2] = gain, loss
         decided[places[last, 0]] = OF_BASE
         a, b, node = a - 1, b + 1, places[last, 1]

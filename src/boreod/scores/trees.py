@@ -6,7 +6,7 @@ float32, is at most the threshold, as in scikit-learn. Trees form groups of equa
 the other. A group holds the trees of one bag, or of a whole forest.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from boreod.scores.tree_kernels import (
     FEW_ROWS,
     LARGEST_FLOAT32,
+    PackedTrees,
     add_up,
     add_up_few,
     contribute,
@@ -24,54 +25,67 @@ from boreod.scores.tree_kernels import (
     pack,
 )
 
-MAX_NODES = 2**28  # a packed node has four fields, whose indices have 32 bits
-DTYPES = {
-    "starts": np.int32,
-    "feature": np.int32,
-    "threshold": np.float32,
-    "value": np.float64,
-}
+# A packed node has four fields, whose indices have 32 bits.
+MAX_NODES = 2**28
+DTYPES = {"starts": np.int32, "feature": np.int32, "threshold": np.float32, "value": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Binary trees, one after the other."""
 
-    starts: NDArray  # int32: index of the first node of every tree, then the number of nodes
-    feature: NDArray  # int32: index of the column that a node compares, -1 in a leaf
-    threshold: NDArray  # float32: rows at or below it go left; 0 in a leaf
-    value: NDArray  # float64: value of a leaf; 0 in an inner node
+    # int32: the index of the first node of every tree, then the number of nodes.
+    starts: NDArray
+    # int32: the index of the column that a node compares, -1 in a leaf.
+    feature: NDArray
+    # float32: rows at or below it go left; 0 in a leaf.
+    threshold: NDArray
+    # float64: the value of a leaf; 0 in an inner node.
+    value: NDArray
 
     @classmethod
     def build(cls, parts: Iterable[tuple[Any, ArrayLike]]) -> "Trees":
         """Copy fitted trees of scikit-learn (``tree_``), each with a value for every node.
 
-        Only the values of leaves are read. Thresholds are rounded down to float32; every float32
-        value stays on its side.
+        The trees must be grown depth first, which scikit-learn does unless ``max_leaf_nodes`` is
+        set. Only the values of leaves are read. Thresholds are rounded down to float32; every
+        float32 value stays on its side.
         """
-        pieces = [_flatten(tree, values) for tree, values in parts]
-        return cls._put_together([len(piece[0]) for piece in pieces], pieces)
+        return cls.join(cls._copy(tree, np.asarray(values)) for tree, values in parts)
+
+    @classmethod
+    def _copy(cls, tree: Any, values: NDArray) -> "Trees":
+        n_nodes = tree.node_count
+        if values.shape != (n_nodes,):
+            raise ValueError(
+                f"A tree of {n_nodes} nodes needs a value for each; got {values.shape}."
+            )
+        leaf = tree.children_left < 0
+        feature = np.where(leaf, -1, tree.feature).astype(np.int32)
+        threshold = round_down(np.where(leaf, 0.0, tree.threshold))
+        return cls(
+            np.array([0, n_nodes], np.int32), feature, threshold, np.where(leaf, values, 0.0)
+        )
 
     @classmethod
     def join(cls, parts: Iterable["Trees"]) -> "Trees":
         """Return the trees of all parts, one part after the other."""
         found = list(parts)
-        sizes = [np.diff(trees.starts) for trees in found]
-        pieces = [(trees.feature, trees.threshold, trees.value) for trees in found]
-        return cls._put_together(np.concatenate([*sizes, np.empty(0, np.int32)]), pieces)
-
-    @classmethod
-    def _put_together(cls, sizes: ArrayLike, pieces: Sequence[tuple[NDArray, ...]]) -> "Trees":
-        if not pieces:
+        if not found:
             raise ValueError("There is no tree. Pass at least one.")
+        sizes = np.concatenate([np.diff(trees.starts) for trees in found])
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         if starts[-1] > MAX_NODES:
             raise ValueError(
                 f"The trees have {starts[-1]:,} nodes; at most {MAX_NODES:,} are possible. "
                 "Use fewer or smaller trees."
             )
-        nodes = (np.concatenate(of_trees) for of_trees in zip(*pieces, strict=True))
-        return cls(starts.astype(np.int32), *nodes)
+        return cls(
+            starts.astype(np.int32),
+            np.concatenate([trees.feature for trees in found]),
+            np.concatenate([trees.threshold for trees in found]),
+            np.concatenate([trees.value for trees in found]),
+        )
 
     @property
     def n_trees(self) -> int:
@@ -82,11 +96,6 @@ class Trees:
     def n_nodes(self) -> int:
         """Number of nodes of all trees together."""
         return len(self.feature)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays."""
-        return sum(getattr(self, name).nbytes for name in DTYPES)
 
     @property
     def right(self) -> NDArray:
@@ -112,7 +121,7 @@ class Trees:
         self._check_call(table, n_groups)
         table = np.ascontiguousarray(table, dtype=np.float64)
         kernel = add_up if len(table) >= FEW_ROWS else add_up_few
-        return kernel(table, self.starts, self.depths, self._packed, self.value, n_groups)
+        return kernel(table, self._packed, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
         """Return what each column adds to the weighted sum of groups, compared with a base row.
@@ -144,17 +153,17 @@ class Trees:
 
     def first(self, n: int) -> "Trees":
         """Return the first ``n`` trees."""
-        nodes = slice(self.starts[n])
-        return Trees(
-            self.starts[: n + 1], self.feature[nodes], self.threshold[nodes], self.value[nodes]
-        )
+        return self._keep(np.arange(self.n_trees) < n)
 
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
         """Return the first ``n`` trees of every group."""
         size = self._size_of_group(n_groups)
         if not 1 <= n <= size:
             raise ValueError(f"The number of trees must be from 1 to {size}; got {n}.")
-        keep = np.arange(self.n_trees) % size < n
+        return self._keep(np.arange(self.n_trees) % size < n)
+
+    def _keep(self, keep: NDArray) -> "Trees":
+        """Return the trees of a mask."""
         sizes = np.diff(self.starts)
         nodes = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
@@ -169,8 +178,9 @@ class Trees:
             array = getattr(self, name)
             if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
                 raise ValueError(f"`{name}` of trees must be a list of {np.dtype(dtype)} numbers.")
-        n_nodes, starts = self.n_nodes, self.starts.astype(np.int64)
-        if not all(len(getattr(self, name)) == n_nodes for name in DTYPES if name != "starts"):
+        n_nodes = self.n_nodes
+        starts = self.starts.astype(np.int64)
+        if not len(self.threshold) == len(self.value) == n_nodes:
             raise ValueError("Trees must have as many thresholds and values as columns.")
         if len(starts) < 2 or starts[0] != 0 or starts[-1] != n_nodes or n_nodes > MAX_NODES:
             raise ValueError(f"Trees must start at node 0 and end with the last of {n_nodes}.")
@@ -205,41 +215,13 @@ class Trees:
         return self.n_trees // n_groups
 
     @cached_property
-    def _packed(self) -> tuple[NDArray, NDArray]:
+    def _packed(self) -> PackedTrees:
         packed = pack(self.feature, self.threshold, self.right)
-        return packed, packed.view(np.float32)
+        return self.starts, self.depths, (packed, packed.view(np.float32)), self.value
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the trees without the arrays that are computed from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def _flatten(tree: Any, values: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
-    """Return columns, thresholds and values of one tree in preorder."""
-    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != left.shape:
-        raise ValueError(f"A tree of {len(left)} nodes needs a value for each; got {values.shape}.")
-    order = _preorder(left, right)
-    leaf = left[order] < 0
-    feature = np.where(leaf, -1, tree.feature[order]).astype(np.int32)
-    threshold = np.where(leaf, 0.0, tree.threshold[order])
-    return feature, round_down(threshold), np.where(leaf, values[order], 0.0)
-
-
-def _preorder(left: NDArray, right: NDArray) -> NDArray:
-    """Return the nodes in preorder; most trees of scikit-learn are in preorder already."""
-    inside = np.flatnonzero(left >= 0)
-    if np.array_equal(left[inside], inside + 1):
-        return np.arange(len(left))
-    order: list[int] = []
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        if left[node] >= 0:
-            waiting += [int(right[node]), int(left[node])]
-    return np.array(order)
 
 
 def round_down(values: NDArray) -> NDArray:
