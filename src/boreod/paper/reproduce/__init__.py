@@ -1,31 +1,22 @@
 """Run and write the tables and figures of the paper, and a comparison with few labels."""
 
 from collections.abc import Callable
-from itertools import product
 
 from boreod.files import __version__, write_text
-from boreod.paper.reproduce.figures import (
-    count_draws,
-    reproduce_budget,
-    reproduce_roc,
-    reproduce_sensitivity,
-    reproduce_tsne,
-)
-from boreod.paper.reproduce.quality import reproduce_quality
+from boreod.paper.reproduce import figures, quality, tables
 from boreod.paper.reproduce.setup import SETS, Settings
-from boreod.paper.reproduce.tables import reproduce_table1, reproduce_table2
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
 
 PARTS: dict[str, Callable[[Settings], Section]] = {
-    "table1": reproduce_table1,
-    "tsne": reproduce_tsne,
-    "table2": reproduce_table2,
-    "roc": reproduce_roc,
-    "sensitivity": reproduce_sensitivity,
-    "budget": reproduce_budget,
-    "quality": reproduce_quality,
+    "table1": tables.reproduce_table1,
+    "tsne": figures.reproduce_tsne,
+    "table2": tables.reproduce_table2,
+    "roc": figures.reproduce_roc,
+    "sensitivity": figures.reproduce_sensitivity,
+    "budget": figures.reproduce_budget,
+    "quality": quality.reproduce_quality,
 }
 # The parts that ``all`` runs.
 PAPER_PARTS = tuple(name for name in PARTS if name != "quality")
@@ -34,13 +25,6 @@ TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
 def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     """Run and write parts, and a report if there are several."""
-    if set(parts) & set(PAPER_PARTS):
-        count = settings.count
-        if "budget" in parts:
-            count = max(count, count_draws(settings))
-        # Load all data before several processes ask for it at once.
-        for name, repetition in product(settings.datasets, range(count)):
-            settings.identify(name, repetition)
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))
