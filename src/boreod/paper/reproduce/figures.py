@@ -120,8 +120,8 @@ def reproduce_roc(settings: Settings) -> Section:
             area = float(np.mean([run["auc"] for run in runs]))
             curves[METHODS[method].title] = Curve(RATES, rates, area)
             rows += [
-                {"dataset": name, "method": method, "fpr": round(float(x), 6), "tpr": round(y, 6)}
-                for x, y in zip(RATES, rates.tolist(), strict=True)
+                {"dataset": name, "method": method, "fpr": x, "tpr": y}
+                for x, y in zip(RATES.tolist(), rates.tolist(), strict=True)
             ]
         best = METHODS["bore"].title
         draw_roc(ax, curves, best if best in curves else None)
@@ -210,8 +210,8 @@ def _grid_rows(facts: dict[str, str], grid: NDArray, axes: Axes) -> list[dict[st
     """Return one row of the CSV file for every setting."""
     text = "{}={{:.6g}} {}={{:.6g}}".format(*axes)
     return [
-        {**facts, "parameters": text.format(*setting), "auc": round(float(area), 6)}
-        for setting, area in zip(product(*axes.values()), grid.flat, strict=True)
+        {**facts, "parameters": text.format(*setting), "auc": area}
+        for setting, area in zip(product(*axes.values()), grid.ravel().tolist(), strict=True)
     ]
 
 
@@ -313,6 +313,6 @@ def _budget_rows(name: str, draws: Draws) -> list[dict[str, Any]]:
     for (draw, found), selection in product(enumerate(draws), SELECTIONS):
         for budget, values in zip(found["budgets"], found[selection], strict=True):
             fact = {"dataset": name, "draw": draw, "selection": selection}
-            measured = zip(BUDGET_MEASURES, (round(value, 6) for value in values), strict=True)
-            rows.append({**fact, "budget": round(budget, 3), **dict(measured)})
+            measured = dict(zip(BUDGET_MEASURES, values, strict=True))
+            rows.append({**fact, "budget": round(budget, 3), **measured})
     return rows

@@ -53,7 +53,9 @@ def reproduce_quality(settings: Settings) -> Section:
     names, missing = choose_methods(wanted)
     shares = [share for share in tried if any(takes_part(name, share) for name in names)]
     runs = _run(settings, names, shares, range(settings.seed, settings.seed + seeds))
-    _write(settings.folder / "quality.csv", runs)
+    kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
+    rows = [{key: run.get(key, "") for key in kept} for run in runs]
+    write_csv(settings.folder / "quality.csv", rows)
     summaries = {share: Summary([run for run in runs if run["share"] == share]) for share in shares}
     parts = [Section("Means over sets", [_means(summaries[share], share) for share in shares])]
     if OURS in names:
@@ -155,9 +157,8 @@ def _run(settings: Settings, names: list[str], shares: list[float], seeds: Itera
             key = f"few labels/{titles[name]}/{digest}/{seed}/{share:g}/{method} {versions}"
             tasks[key] = (name, settings.data, method, share, seed)
             facts.append({"dataset": titles[name], "seed": seed, "share": share, "method": method})
-    results = run_tasks(
-        _judge, tasks, settings.journal, settings.n_jobs, "quality", settings.verbose
-    )
+    journal = settings.journal
+    results = run_tasks(_judge, tasks, journal, settings.n_jobs, "quality", settings.verbose)
     return [fact | _count(fact, result) for fact, result in zip(facts, results, strict=True)]
 
 
@@ -271,12 +272,3 @@ def _verdict(share: float, summary: Summary, gains: dict[str, Gain]) -> str:
     if places:
         text += f"; Detector is {'; '.join(places)}"
     return f"{text}."
-
-
-def _write(path: Path, runs: Runs) -> None:
-    """Write all single runs."""
-    kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
-    rows = [{key: run.get(key, "") for key in kept} for run in runs]
-    for row in rows:
-        row.update({key: round(v, 6) for key, v in row.items() if isinstance(v, float)})
-    write_csv(path, rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,8 @@ def compare(
     feature_bagging: bool = False,
 ) -> list[dict[str, Any]]:
     """Return one result for every method, data set and repetition."""
-    plan = [
-        (name, repetition, method, protocol, feature_bagging)
-        for name in (settings.datasets if names is None else names)
-        for method in methods
-        for repetition in range(settings.count)
-    ]
+    runs = product(names or settings.datasets, methods, range(settings.count))
+    plan = [(name, number, method, protocol, feature_bagging) for name, method, number in runs]
     results = settings.run(_compare, plan, f"methods, {protocol}", some_may_fail=True)
     facts = ("dataset", "repetition", "method", "protocol")
     return [
@@ -184,9 +181,10 @@ def read_paper(table: str) -> list[dict[str, str]]:
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows with the same keys."""
+    """Write rows with the same keys, numbers with six digits."""
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()})
     write_text(path, text.getvalue())

@@ -1,5 +1,6 @@
 """The paper's Table 1 (data sets) and Table 2 (seven methods), with our figures beside them."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,10 @@ def reproduce_table1(settings: Settings) -> Section:
     header = ["set", "n", "d", "outliers", "%", "samples", "paper: n", "d", "%"]
     table = Table(header, [[str(value) for value in list(row.values())[:-1]] for row in rows])
     notes = [Paragraph(f"{row['dataset']}: {row['note']}.") for row in rows if row["note"]]
-    text = "Rows, columns and outliers as found, and as printed in the paper's Table 1. "
-    text += "Samples: how many draws of the set there are; results are means over them."
+    text = (
+        "Rows, columns and outliers as found, and as printed in the paper's Table 1. Samples: how "
+        "many draws of the set there are; results are means over them."
+    )
     return Section("Table 1: data sets", [Paragraph(text), table, *notes])
 
 
@@ -189,24 +192,19 @@ def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> 
             "dataset": name,
             "method": method,
             "measure": measure,
-            "mean": round(cell.mean, 6),
-            "sd": round(cell.sd, 6),
+            "mean": cell.mean,
+            "sd": cell.sd,
             "repetitions": cell.count,
-            "paper": printed.mean if (printed := paper.cell(name, method, measure)) else "",
+            # As text, because it is not rounded.
+            "paper": str(printed.mean) if (printed := paper.cell(name, method, measure)) else "",
             "best": int(method in summary.best(name, measure)),
         }
-        for name in summary.datasets
-        for method in summary.methods
-        for measure in PRINTED
-        if (cell := summary.cell(name, method, measure)) is not None
+        for name, method, measure in product(summary.datasets, summary.methods, PRINTED)
+        if (cell := summary.cell(name, method, measure))
     ]
     write_csv(settings.folder / "table2.csv", rows)
     kept = ("dataset", "method", "protocol", "repetition", *MEASURES)
-    done = [
-        {key: round(run[key], 6) if key in MEASURES else run[key] for key in kept}
-        for run in runs
-        if "error" not in run
-    ]
+    done = [{key: run[key] for key in kept} for run in runs if "error" not in run]
     write_csv(settings.folder / "table2_runs.csv", done)
 
 
