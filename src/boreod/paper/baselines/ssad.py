@@ -182,15 +182,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
             kappa = self.cv_results_["kappa"][0]
         self.sigma_ = float(sigma)
         self.kappa_ = float(kappa)
-        weights = self._learn(squared, codes[drawn], caps)
-        self._anchors = points[weights != 0.0]
-        self._coefficients = weights[weights != 0.0]
-        self.weights_ = np.zeros(len(rows))
-        self.weights_[drawn] = weights
-
-    def _learn(self, squared: NDArray, codes: NDArray, caps: NDArray) -> NDArray:
-        """Return the weights of the rows, negative for labelled outliers."""
-        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
+        problem = Problem(gaussian(squared, self.sigma_), codes[drawn], caps, self.kappa_)
         solution = solve(problem)
         self.rho_ = solution.rho
         self.gamma_ = solution.gamma
@@ -200,9 +192,13 @@ class SSAD(ClassifierMixin, BaseEstimator):
                 f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
                 "or take a smaller `sigma` or `max_rows`.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        return problem.signs * solution.weights
+        weights = problem.signs * solution.weights
+        self._anchors = points[weights != 0.0]
+        self._coefficients = weights[weights != 0.0]
+        self.weights_ = np.zeros(len(rows))
+        self.weights_[drawn] = weights
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""

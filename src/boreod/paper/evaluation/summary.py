@@ -84,9 +84,7 @@ class Summary:
         values = [run[measure] for run in runs if measure in run]
         if not values:
             return None
-        sd = 0.0
-        if len(values) > 1:
-            sd = float(np.std(values, ddof=1))
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         return Cell(float(np.mean(values)), sd, len(values))
 
     def show(
@@ -177,8 +175,8 @@ def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
     for name, others in values.items():
         differences = np.array([known[which] - others[which] for which in known if which in others])
         if len(differences):
-            error = error_of_mean(differences)
-            losses[name] = Loss(float(differences.mean()), error, len(differences))
+            mean = float(differences.mean())
+            losses[name] = Loss(mean, error_of_mean(differences), len(differences))
     return losses
 
 

@@ -30,19 +30,15 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
         sections.append(PARTS[name](settings))
         write_text(settings.folder / f"{name}.md", to_markdown(sections[-1], level=1))
     if len(parts) > 1:
-        _write_report(settings, sections)
+        options = "quick, " if settings.quick else ""
+        text = (
+            f"boreod {__version__}, {options}{settings.count} repetitions, seed {settings.seed}. "
+            "The paper: Micenková, McWilliams, Assent: Learning Representations for Outlier "
+            "Detection on a Budget, 2015. All figures here were computed by the command boreod "
+            "reproduce all; none was typed in but those marked as the paper's."
+        )
+        everything = [Section("About", [Paragraph(text)]), *sections]
+        markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)
+        write_text(settings.folder / "report.md", markdown)
+        write_text(settings.folder / "report.html", to_page(TITLE, everything))
     return sections
-
-
-def _write_report(settings: Settings, sections: list[Section]) -> None:
-    options = "quick, " if settings.quick else ""
-    text = (
-        f"boreod {__version__}, {options}{settings.count} repetitions, seed "
-        f"{settings.seed}. The paper: Micenková, McWilliams, Assent: Learning Representations for "
-        "Outlier Detection on a Budget, 2015. All figures here were computed by the command "
-        "boreod reproduce all; none was typed in but those marked as the paper's."
-    )
-    everything = [Section("About", [Paragraph(text)]), *sections]
-    markdown = f"# {TITLE}\n\n" + "\n".join(to_markdown(section) for section in everything)
-    write_text(settings.folder / "report.md", markdown)
-    write_text(settings.folder / "report.html", to_page(TITLE, everything))

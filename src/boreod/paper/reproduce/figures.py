@@ -20,13 +20,7 @@ from boreod.paper.reproduce.setup import Settings, compare, load_repetition, wri
 from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
-from boreod.tool.drawing.charts import (
-    Curve,
-    draw_embedding,
-    draw_heat_map,
-    draw_quality,
-    draw_roc,
-)
+from boreod.tool.drawing import charts
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import INLIER, OUTLIER
 
@@ -53,7 +47,7 @@ def reproduce_tsne(settings: Settings) -> Section:
         raw, represented, outliers = _draw_bag(settings, name)
         spaces = {"raw columns": raw, "representation": represented}
         for (title, table), ax in zip(spaces.items(), panels[place :: len(names)], strict=True):
-            draw_embedding(ax, table, outliers, f"{name}: {title}", settings.seed)
+            charts.draw_embedding(ax, table, outliers, f"{name}: {title}", settings.seed)
         rows.append(
             {
                 "dataset": name,
@@ -118,13 +112,13 @@ def reproduce_roc(settings: Settings) -> Section:
                 continue
             rates = np.mean([run["roc"] for run in runs], axis=0)
             area = float(np.mean([run["auc"] for run in runs]))
-            curves[METHODS[method].title] = Curve(RATES, rates, area)
+            curves[METHODS[method].title] = charts.Curve(RATES, rates, area)
             rows += [
                 {"dataset": name, "method": method, "fpr": x, "tpr": y}
                 for x, y in zip(RATES.tolist(), rates.tolist(), strict=True)
             ]
         best = METHODS["bore"].title
-        draw_roc(ax, curves, best if best in curves else None)
+        charts.draw_roc(ax, curves, best if best in curves else None)
         ax.set_title(name)
     write_csv(settings.folder / "roc.csv", rows)
     picture = save_picture(figure, settings.folder / "roc")
@@ -202,7 +196,7 @@ def _draw_grids(grids: dict[str, NDArray], axes: dict[str, Axes]) -> Any:
         rows, columns = ([f"{value:.3g}" for value in axis] for axis in axes[method].values())
         first, second = (labels.get(parameter, parameter) for parameter in axes[method])
         ax.set(xlabel=second, ylabel=first, title=method.upper())
-        draw_heat_map(ax, grid, rows, columns, limits)
+        charts.draw_heat_map(ax, grid, rows, columns, limits)
     return figure
 
 
@@ -302,7 +296,7 @@ def _draw_budgets(draws: Draws, name: str) -> Any:
     figure, panels = new_panels(2, columns=2, size=(4.6, 3.2))
     for place, (measure, ax) in enumerate(zip(BUDGET_MEASURES, panels, strict=True)):
         label = MEASURES[measure]
-        draw_quality(ax, budgets, _mean_curves(draws, place))
+        charts.draw_quality(ax, budgets, _mean_curves(draws, place))
         ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")
     return figure
 

@@ -43,11 +43,10 @@ Runs = list[dict[str, Any]]
 def reproduce_quality(settings: Settings) -> Section:
     """Compare methods at several shares of labelled outliers, with paired intervals over sets."""
     tried = [0.0, 0.05, 0.25, 1.0]
-    seeds = settings.repetitions or 5
+    seeds = settings.repetitions or (1 if settings.quick else 5)
     wanted = settings.methods
     if settings.quick:
         tried = [0.0, 0.25]
-        seeds = settings.repetitions or 1
         # XGBOD takes as long as all others together.
         wanted = wanted or [name for name in PEERS if name != "xgbod"]
     names, missing = choose_methods(wanted)
