@@ -39,7 +39,8 @@ def one_draw(name: str, draw: int, fill: bool) -> tuple[float, float, list[float
 
     def auc(budget: float, method: str) -> float:
         fast = model.within(budget, costs=costs, method=method, skip_unaffordable=fill)
-        return roc_auc_score(y[test], fast.oob_proba_[test])  # unlabelled: all bags count
+        # All bags score unlabelled rows.
+        return roc_auc_score(y[test], fast.oob_proba_[test])
 
     budgets = np.geomspace(10, total, BUDGETS)
     means = [float(np.mean([auc(budget, method) for budget in budgets])) for method in METHODS]
@@ -66,8 +67,9 @@ def main() -> None:
             shown = ", ".join(f"{m} {100 * v:.1f}" for m, v in zip(METHODS, means, strict=True))
             print(f"{name:13} full {100 * full:.1f}, at 1 % {100 * cheap:.1f} "
                   f"({cheap / full:.1%}); mean over budgets: {shown}", flush=True)  # fmt: skip
+        # The bars hold for all sets together.
         if len(names) < len(SETS):
-            continue  # the bars hold for all sets together
+            continue
         bar = f"9 of {len(SETS)}"
         report("sets that keep 98 % of the AUC at 1 % of the cost", kept, bar, kept >= 9)
         report("sets on which cost-aware selection is best", better, bar, better >= 9)

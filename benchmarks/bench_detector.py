@@ -20,7 +20,8 @@ from paper_data import folder, load
 def against_xgbod() -> None:
     """Fit both on the same labelled rows."""
     X, y = load("pageblocks", 0)
-    BORE(random_state=0).fit(X[::10], y[::10])  # compile
+    # The first call compiles.
+    BORE(random_state=0).fit(X[::10], y[::10])
     ours = min(seconds(lambda: BORE(random_state=0).fit(X, y)) for _ in range(3))
     peer = METHODS["xgbod"].make(None, 0)
     theirs = seconds(lambda: peer.fit(X, y))

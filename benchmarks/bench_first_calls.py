@@ -1,15 +1,13 @@
 """CPU seconds of first calls, before any kernel is compiled and after `boreod compile`."""
 
 import os
-import resource
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from timing import report
+from timing import cpu_seconds_of_process, report
 
 import boreod
 
@@ -26,11 +24,8 @@ def cpu_seconds(folder: Path, code: str, *arguments: str, cache: Path | None = N
     """Return the CPU seconds of a process, with an empty cache if no other is given."""
     with TemporaryDirectory() as empty:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache or empty)}
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
-        subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return cpu_seconds_of_process(command, env=environment, cwd=folder)
 
 
 def make_tables(folder: Path, seed: int) -> None:

@@ -13,7 +13,8 @@ def main() -> None:
     """Measure at n = 20000, d = 20."""
     rows = np.random.default_rng(0).normal(size=(20_000, 20))
     threads = len(os.sched_getaffinity(0))
-    OutlierRepresentation().fit_transform(rows[:3000])  # compile
+    # The first call compiles.
+    OutlierRepresentation().fit_transform(rows[:3000])
     ours, theirs = best_of_both(
         lambda: OutlierRepresentation(n_jobs=threads).fit_transform(rows),
         lambda: NearestNeighbors(n_neighbors=100, n_jobs=threads).fit(rows).kneighbors(),

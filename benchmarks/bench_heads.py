@@ -32,7 +32,8 @@ def best(work: object, rounds: int = 5) -> float:
 def detector() -> None:
     """Fit once with compiled kernels, then score."""
     X, y = table(5000, 0)
-    Detector(random_state=0).fit(X[::4], y[::4])  # compile
+    # The first call compiles.
+    Detector(random_state=0).fit(X[::4], y[::4])
     found: list[Detector] = []
     took = seconds(lambda: found.append(Detector(random_state=0).fit(X, y)))
     model = found[0]

@@ -1,14 +1,12 @@
 """CPU seconds of new processes with warm caches, beside one that only imports Numba."""
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from timing import report
+from timing import cpu_seconds_of_process, report
 
 from boreod import Detector
 
@@ -25,11 +23,7 @@ BARS = {
 def cpu_seconds(code: str, folder: str) -> float:
     """Return the CPU seconds of one run."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-c", code]
-    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu_seconds_of_process([sys.executable, "-c", code], env=environment, cwd=folder)
 
 
 def code_of(what: str) -> str:

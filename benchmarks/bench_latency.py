@@ -38,12 +38,17 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     return train_test_split(X, y, test_size=0.4, stratify=y, random_state=seed)
 
 
+def draw_new_rows(X: np.ndarray, X_test: np.ndarray) -> np.ndarray:
+    """Draw 2000 test rows and move them a little, so that none is a copy of another."""
+    random = np.random.default_rng(0)
+    new = X_test[random.integers(len(X_test), size=2000)]
+    return new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)
+
+
 def keep_time(name: str) -> None:
     """Predict 2000 rows that fit has not seen, in one call and one by one."""
     X, X_test, y, _ = split(name, 0)
-    random = np.random.default_rng(0)
-    new = X_test[random.integers(len(X_test), size=2000)]
-    new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
+    new = draw_new_rows(X, X_test)
     model = BORE(random_state=0).fit(X, y)
     model.measure_costs()
     for budget in ("50us", "200us", "1ms", "5ms"):
@@ -70,9 +75,7 @@ def keep_time_of_calls(name: str) -> None:
     Prices are measured for every table; cached prices are not used.
     """
     X, X_test, y, _ = split(name, 0) if name != "cloud" else make_cloud()
-    random = np.random.default_rng(0)
-    new = X_test[random.integers(len(X_test), size=2000)]
-    new = new + random.normal(0.0, 1e-6, new.shape) * X.std(axis=0)  # no copies
+    new = draw_new_rows(X, X_test)
     with TemporaryDirectory() as folder:
         np.save(f"{folder}/new.npy", new)
         for kind in (Detector, BORE):

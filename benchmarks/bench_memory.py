@@ -1,18 +1,13 @@
 """Peak memory of all 129 columns at n = 100000, d = 30, without the input itself."""
 
-import resource
 import subprocess
 import sys
 
 import numpy as np
+from mixtures import peak_memory
 from timing import report
 
 N, D = 100_000, 30
-
-
-def peak() -> float:
-    """Return the high-water mark of this process in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure() -> None:
@@ -21,7 +16,7 @@ def measure() -> None:
 
     rows = np.random.default_rng(0).normal(size=(N, D))
     OutlierRepresentation().fit_transform(rows)
-    print(peak() - rows.nbytes / 2**20)
+    print(1e9 * peak_memory() / 2**20 - rows.nbytes / 2**20)
 
 
 def main() -> None:

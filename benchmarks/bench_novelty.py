@@ -20,7 +20,8 @@ from paper_data import SETS, folder, load
 
 SPLITS = 60
 MOVED = 200
-SHARES = (0.05, 0.25, 1.0)  # shares of labelled training outliers
+# Shares of labelled training outliers.
+SHARES = (0.05, 0.25, 1.0)
 MOST_ROWS = 5000
 
 

@@ -63,7 +63,8 @@ def paths() -> None:
 def budgets(name: str, kind: type) -> None:
     """Time the first budget of a fit that knows no prices, and the same again, on one thread."""
     X, y = load(name, 0)
-    small = kind(random_state=0, n_jobs=1).fit(X[::5], y[::5])  # compile
+    # The first call compiles.
+    small = kind(random_state=0, n_jobs=1).fit(X[::5], y[::5])
     for budget in BUDGETS:
         small.within(budget)
     fit = min(cpu_seconds(lambda: kind(random_state=0, n_jobs=1).fit(X, y)) for _ in range(3))

@@ -28,7 +28,8 @@ def fit_pyod(rows: np.ndarray) -> None:
 def main() -> None:
     """Measure at n = 3000, d = 20."""
     rows = np.random.default_rng(0).normal(size=(3000, 20))
-    OutlierRepresentation().fit_transform(rows)  # compile
+    # The first call compiles.
+    OutlierRepresentation().fit_transform(rows)
     ours, _ = best_of_both(lambda: OutlierRepresentation().fit_transform(rows), lambda: None)
     theirs = seconds(lambda: fit_pyod(rows))
     print(f"boreod {ours:.2f} s, PyOD {theirs:.1f} s")

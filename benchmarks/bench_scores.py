@@ -21,7 +21,8 @@ N, D, ROUNDS = 20_000, 20, 3
 K, SUM, SQUARES = PAPER_KS[-1], sum(PAPER_KS), sum(k * k for k in PAPER_KS)
 PAIRS = K * (K - 1) // 2
 AMONG = "distances among neighbors"
-LISTS, COLUMNS = 12 * K, 8 * len(PAPER_KS)  # bytes a row: lists, and a column per k
+# Bytes a row: of the lists of neighbors, and of a column for every k.
+LISTS, COLUMNS = 12 * K, 8 * len(PAPER_KS)
 # The least that a row takes: bytes, and operations by kind.
 LIMITS = {
     AMONG: (4 * K + 8 * D, {"multiply-add": PAIRS * D, "root": PAIRS}),

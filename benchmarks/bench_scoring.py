@@ -17,7 +17,8 @@ from timing import report
 ROWS = 2_000_000
 BATCH = 100_000
 COLUMNS = 10
-BAR = 600  # MB above the process that has only loaded the model
+# Megabytes above the process that has only loaded the model.
+BAR = 600
 
 
 def make_rows(number: int, seed: int) -> object:

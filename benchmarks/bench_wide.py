@@ -20,8 +20,10 @@ from boreod.neighbors import NeighborGraph, TrainingGraph
 from boreod.parallel import Threads
 
 N, K = 20_000, 100
-LEVELS = 25  # of every column that becomes 25 of zeros and ones
-SEARCH_ONLY = "--search" in sys.argv  # the scores of 1,500 columns take minutes
+# Words of a column of text, which becomes as many columns of zeros and ones.
+LEVELS = 25
+# The scores of 1,500 columns take minutes.
+SEARCH_ONLY = "--search" in sys.argv
 
 
 def make_tables() -> dict[str, NDArray]:

@@ -1,7 +1,10 @@
 """Timing for benchmarks: both sides alternate in one run and the best of each counts."""
 
+import resource
+import subprocess
 import time
 from collections.abc import Callable
+from typing import Any
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -16,6 +19,14 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     started = time.process_time()
     work()
     return time.process_time() - started
+
+
+def cpu_seconds_of_process(command: list[str], **options: Any) -> float:
+    """Return the CPU seconds of a process; options are those of ``subprocess.run``."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def best_of_both(

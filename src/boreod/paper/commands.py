@@ -114,8 +114,7 @@ def evaluate(
     write_text(output / "comparison.md", to_markdown(section, level=1))
     write_text(output / "comparison.html", to_page("Comparison", [section]))
     if json:
-        results = {"methods": found.runs, "budgets": found.budget_runs, "advice": found.advice()}
-        print_json(results)
+        print_json({"methods": found.runs, "budgets": found.budget_runs, "advice": found.advice()})
         return
     typer.echo(to_markdown(section, level=1))
     typer.echo(f"Files: {output / 'comparison.html'}, {output / 'comparison.md'}")
@@ -178,8 +177,9 @@ def reproduce(
     names = tuple(split_names(datasets) or ())
     if part == "quality":
         names = names or find_sets(data)
-    for name in names if part != "quality" else ():
-        _check_dataset(name)
+    else:
+        for name in names:
+            _check_dataset(name)
     if fresh:
         (output / "runs.jsonl").unlink(missing_ok=True)
     settings = Settings(

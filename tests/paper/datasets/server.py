@@ -1,4 +1,4 @@
-"""A web server on this machine, which can be told to misbehave."""
+"""A web server on this machine that misbehaves when a test asks for it."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

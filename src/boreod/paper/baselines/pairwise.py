@@ -25,23 +25,13 @@ from boreod.compiled import compiled, inner, unset
 
 # Unlabelled rows, inliers and outliers: their codes plus 1 are 0, 1 and 2.
 N_KINDS = 3
-# Changes of a row of each kind, and of the surplus.
-MIXED = np.array(
-    [
-        [-2.0, 1.0, -1.0, 0.0],
-        [2.0, -1.0, 1.0, 0.0],
-        [-1.0, 1.0, 0.0, 1.0],
-        [1.0, -1.0, 0.0, -1.0],
-        [1.0, 0.0, 1.0, 1.0],
-        [-1.0, 0.0, -1.0, -1.0],
-        [0.0, 1.0, 1.0, 2.0],
-        [0.0, -1.0, -1.0, -2.0],
-    ]
-)
+# Changes of a row of each kind, and of the surplus: four directions, each also backwards.
+MIXED = np.kron([[-2, 1, -1, 0], [-1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 2]], [[1.0], [-1.0]])
 # Lengths of these directions, where a pair of rows has the length 1.
 LENGTHS = np.abs(MIXED[:, :N_KINDS]).sum(axis=1) / 2.0
 RISING, FALLING = 0, 1
-ROUNDING = 1e-12  # relative to the largest output
+# Relative to the largest output.
+ROUNDING = 1e-12
 
 
 @compiled

@@ -168,10 +168,9 @@ def choose_members(scores: NDArray, n_outliers: int) -> list[int]:
 
 def union_of_top(scores: NDArray, wanted: int) -> NDArray:
     """Return 1.0 for the top rows of all scores, rank by rank until there are enough of them."""
-    order = np.argsort(-scores, axis=1, kind="stable")
     target = np.zeros(scores.shape[1])
-    for rank in range(scores.shape[1]):
-        target[order[:, rank]] = 1.0
+    for rows in np.argsort(-scores, axis=1, kind="stable").T:
+        target[rows] = 1.0
         if target.sum() >= wanted:
             break
     return target

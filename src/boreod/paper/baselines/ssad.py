@@ -37,7 +37,8 @@ from boreod.validation import (
 )
 
 LARGEST_GAP = 1e-5
-BLOCK = 4_000_000  # kernel values at a time
+# Kernel values that are computed at a time.
+BLOCK = 4_000_000
 
 
 class SSAD(ClassifierMixin, BaseEstimator):
@@ -162,36 +163,26 @@ class SSAD(ClassifierMixin, BaseEstimator):
         engine = Threads(self.n_jobs)
         rows = read_rows(self, X, fitting=True)
         codes, self.classes_ = read_partial_labels(y, len(rows), self.outlier_label)
-        caps = np.where(codes == UNLABELLED, self.weight_unlabelled, self.weight_labelled)
-        caps = caps.astype(np.float64)
+        prices = float(self.weight_unlabelled), float(self.weight_labelled)
+        caps = np.where(codes == UNLABELLED, *prices)
         check_feasible(codes, caps, 0.0 if self.kappa == "cv" else float(self.kappa))
         seeds = read_seed(self.random_state).randint(np.iinfo(np.int32).max, size=2).tolist()
         self._scaler = MinMax(*standardization(rows))
         drawn, caps = sample_rows(codes, caps, self.max_rows or len(rows), seeds[0])
         points = self._scaler.transform(rows)[drawn]
         squared = cdist(points, points, "sqeuclidean")
-        if hasattr(self, "cv_results_"):
-            delattr(self, "cv_results_")
+        self.__dict__.pop("cv_results_", None)
         sigma = self.sigma
         if sigma == "scale":
             sigma = float(np.sqrt(points.shape[1] / 2) * points.std()) or 1.0
         kappa = self.kappa
         if "cv" in (sigma, kappa):
-            found = tune(squared, codes[drawn], caps, (sigma, kappa), seeds[1], engine)
-            self.cv_results_ = found
-            sigma = found["sigma"][0]
-            kappa = found["kappa"][0]
+            self.cv_results_ = tune(squared, codes[drawn], caps, sigma, kappa, seeds[1], engine)
+            sigma = self.cv_results_["sigma"][0]
+            kappa = self.cv_results_["kappa"][0]
         self.sigma_ = float(sigma)
         self.kappa_ = float(kappa)
-        weights = self._learn(squared, codes[drawn], caps)
-        self._anchors = points[weights != 0.0]
-        self._coefficients = weights[weights != 0.0]
-        self.weights_ = np.zeros(len(rows))
-        self.weights_[drawn] = weights
-
-    def _learn(self, squared: NDArray, codes: NDArray, caps: NDArray) -> NDArray:
-        """Return the weights of the rows, negative for labelled outliers."""
-        problem = Problem(gaussian(squared, self.sigma_), codes, caps, self.kappa_)
+        problem = Problem(gaussian(squared, self.sigma_), codes[drawn], caps, self.kappa_)
         solution = solve(problem)
         self.rho_ = solution.rho
         self.gamma_ = solution.gamma
@@ -201,9 +192,13 @@ class SSAD(ClassifierMixin, BaseEstimator):
                 f"SSAD stopped with a relative duality gap of {solution.gap:.1e}. Rescale columns, "
                 "or take a smaller `sigma` or `max_rows`.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        return problem.signs * solution.weights
+        weights = problem.signs * solution.weights
+        self._anchors = points[weights != 0.0]
+        self._coefficients = weights[weights != 0.0]
+        self.weights_ = np.zeros(len(rows))
+        self.weights_[drawn] = weights
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that is not allowed, before any work is done."""

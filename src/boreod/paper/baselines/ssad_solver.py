@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from boreod.paper.baselines.pairwise import FALLING, RISING, ROUNDING, descend, find_extremes
+from boreod.paper.baselines.pairwise import ROUNDING, descend, find_extremes
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 KINDS = (UNLABELLED, INLIER, OUTLIER)
@@ -28,9 +28,12 @@ KINDS = (UNLABELLED, INLIER, OUTLIER)
 EXACT = 1e-10
 ROUGH = 3e-4
 MAX_ROUNDS = 12
-STEPS_ON_ALL = 2  # pairwise steps of a round, for each row
-MORE_ROWS = 60  # rows of every kind that may join those with weights
-TIGHT = 1e-9  # missing amount of a constraint that is rounding
+# Pairwise steps of a round, for each row.
+STEPS_ON_ALL = 2
+# Rows of every kind that may join those with weights.
+MORE_ROWS = 60
+# A constraint that is missed by less than this is missed by rounding only.
+TIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> t
     unlabelled rows, rho + gamma for inliers, and gamma - rho for outliers.
     """
     slopes = find_extremes(problem.codes, problem.caps, weights, outputs)[0]
-    (up, up_in, up_out), (down, down_in, down_out) = slopes[:, RISING], slopes[:, FALLING]
+    (up, up_in, up_out), (down, down_in, down_out) = slopes.T
     gamma = 0.0
     if problem.surplus(weights) <= TIGHT:
         least = max(0.0, down_in - up, down + down_out, 0.5 * (down_in + down_out))

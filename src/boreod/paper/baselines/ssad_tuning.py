@@ -17,32 +17,32 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
 TUNING_ROWS = 3000
-FEWEST_INLIERS = 300  # labelled inliers in a sample, by which its folds are judged
+# Labelled inliers in a sample, which judge its folds.
+FEWEST_INLIERS = 300
 
 
 def tune(
     squared: NDArray,
     codes: NDArray,
     caps: NDArray,
-    given: tuple[Any, Any],
+    sigma: Any,
+    kappa: Any,
     seed: int,
     engine: Engine,
 ) -> dict[str, NDArray]:
     """Return every pair that was tried with its mean AUC, the best first.
 
     ``squared`` are the squared distances of all pairs of rows, ``caps`` the upper limits of the
-    weights. ``given`` are sigma and kappa; for ``"cv"``, the range of the paper is tried, except
-    for values of kappa that the labelled rows of a fold cannot reach.
+    weights. For ``"cv"``, the range of the paper is tried, except for values of kappa that the
+    labelled rows of a fold cannot reach.
     """
     rows, caps = sample_rows(codes, caps, TUNING_ROWS, seed)
     if len(rows) < len(codes):
         codes = codes[rows]
         squared = squared[np.ix_(rows, rows)]
     folds = _split(codes, seed)
-    sigmas, kappas = (
-        scale if value == "cv" else np.array([float(value)])
-        for scale, value in zip((SIGMAS, KAPPAS), given, strict=True)
-    )
+    sigmas = SIGMAS if sigma == "cv" else np.array([float(sigma)])
+    kappas = KAPPAS if kappa == "cv" else np.array([float(kappa)])
     kappas = _reachable(kappas, codes, caps, folds)
 
     def judge(width: float) -> list[NDArray]:
@@ -80,16 +80,16 @@ def _split(codes: NDArray, seed: int) -> list[NDArray]:
 def _reachable(kappas: NDArray, codes: NDArray, caps: NDArray, folds: list[NDArray]) -> NDArray:
     """Return the values of kappa that are feasible in all folds, or raise if there are none."""
     reachable = []
-    reason: ValueError | None = None
+    reasons = []
     for kappa in kappas.tolist():
         try:
             for test in folds:
                 check_feasible(np.delete(codes, test), np.delete(caps, test), kappa)
             reachable.append(kappa)
         except ValueError as error:
-            reason = reason or error
+            reasons.append(error)
     if not reachable:
-        raise ValueError(f"No fold of the cross-validation ('cv') can be solved. {reason}")
+        raise ValueError(f"No fold of the cross-validation ('cv') can be solved. {reasons[0]}")
     return np.array(reachable)
 
 

@@ -23,7 +23,8 @@ from boreod.files import cache_folder, whole_file
 from boreod.paper.datasets.entries import DatasetInfo, Original, find
 from boreod.validation import is_number
 
-TIMEOUT = 30.0  # seconds without a byte
+# Seconds without a byte.
+TIMEOUT = 30.0
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
 ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
 # The class of each built-in set whose rows become outliers.

@@ -5,6 +5,7 @@ Everything that is compared runs on the same splits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -177,26 +178,23 @@ def compare_methods(
         methods = [m.name for m in METHODS.values() if m.is_installed and m.group != "unlabelled"]
     check_installed(methods)
     budgets = _read_budgets(plan)
-    split_rows(codes, 0, plan.protocol, plan.seed)  # labels that cannot be split are refused here
+    # Labels that cannot be split are refused here.
+    split_rows(codes, 0, plan.protocol, plan.seed)
     if journal is None:
         journal = Journal(None)
     digest = digest_of(rows, codes)[:16]
 
     def run(work: Work, variants: dict[str, Any], label: str) -> list[Run]:
         """Return one result for every variant and split; variants with one name run once."""
-        order = [(name, number) for name in variants for number in range(plan.repetitions)]
-        tasks = {
-            f"{digest}/{name}/{plan.protocol}/{number}/{plan.seed}": (
-                rows, codes, variants[name], number, plan.protocol, plan.seed,
-            )
-            for name, number in order
-        }  # fmt: skip
+        tasks = {}
+        facts = []
+        for name, number in product(variants, range(plan.repetitions)):
+            key = f"{digest}/{name}/{plan.protocol}/{number}/{plan.seed}"
+            tasks[key] = (rows, codes, variants[name], number, plan.protocol, plan.seed)
+            facts.append({"method": name, "repetition": number})
         results = run_tasks(work, tasks, journal, n_jobs, label, verbose)
         fact = {"dataset": TABLE, "protocol": plan.protocol}
-        return [
-            {**fact, "method": name, "repetition": number, **result}
-            for (name, number), result in zip(order, results, strict=True)
-        ]
+        return [fact | more | result for more, result in zip(facts, results, strict=True)]
 
     # One fit serves all budgets.
     one_fit = " ".join([plan.method, *budgets]) + in_batches(plan.batch_size)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from boreod.bore import BORE
 from boreod.detector import Detector
@@ -81,11 +83,11 @@ class LabelledRows:
 
     def __init__(self, model: Any, columns: Any = None) -> None:
         self.model = model
-        self.columns = columns
+        self.columns = columns or FunctionTransformer()
 
     def fit(self, X: NDArray, y: NDArray) -> "LabelledRows":
         """Learn from the rows that have a label."""
-        table = X if self.columns is None else self.columns.fit_transform(X)
+        table = self.columns.fit_transform(X)
         labelled = y != UNLABELLED
         self.model.fit(table[labelled], y[labelled])
         return self
@@ -94,13 +96,13 @@ class LabelledRows:
         """Return scores, high for outliers."""
         if not hasattr(self.model, "decision_function"):
             return self.predict_proba(X)[:, 1]
-        table = X if self.columns is None else self.columns.transform(X)
-        return np.asarray(self.model.decision_function(table), dtype=np.float64)
+        scores = self.model.decision_function(self.columns.transform(X))
+        return np.asarray(scores, dtype=np.float64)
 
     def predict_proba(self, X: NDArray) -> NDArray:
         """Return probabilities of inliers and outliers."""
-        table = X if self.columns is None else self.columns.transform(X)
-        return np.asarray(self.model.predict_proba(table), dtype=np.float64)
+        probabilities = self.model.predict_proba(self.columns.transform(X))
+        return np.asarray(probabilities, dtype=np.float64)
 
 
 class TreeBags:
@@ -198,9 +200,6 @@ def _ssad(_: Any, seed: int, columns: Any = None) -> LabelledRows:
 
 
 def _ssad_on_scores(representation: Any, seed: int) -> LabelledRows:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler
-
     columns = representation or OutlierRepresentation(n_jobs=1, random_state=seed)
     return _ssad(None, seed, make_pipeline(MinMaxScaler(), columns))
 

@@ -12,7 +12,7 @@ from boreod.paper.evaluation.comparison import (
 )
 from boreod.paper.evaluation.methods import METHODS
 from boreod.paper.evaluation.splits import MEASURES
-from boreod.paper.evaluation.summary import TABLE, Run, Summary
+from boreod.paper.evaluation.summary import TABLE, Run, Summary, make_table
 from boreod.selection.budgets import in_batches
 from boreod.text import count_of
 from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
@@ -43,18 +43,15 @@ def present(comparison: Comparison, about: str, folder: Path | None = None) -> S
 
 def _methods(summary: Summary) -> Table:
     marks = {"hindsight": " (by labels)", "none": " (no labels)", "number": " (no labels)"}
-    best = [summary.best(TABLE, measure) for measure in MEASURES]
     rows = []
-    bold = set()
-    for number, name in enumerate(summary.methods):
+    for name in summary.methods:
         runs = summary.runs(TABLE, name)
         mark = marks.get(METHODS[name].labels, "")
         if any(map(is_oracle, runs)):
             mark = " (in hindsight)"
         rows.append([METHODS[name].title + mark, *_quality(summary, name), *_times(runs)])
-        bold |= {(number, place) for place, names in enumerate(best, 1) if name in names}
     header = ["method", *MEASURES.values(), "fit, s", "a row, us"]
-    return Table(header, rows, frozenset(bold), "Methods; times are medians, of one core")
+    return make_table(header, rows, "Methods; times are medians, of one core")
 
 
 def _budgets(comparison: Comparison, summary: Summary) -> Table:
@@ -75,7 +72,7 @@ def _budgets(comparison: Comparison, summary: Summary) -> Table:
 
 
 def _quality(summary: Summary, name: str) -> list[str]:
-    return [str(summary.cell(TABLE, name, measure) or "-") for measure in MEASURES]
+    return [summary.show(TABLE, name, measure) for measure in MEASURES]
 
 
 def _times(runs: list[Run]) -> list[str]:

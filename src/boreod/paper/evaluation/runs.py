@@ -100,9 +100,8 @@ def run_tasks(
     verbose
         Whether to show a progress bar when the work is long.
     """
-    open_keys = [key for key in tasks if key not in journal]
-    order = np.random.default_rng(0).permutation(len(open_keys))
-    waiting = [(open_keys[place], tasks[open_keys[place]]) for place in order]
+    waiting = [(key, task) for key, task in tasks.items() if key not in journal]
+    waiting = [waiting[place] for place in np.random.default_rng(0).permutation(len(waiting))]
     processes = min(count_threads(n_jobs), len(waiting))
     with Progress(label, len(waiting), verbose) as progress:
         for key, result in _results(work, waiting, processes):

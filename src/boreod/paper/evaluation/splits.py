@@ -247,9 +247,7 @@ def draw_few_labels(points: NDArray, codes: NDArray, share: float, seed: int) ->
     train, test = _draw(codes, seed, test_size=TEST_SHARE)
     labels = codes[train].astype(np.int64)
     outliers = np.flatnonzero(labels == OUTLIER)
-    n_known = 0
-    if share:
-        n_known = max(2, round(share * len(outliers)))
+    n_known = max(2, round(share * len(outliers))) if share else 0
     random = np.random.default_rng(1000 * seed + int(1000 * share))
     labels[random.permutation(outliers)[n_known:]] = INLIER
     return FewLabels(scaled[train], labels, scaled[test], codes[test] == OUTLIER)

@@ -1,6 +1,7 @@
 """Means, spreads and winners of single runs, and paired differences between methods."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.paper.evaluation.splits import TEST_SHARE
+from boreod.tool.documents import Table
 
 Run = dict[str, Any]
 # The name of a user's own table, in place of the name of a data set.
@@ -27,6 +29,23 @@ class Cell:
         if self.count == 1:
             return f"{100 * self.mean:.1f}"
         return f"{100 * self.mean:.1f} ±{100 * self.sd:.1f}"
+
+
+class Best(str):
+    """A cell that :func:`make_table` makes bold."""
+
+    __slots__ = ()
+
+
+def make_table(header: list[str], rows: list[list[str]], caption: str = "") -> Table:
+    """Return a table in which the best cells are bold."""
+    bold = {
+        (number, place)
+        for number, row in enumerate(rows)
+        for place, cell in enumerate(row)
+        if isinstance(cell, Best)
+    }
+    return Table(header, rows, frozenset(bold), caption)
 
 
 class Summary:
@@ -65,10 +84,17 @@ class Summary:
         values = [run[measure] for run in runs if measure in run]
         if not values:
             return None
-        sd = 0.0
-        if len(values) > 1:
-            sd = float(np.std(values, ddof=1))
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         return Cell(float(np.mean(values)), sd, len(values))
+
+    def show(
+        self, dataset: str, method: str, measure: str, write: Callable[[Cell], str] = str
+    ) -> str:
+        """Return a cell as text, or "-" if no run has the measure."""
+        cell = self.cell(dataset, method, measure)
+        if cell is None:
+            return "-"
+        return Best(write(cell)) if method in self.best(dataset, measure) else write(cell)
 
     def best(self, dataset: str, measure: str) -> set[str]:
         """Return the methods with the highest mean; means within 0.01 % are equal."""
@@ -81,12 +107,15 @@ class Summary:
         """Return the number of data sets on which a method is best, including ties."""
         return sum(method in self.best(dataset, measure) for dataset in self.datasets)
 
+    def means(self, datasets: list[str], method: str, measure: str) -> list[float]:
+        """Return the means on those of the data sets that have runs with the measure."""
+        cells = [self.cell(dataset, method, measure) for dataset in datasets]
+        return [cell.mean for cell in cells if cell]
+
     def overall(self, method: str, measure: str) -> float | None:
         """Return the mean over data sets, or None if one of them has no run."""
-        cells = [self.cell(dataset, method, measure) for dataset in self.datasets]
-        if any(cell is None for cell in cells):
-            return None
-        return float(np.mean([cell.mean for cell in cells if cell]))
+        means = self.means(self.datasets, method, measure)
+        return float(np.mean(means)) if len(means) == len(self.datasets) else None
 
     def ranking(self, measure: str) -> list[str]:
         """Return the methods by their mean over data sets, the best first."""
@@ -146,8 +175,8 @@ def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
     for name, others in values.items():
         differences = np.array([known[which] - others[which] for which in known if which in others])
         if len(differences):
-            error = error_of_mean(differences)
-            losses[name] = Loss(float(differences.mean()), error, len(differences))
+            mean = float(differences.mean())
+            losses[name] = Loss(mean, error_of_mean(differences), len(differences))
     return losses
 
 

@@ -15,18 +15,12 @@ from boreod.paper.baselines import SSAD
 from boreod.paper.baselines.ssad_tuning import KAPPAS, SIGMAS
 from boreod.paper.evaluation.methods import METHODS, PAPER, LabelledRows
 from boreod.paper.evaluation.splits import MEASURES, RATES, judge, split_rows
-from boreod.paper.evaluation.summary import Summary
+from boreod.paper.evaluation.summary import Best, Summary, make_table
 from boreod.paper.reproduce.setup import Settings, compare, load_repetition, write_csv
 from boreod.representation.scaling import MinMax
 from boreod.representation.transformer import OutlierRepresentation
 from boreod.tool.documents import Block, Figure, Paragraph, Section, Table
-from boreod.tool.drawing.charts import (
-    Curve,
-    draw_embedding,
-    draw_heat_map,
-    draw_quality,
-    draw_roc,
-)
+from boreod.tool.drawing import charts
 from boreod.tool.drawing.style import new_panels, save_picture
 from boreod.validation import INLIER, OUTLIER
 
@@ -51,14 +45,17 @@ def reproduce_tsne(settings: Settings) -> Section:
     rows: list[dict[str, Any]] = []
     for place, name in enumerate(names):
         raw, represented, outliers = _draw_bag(settings, name)
-        row = {"dataset": name, "bag_rows": len(outliers)}
-        for key, title, table, ax in (
-            ("raw_percent", "raw columns", raw, panels[place]),
-            ("representation_percent", "representation", represented, panels[len(names) + place]),
-        ):
-            draw_embedding(ax, table, outliers, f"{name}: {title}", settings.seed)
-            row[key] = _neighbor_agreement(table, outliers)
-        rows.append(row)
+        spaces = {"raw columns": raw, "representation": represented}
+        for (title, table), ax in zip(spaces.items(), panels[place :: len(names)], strict=True):
+            charts.draw_embedding(ax, table, outliers, f"{name}: {title}", settings.seed)
+        rows.append(
+            {
+                "dataset": name,
+                "bag_rows": len(outliers),
+                "raw_percent": _neighbor_agreement(raw, outliers),
+                "representation_percent": _neighbor_agreement(represented, outliers),
+            }
+        )
     write_csv(settings.folder / "tsne.csv", rows)
     picture = save_picture(figure, settings.folder / "tsne")
     text = (
@@ -69,8 +66,9 @@ def reproduce_tsne(settings: Settings) -> Section:
     cells = [[str(value) for value in row.values()] for row in rows]
     counted = Table(["set", "rows in the bag", "raw columns, %", "representation, %"], cells)
     caption = "t-SNE of bags of " + ", ".join(names) + ": raw columns above, representation below."
-    blocks: list[Block] = [Paragraph(text), counted, Figure(picture, caption)]
-    return Section("Figure 1: bags in two spaces", blocks)
+    return Section(
+        "Figure 1: bags in two spaces", [Paragraph(text), counted, Figure(picture, caption)]
+    )
 
 
 def _draw_bag(settings: Settings, name: str) -> tuple[NDArray, NDArray, NDArray]:
@@ -114,13 +112,13 @@ def reproduce_roc(settings: Settings) -> Section:
                 continue
             rates = np.mean([run["roc"] for run in runs], axis=0)
             area = float(np.mean([run["auc"] for run in runs]))
-            curves[METHODS[method].title] = Curve(RATES, rates, area)
+            curves[METHODS[method].title] = charts.Curve(RATES, rates, area)
             rows += [
-                {"dataset": name, "method": method, "fpr": round(float(x), 6), "tpr": round(y, 6)}
-                for x, y in zip(RATES, rates.tolist(), strict=True)
+                {"dataset": name, "method": method, "fpr": x, "tpr": y}
+                for x, y in zip(RATES.tolist(), rates.tolist(), strict=True)
             ]
         best = METHODS["bore"].title
-        draw_roc(ax, curves, best if best in curves else None)
+        charts.draw_roc(ax, curves, best if best in curves else None)
         ax.set_title(name)
     write_csv(settings.folder / "roc.csv", rows)
     picture = save_picture(figure, settings.folder / "roc")
@@ -134,15 +132,13 @@ def reproduce_roc(settings: Settings) -> Section:
 
 def reproduce_sensitivity(settings: Settings) -> Section:
     """Draw the mean AUC on test rows over grids of parameters of BORE and SSAD."""
+    step = 3 if settings.quick else 1
     axes: dict[str, Axes] = {
         "bore": {"share": [0.1, 0.3, 0.5, 0.7, 0.9], "bags": [1, 2, 5, 10, 20, 50, 100]},
-        "ssad": {"kappa": KAPPAS.tolist(), "sigma": SIGMAS.tolist()},
+        "ssad": {"kappa": KAPPAS[::step].tolist(), "sigma": SIGMAS[::step].tolist()},
     }
     if settings.quick:
-        axes = {
-            "bore": {"share": [0.3, 0.7], "bags": [1, 5, 50]},
-            "ssad": {"kappa": KAPPAS[::3].tolist(), "sigma": SIGMAS[::3].tolist()},
-        }
+        axes["bore"] = {"share": [0.3, 0.7], "bags": [1, 5, 50]}
     blocks: list[Block] = []
     rows: list[dict[str, Any]] = []
     for name in settings.only(SENSITIVITY):
@@ -200,7 +196,7 @@ def _draw_grids(grids: dict[str, NDArray], axes: dict[str, Axes]) -> Any:
         rows, columns = ([f"{value:.3g}" for value in axis] for axis in axes[method].values())
         first, second = (labels.get(parameter, parameter) for parameter in axes[method])
         ax.set(xlabel=second, ylabel=first, title=method.upper())
-        draw_heat_map(ax, grid, rows, columns, limits)
+        charts.draw_heat_map(ax, grid, rows, columns, limits)
     return figure
 
 
@@ -208,14 +204,14 @@ def _grid_rows(facts: dict[str, str], grid: NDArray, axes: Axes) -> list[dict[st
     """Return one row of the CSV file for every setting."""
     text = "{}={{:.6g}} {}={{:.6g}}".format(*axes)
     return [
-        {**facts, "parameters": text.format(*setting), "auc": round(float(area), 6)}
-        for setting, area in zip(product(*axes.values()), grid.flat, strict=True)
+        {**facts, "parameters": text.format(*setting), "auc": area}
+        for setting, area in zip(product(*axes.values()), grid.ravel().tolist(), strict=True)
     ]
 
 
 def reproduce_budget(settings: Settings) -> Section:
     """Draw mean quality over budgets for three ways to choose columns."""
-    count = count_draws(settings)
+    count = settings.repetitions or (2 if settings.quick else 20)
     n_budgets = 6 if settings.quick else 12
     plan = [(name, draw, n_budgets) for name in settings.datasets for draw in range(count)]
     found = iter(settings.run(_one_draw, plan, "budgets"))
@@ -229,17 +225,14 @@ def reproduce_budget(settings: Settings) -> Section:
         "cost of all columns, with the paper's rule: columns in the order of how many bags chose "
         "them until one does not fit. Test rows are unlabelled rows of the fit."
     )
-    blocks: list[Block] = [Paragraph(text), _overview(results)]
-    for name, draws in results.items():
-        picture = save_picture(_draw_budgets(draws, name), settings.folder / f"budget_{name}")
-        caption = f"{name}: AUC and AUC 0.1 over the budget, costs log-scaled."
-        blocks.append(Figure(picture, caption))
-    return Section("Figure 4: budgets", blocks)
-
-
-def count_draws(settings: Settings) -> int:
-    """Return the number of draws of costs: that of the paper unless the user chose another."""
-    return settings.repetitions or (2 if settings.quick else 20)
+    figures = [
+        Figure(
+            save_picture(_draw_budgets(draws, name), settings.folder / f"budget_{name}"),
+            f"{name}: AUC and AUC 0.1 over the budget, costs log-scaled.",
+        )
+        for name, draws in results.items()
+    ]
+    return Section("Figure 4: budgets", [Paragraph(text), _overview(results), *figures])
 
 
 def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int) -> dict[str, Any]:
@@ -262,9 +255,9 @@ def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int
         selection: [judged(model.within(b, costs=costs, method=selection)) for b in budgets]
         for selection in SELECTIONS
     }
-    cheap = judged(model.within(0.01 * total, costs=costs, method="budget"))
-    everything = judged(model)
-    return {"budgets": budgets.tolist(), **curves, "cheap": cheap, "everything": everything}
+    cheap = model.within(0.01 * total, costs=costs, method="budget")
+    whole = {"cheap": judged(cheap), "everything": judged(model)}
+    return {"budgets": budgets.tolist(), **curves, **whole}
 
 
 def draw_costs(model: BORE, seed: int) -> tuple[dict[str, float], float]:
@@ -278,23 +271,24 @@ def draw_costs(model: BORE, seed: int) -> tuple[dict[str, float], float]:
 def _mean_curves(draws: Draws, place: int) -> dict[str, NDArray]:
     """Return the mean of one measure over draws, at every budget, by title of the selection."""
     return {
-        title: np.mean([np.array(draw[name])[:, place] for draw in draws], axis=0)
+        title: np.mean([draw[name] for draw in draws], axis=0)[:, place]
         for name, title in SELECTIONS.items()
     }
 
 
 def _overview(results: dict[str, Draws]) -> Table:
     rows = []
-    bold = set()
-    for number, (name, draws) in enumerate(results.items()):
+    for name, draws in results.items():
         means = [curve.mean() for curve in _mean_curves(draws, 0).values()]
         full = np.mean([draw["everything"][0] for draw in draws])
         cheap = np.mean([draw["cheap"][0] for draw in draws])
-        bold.add((number, 4 + int(np.argmax(means))))
-        rows.append([name, *(f"{100 * v:.1f}" for v in (full, cheap, cheap / full, *means))])
+        row = [name, *(f"{100 * v:.1f}" for v in (full, cheap, cheap / full, *means))]
+        best = 4 + int(np.argmax(means))
+        row[best] = Best(row[best])
+        rows.append(row)
     header = ["set", "all columns", "at 1 % of the cost", "% kept", *SELECTIONS.values()]
     caption = "AUC in percent; on the right the mean over all budgets, log-spaced"
-    return Table(header, rows, frozenset(bold), caption)
+    return make_table(header, rows, caption)
 
 
 def _draw_budgets(draws: Draws, name: str) -> Any:
@@ -302,7 +296,7 @@ def _draw_budgets(draws: Draws, name: str) -> Any:
     figure, panels = new_panels(2, columns=2, size=(4.6, 3.2))
     for place, (measure, ax) in enumerate(zip(BUDGET_MEASURES, panels, strict=True)):
         label = MEASURES[measure]
-        draw_quality(ax, budgets, _mean_curves(draws, place))
+        charts.draw_quality(ax, budgets, _mean_curves(draws, place))
         ax.set(xlabel="budget", ylabel=label, title=f"{name}: {label}")
     return figure
 
@@ -310,10 +304,9 @@ def _draw_budgets(draws: Draws, name: str) -> Any:
 def _budget_rows(name: str, draws: Draws) -> list[dict[str, Any]]:
     """Return one row of the CSV file for every draw, selection and budget."""
     rows = []
-    for draw, found in enumerate(draws):
-        for selection, (place, budget) in product(SELECTIONS, enumerate(found["budgets"])):
+    for (draw, found), selection in product(enumerate(draws), SELECTIONS):
+        for budget, values in zip(found["budgets"], found[selection], strict=True):
             fact = {"dataset": name, "draw": draw, "selection": selection}
-            values = [round(value, 6) for value in found[selection][place]]
             measured = dict(zip(BUDGET_MEASURES, values, strict=True))
             rows.append({**fact, "budget": round(budget, 3), **measured})
     return rows

@@ -18,8 +18,8 @@ from boreod.paper.datasets.loading import read_npz, rows_digest
 from boreod.paper.evaluation.methods import METHODS, PEERS, check_names
 from boreod.paper.evaluation.runs import run_tasks
 from boreod.paper.evaluation.splits import MEASURES, run_with_few_labels, takes_part
-from boreod.paper.evaluation.summary import Gain, Summary, find_gains
-from boreod.paper.reproduce.setup import SETS, Settings, cells_by_set, write_csv
+from boreod.paper.evaluation.summary import Best, Gain, Summary, find_gains, make_table
+from boreod.paper.reproduce.setup import SETS, Settings, table_by_set, write_csv
 from boreod.text import count_of, listed, show_percent, suggest
 from boreod.tool.documents import Block, Paragraph, Section, Table
 
@@ -43,22 +43,32 @@ Runs = list[dict[str, Any]]
 def reproduce_quality(settings: Settings) -> Section:
     """Compare methods at several shares of labelled outliers, with paired intervals over sets."""
     tried = [0.0, 0.05, 0.25, 1.0]
-    seeds = settings.repetitions or 5
+    seeds = settings.repetitions or (1 if settings.quick else 5)
     wanted = settings.methods
     if settings.quick:
         tried = [0.0, 0.25]
-        seeds = settings.repetitions or 1
         # XGBOD takes as long as all others together.
         wanted = wanted or [name for name in PEERS if name != "xgbod"]
     names, missing = choose_methods(wanted)
     shares = [share for share in tried if any(takes_part(name, share) for name in names)]
     runs = _run(settings, names, shares, range(settings.seed, settings.seed + seeds))
-    _write(settings.folder / "quality.csv", runs)
+    kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
+    rows = [{key: run.get(key, "") for key in kept} for run in runs]
+    write_csv(settings.folder / "quality.csv", rows)
     summaries = {share: Summary([run for run in runs if run["share"] == share]) for share in shares}
     parts = [Section("Means over sets", [_means(summaries[share], share) for share in shares])]
     if OURS in names:
         parts.append(Section("Detector beside each of the others", _gains(summaries)))
-    parts.append(Section("Every set", [_every_set(summaries[share], share) for share in shares]))
+    every_set = [
+        table_by_set(
+            summaries[share],
+            JUDGED_BY,
+            f"Average precision, {_labelled(share)}",
+            lambda cell: f"{cell.mean:.3f}",
+        )
+        for share in shares
+    ]
+    parts.append(Section("Every set", every_set))
     texts = [PROTOCOL, *_about(settings, names, seeds), *missing, *_failures(runs)]
     return Section("Detection quality with few labels", list(map(Paragraph, texts)), parts)
 
@@ -146,9 +156,8 @@ def _run(settings: Settings, names: list[str], shares: list[float], seeds: Itera
             key = f"few labels/{titles[name]}/{digest}/{seed}/{share:g}/{method} {versions}"
             tasks[key] = (name, settings.data, method, share, seed)
             facts.append({"dataset": titles[name], "seed": seed, "share": share, "method": method})
-    results = run_tasks(
-        _judge, tasks, settings.journal, settings.n_jobs, "quality", settings.verbose
-    )
+    journal = settings.journal
+    results = run_tasks(_judge, tasks, journal, settings.n_jobs, "quality", settings.verbose)
     return [fact | _count(fact, result) for fact, result in zip(facts, results, strict=True)]
 
 
@@ -220,21 +229,17 @@ def _labelled(share: float) -> str:
 def _means(summary: Summary, share: float) -> Table:
     """Return the means over sets; those of the best method are bold."""
     rows = [[METHODS[method].title] for method in summary.methods]
-    bold: set[tuple[int, int]] = set()
-    for place, measure in enumerate(SHOWN, 1):
-        means = []
-        for row, method in zip(rows, summary.methods, strict=True):
-            cells = [summary.cell(name, method, measure) for name in summary.datasets]
-            known = [cell.mean for cell in cells if cell]
-            means.append(round(float(np.mean(known)), 3) if known else 0.0)
-            digits = 2 if measure == "took" else 3
-            row.append(f"{np.mean(known):.{digits}f}" if known else "-")
-        if measure in MEASURES:
-            bold |= {(number, place) for number, mean in enumerate(means) if mean == max(means)}
+    for measure in SHOWN:
+        digits = 2 if measure == "took" else 3
+        means = [summary.means(summary.datasets, name, measure) for name in summary.methods]
+        rounded = [round(float(np.mean(known)), 3) if known else 0.0 for known in means]
+        for row, known, mean in zip(rows, means, rounded, strict=True):
+            text = f"{np.mean(known):.{digits}f}" if known else "-"
+            row.append(Best(text) if measure in MEASURES and mean == max(rounded) else text)
     for row, method in zip(rows, summary.methods, strict=True):
         row.append(str(summary.wins(method, JUDGED_BY)))
     header = ["method", *SHOWN.values(), "best on sets"]
-    return Table(header, rows, frozenset(bold), _labelled(share))
+    return make_table(header, rows, _labelled(share))
 
 
 def _gains(summaries: dict[float, Summary]) -> list[Block]:
@@ -266,18 +271,3 @@ def _verdict(share: float, summary: Summary, gains: dict[str, Gain]) -> str:
     if places:
         text += f"; Detector is {'; '.join(places)}"
     return f"{text}."
-
-
-def _every_set(summary: Summary, share: float) -> Table:
-    rows, bold = cells_by_set(summary, JUDGED_BY, lambda cell: f"{cell.mean:.3f}")
-    header = ["set", *(METHODS[method].title for method in summary.methods)]
-    return Table(header, rows, bold, f"Average precision, {_labelled(share)}")
-
-
-def _write(path: Path, runs: Runs) -> None:
-    """Write all single runs."""
-    kept = ("dataset", "seed", "share", "method", *MEASURES, "brier", "took")
-    rows = [{key: run.get(key, "") for key in kept} for run in runs]
-    for row in rows:
-        row.update({key: round(v, 6) for key, v in row.items() if isinstance(v, float)})
-    write_csv(path, rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from boreod.files import write_text
 from boreod.paper import datasets
 from boreod.paper.datasets.entries import find
 from boreod.paper.datasets.loading import rows_digest
+from boreod.paper.evaluation.methods import METHODS
 from boreod.paper.evaluation.runs import Journal, Work, run_tasks
 from boreod.paper.evaluation.splits import run_method
-from boreod.paper.evaluation.summary import Cell, Summary
+from boreod.paper.evaluation.summary import Cell, Summary, make_table
 from boreod.representation.transformer import OutlierRepresentation
+from boreod.tool.documents import Table
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
 # Number of subspaces, each with kNN and LOF, and k. The paper gives the numbers of columns only.
@@ -88,24 +91,18 @@ class Settings:
         An item is a data set, a repetition and options. ``work`` gets these, the seed and the
         folder of data. The label distinguishes these runs from others in the journal.
         """
-        tasks = {
-            f"{label}/{self.identify(name, repetition)}/{options}": (
-                name, repetition, self.seed, self.data, *options,
-            )
-            for name, repetition, *options in plan
-        }  # fmt: skip
+        tasks = {}
+        for name, repetition, *options in plan:
+            # The key loads the data, before several processes ask for it at once.
+            key = f"{label}/{name}/{repetition}/{self.seed}/{_digest(name, repetition, self.data)}"
+            tasks[f"{key}/{options}"] = (name, repetition, self.seed, self.data, *options)
         results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
         failed = [result["error"] for result in results if "error" in result]
-        if len(failed) > (len(results) - 1 if some_may_fail else 0):
+        if failed and (len(failed) == len(results) or not some_may_fail):
             raise RuntimeError(
                 f"{len(failed)} of {len(results)} runs failed, and the others are kept. {failed[0]}"
             )
         return results
-
-    def identify(self, name: str, repetition: int) -> str:
-        """Return a key for a split of a data set, which depends on its rows."""
-        digest = _digest(name, repetition, self.data)
-        return f"{name}/{repetition}/{self.seed}/{digest}"
 
 
 def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDArray, NDArray]:
@@ -137,12 +134,8 @@ def compare(
     feature_bagging: bool = False,
 ) -> list[dict[str, Any]]:
     """Return one result for every method, data set and repetition."""
-    plan = [
-        (name, repetition, method, protocol, feature_bagging)
-        for name in (settings.datasets if names is None else names)
-        for method in methods
-        for repetition in range(settings.count)
-    ]
+    runs = product(names or settings.datasets, methods, range(settings.count))
+    plan = [(name, number, method, protocol, feature_bagging) for name, method, number in runs]
     results = settings.run(_compare, plan, f"methods, {protocol}", some_may_fail=True)
     facts = ("dataset", "repetition", "method", "protocol")
     return [
@@ -165,18 +158,20 @@ def _compare(
     return run_method(rows, codes, method, repetition, protocol, seed, columns)
 
 
-def cells_by_set(
-    summary: Summary, measure: str, show: Callable[[Cell], str]
-) -> tuple[list[list[str]], frozenset[tuple[int, int]]]:
-    """Return a row of methods for every set, and the places of the best cells."""
-    rows = []
-    bold = set()
-    for number, name in enumerate(summary.datasets):
-        cells = [summary.cell(name, method, measure) for method in summary.methods]
-        rows.append([name, *(show(cell) if cell else "-" for cell in cells)])
-        best = summary.best(name, measure)
-        bold |= {(number, place) for place, m in enumerate(summary.methods, 1) if m in best}
-    return rows, frozenset(bold)
+def table_by_set(
+    summary: Summary,
+    measure: str,
+    caption: str,
+    write: Callable[[Cell], str] = str,
+    more_rows: Sequence[list[str]] = (),
+) -> Table:
+    """Return one measure of all methods on every set; the best of a set is bold."""
+    header = ["set", *(METHODS[method].title for method in summary.methods)]
+    rows = [
+        [name, *(summary.show(name, method, measure, write) for method in summary.methods)]
+        for name in summary.datasets
+    ]
+    return make_table(header, [*rows, *more_rows], caption)
 
 
 def read_paper(table: str) -> list[dict[str, str]]:
@@ -186,9 +181,10 @@ def read_paper(table: str) -> list[dict[str, str]]:
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows with the same keys."""
+    """Write rows with the same keys, numbers with six digits."""
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()})
     write_text(path, text.getvalue())

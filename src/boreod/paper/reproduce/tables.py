@@ -1,5 +1,6 @@
 """The paper's Table 1 (data sets) and Table 2 (seven methods), with our figures beside them."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -7,17 +8,17 @@ import numpy as np
 from boreod.paper import datasets
 from boreod.paper.evaluation.methods import METHODS, PAPER
 from boreod.paper.evaluation.splits import MEASURES
-from boreod.paper.evaluation.summary import Summary
+from boreod.paper.evaluation.summary import Best, Summary, make_table
 from boreod.paper.reproduce.setup import (
     FEATURE_BAGGING,
     Settings,
-    cells_by_set,
     compare,
     load_repetition,
     read_paper,
+    table_by_set,
     write_csv,
 )
-from boreod.tool.documents import Block, Paragraph, Section, Table
+from boreod.tool.documents import Paragraph, Section, Table
 
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
@@ -55,8 +56,10 @@ def reproduce_table1(settings: Settings) -> Section:
     header = ["set", "n", "d", "outliers", "%", "samples", "paper: n", "d", "%"]
     table = Table(header, [[str(value) for value in list(row.values())[:-1]] for row in rows])
     notes = [Paragraph(f"{row['dataset']}: {row['note']}.") for row in rows if row["note"]]
-    text = "Rows, columns and outliers as found, and as printed in the paper's Table 1. "
-    text += "Samples: how many draws of the set there are; results are means over them."
+    text = (
+        "Rows, columns and outliers as found, and as printed in the paper's Table 1. Samples: how "
+        "many draws of the set there are; results are means over them."
+    )
     return Section("Table 1: data sets", [Paragraph(text), table, *notes])
 
 
@@ -105,34 +108,30 @@ def _all_sets(summary: Summary, paper: Summary) -> Section:
         header += [MEASURES[measure], "paper", "wins", "paper"]
     has_all = len(paper.datasets) == len(summary.datasets)
     rows = []
-    bold = set()
-    for number, method in enumerate(summary.methods):
+    for method in summary.methods:
         row = [_title(method)]
         for measure in PRINTED:
-            if summary.ranking(measure)[:1] == [method]:
-                bold.add((number, len(row)))
+            mean = _percent(summary.overall(method, measure))
             row += [
-                _percent(summary.overall(method, measure)),
+                Best(mean) if summary.ranking(measure)[:1] == [method] else mean,
                 _percent(paper.overall(method, measure) if has_all else None),
                 str(summary.wins(method, measure)),
                 str(paper.wins(method, measure)),
             ]
         rows.append(row)
     caption = f"Mean over {len(summary.datasets)} sets, and on how many a method is best"
-    return Section("All sets", [Table(header, rows, frozenset(bold), caption)])
+    return Section("All sets", [make_table(header, rows, caption)])
 
 
 def _one_set(summary: Summary, paper: Summary, name: str) -> Section:
     rows = []
-    bold = set()
-    for number, method in enumerate(summary.methods):
+    for method in summary.methods:
         row = [_title(method)]
         for measure in PRINTED:
-            if method in summary.best(name, measure):
-                bold.add((number, len(row)))
-            row += [str(found.cell(name, method, measure) or "-") for found in (summary, paper)]
+            printed = paper.cell(name, method, measure)
+            row += [summary.show(name, method, measure), str(printed or "-")]
         rows.append(row)
-    return Section(name, [Table(["method", *BESIDE], rows, frozenset(bold))])
+    return Section(name, [make_table(["method", *BESIDE], rows)])
 
 
 def _title(method: str) -> str:
@@ -161,10 +160,10 @@ def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
             "(k = 50, 40 columns), as the paper does for these two sets; it does not say for which "
             "of its tables, and gives no k. A subspace has at least half of the columns."
         )
-        parts: list[Block] = [Paragraph(text), *(_grid(bagged, m) for m in PRINTED)]
+        grids = [_grid(bagged, measure) for measure in PRINTED]
         for run in bagged:
             run["protocol"] += ", subspaces"
-        tables.append((Section("Feature bagging", parts), bagged))
+        tables.append((Section("Feature bagging", [Paragraph(text), *grids]), bagged))
     peers = [m for m in METHODS.values() if m.group == "today" and m.labels == "given"]
     today = compare(settings, [method.name for method in peers if method.is_installed])
     bore = [run for run in runs if run["method"] == "bore"]
@@ -181,11 +180,9 @@ def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
 def _grid(runs: Runs, measure: str) -> Table:
     """Return sets by methods for one measure, with means over sets and wins below."""
     summary = Summary(runs)
-    rows, bold = cells_by_set(summary, measure, str)
-    rows.append(["mean", *(_percent(summary.overall(m, measure)) for m in summary.methods)])
-    rows.append(["wins", *(str(summary.wins(method, measure)) for method in summary.methods)])
-    header = ["set", *(METHODS[method].title for method in summary.methods)]
-    return Table(header, rows, bold, MEASURES[measure])
+    means = ["mean", *(_percent(summary.overall(m, measure)) for m in summary.methods)]
+    wins = ["wins", *(str(summary.wins(method, measure)) for method in summary.methods)]
+    return table_by_set(summary, measure, MEASURES[measure], more_rows=[means, wins])
 
 
 def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> None:
@@ -195,24 +192,19 @@ def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> 
             "dataset": name,
             "method": method,
             "measure": measure,
-            "mean": round(cell.mean, 6),
-            "sd": round(cell.sd, 6),
+            "mean": cell.mean,
+            "sd": cell.sd,
             "repetitions": cell.count,
-            "paper": printed.mean if (printed := paper.cell(name, method, measure)) else "",
+            # As text, because it is not rounded.
+            "paper": str(printed.mean) if (printed := paper.cell(name, method, measure)) else "",
             "best": int(method in summary.best(name, measure)),
         }
-        for name in summary.datasets
-        for method in summary.methods
-        for measure in PRINTED
-        if (cell := summary.cell(name, method, measure)) is not None
+        for name, method, measure in product(summary.datasets, summary.methods, PRINTED)
+        if (cell := summary.cell(name, method, measure))
     ]
     write_csv(settings.folder / "table2.csv", rows)
     kept = ("dataset", "method", "protocol", "repetition", *MEASURES)
-    done = [
-        {key: round(run[key], 6) if key in MEASURES else run[key] for key in kept}
-        for run in runs
-        if "error" not in run
-    ]
+    done = [{key: run[key] for key in kept} for run in runs if "error" not in run]
     write_csv(settings.folder / "table2_runs.csv", done)
 
 
@@ -275,8 +267,7 @@ def _by_measure(summary: Summary, paper: Summary, groups: dict[str, list[str]]) 
         row = [f"{group}: {', '.join(known)}"]
         for measure in PRINTED:
             for found in (summary, paper):
-                cells = [found.cell(name, "bore", measure) for name in known]
-                means = [cell.mean for cell in cells if cell]
+                means = found.means(known, "bore", measure)
                 row.append(_percent(float(np.mean(means)) if means else None))
         rows.append(row)
     caption = (
