@@ -1,10 +1,11 @@
 """Run and write the tables and figures of the paper, and a comparison with few labels."""
 
 from collections.abc import Callable
+from itertools import product
 
 from boreod.files import __version__, write_text
 from boreod.paper.reproduce import figures, quality, tables
-from boreod.paper.reproduce.setup import SETS, Settings
+from boreod.paper.reproduce.setup import SETS, Settings, load_repetition
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
@@ -25,6 +26,10 @@ TITLE = "Learning Representations for Outlier Detection on a Budget, reproduced"
 
 def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     """Run and write parts, and a report if there are several."""
+    if set(parts) & set(PAPER_PARTS):
+        # A set that is missing is reported before anything runs.
+        for name, repetition in product(settings.datasets, range(settings.count)):
+            load_repetition(name, repetition, settings.data)
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))

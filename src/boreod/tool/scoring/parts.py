@@ -176,8 +176,9 @@ def check_chunks(
         )
     found = locations.find_format(source, given.get("format"))
     place = locations.find_place(source)
-    is_place = found is None and (place.is_folder or locations.is_address(source))
-    if source == locations.STANDARD or not (found == "parquet" or is_place):
+    is_known = found == "parquet" or locations.is_address(source)
+    is_other = found not in (None, "parquet")
+    if source == locations.STANDARD or is_other or not (is_known or place.is_folder):
         remedy = "use threads" if folder is None else "name a file for the scores (-o scored.csv)"
         raise TableError(
             "Only Parquet files and folders of them are scored in chunks, for a folder of scores "
