@@ -23,7 +23,6 @@ from boreod.ensemble.training_rows import (
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
 from boreod.predictor import (
-    PARAMETERS,
     Predictor,
     TrainingRecord,
     check_parameters,
@@ -168,8 +167,24 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        given = locals()
-        super().__init__(**{name: given[name] for name in PARAMETERS})
+        super().__init__(
+            representation=representation,
+            reference=reference,
+            scaling=scaling,
+            n_estimators=n_estimators,
+            bagging=bagging,
+            heads=heads,
+            estimator=estimator,
+            calibration=calibration,
+            prior=prior,
+            threshold=threshold,
+            budget=budget,
+            selection=selection,
+            outlier_label=outlier_label,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
     def fit(
         self,

@@ -19,8 +19,7 @@ from boreod.ensemble.parameters import DETECTOR, Settings, check_settings, compl
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
 from boreod.ensemble.training import Options, Training
 from boreod.metrics import read_codes
-from boreod.parallel import Engine, Threads, current_engine
-from boreod.parallel.dask_engine import is_collection, map_rows
+from boreod.parallel import Engine, Threads, current_engine, for_collections, is_collection
 from boreod.representation.array_rows import upper_floor
 from boreod.representation.plan import FEW
 from boreod.representation.scaling import SCALERS
@@ -243,7 +242,8 @@ class Predictor:
                 "collection come in parts. Pass X.compute(), sorted by time."
             )
         work = partial(getattr(type(self), method), **options)
-        return map_rows(work, X, for_workers(self, n_jobs=1), width, dtype)
+        model = for_workers(self, n_jobs=1)
+        return for_collections().map_rows(work, X, model, width, dtype)
 
     def _price_of_rows(self, batch_size: int | None) -> float | None:
         costs = self._costs

@@ -153,8 +153,9 @@ def test_blas_is_free_again_where_another_thread_leaves_last():
 
 def test_dask_is_not_imported_before_it_is_used():
     code = (
-        "import boreod, sys; from boreod.parallel.dask_engine import is_collection; "
+        "import boreod, sys; from boreod.parallel import is_collection; "
         "boreod.parallel.dask; is_collection(3); "
-        "assert not {'dask', 'distributed', 'cloudpickle', 'scipy', 'numba'} & set(sys.modules)"
+        "assert not {'dask', 'distributed', 'cloudpickle', 'scipy', 'numba'} & set(sys.modules); "
+        "assert 'boreod.parallel.dask_engine' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

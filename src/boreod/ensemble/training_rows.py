@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.bags import Shares, draw_reference
 from boreod.ensemble.parameters import Settings
-from boreod.parallel import Progress, dask_engine
-from boreod.parallel.dask_engine import count_rows, gather_rows, is_collection
+from boreod.parallel import Progress, for_collections, is_collection
 from boreod.representation.array_rows import ArrayRows, is_table, upper_floor
 from boreod.representation.memory import available_memory, check_reading
 from boreod.text import suggest
@@ -95,16 +94,17 @@ def _read_numbers(
     """Return rows and labels of a table of numbers, which may be a Dask collection."""
     is_lazy = is_collection(X)
     rows: Any = X if is_lazy else read_rows(model, X, fitting=True)
-    sizes = count_rows(X) if is_lazy else [len(rows)]
+    sizes = for_collections().count_rows(X) if is_lazy else [len(rows)]
     n_rows = sum(sizes)
-    labels = gather_rows(y) if is_collection(y) else y
+    labels = for_collections().gather_rows(y) if is_collection(y) else y
     codes, classes = read_labels(labels, n_rows, model.outlier_label, settings.assumes_inliers)
     reference = settings.reference
     chosen, shares = draw_reference(codes, reference.size, reference.sampling, seed)
     positions = np.arange(n_rows) if chosen is None else chosen
     if is_lazy:
         check_reading(len(positions), 8 * len(positions) * X.shape[1], available_memory())
-        rows = read_rows(model, gather_rows(X, chosen, sizes), fitting=True)
+        gathered = for_collections().gather_rows(X, chosen, sizes)
+        rows = read_rows(model, gathered, fitting=True)
     elif chosen is not None:
         rows = rows[chosen]
     numbered = [f"x{place}" for place in range(rows.shape[1])]
@@ -139,7 +139,7 @@ def _read_table(
         sample=None if reference.size is None else sample,
         check_memory=partial(check_reading, available=available_memory()),
         progress=partial(Progress, total=None, wanted=model.verbose),
-        collections=dask_engine,
+        collections=for_collections() if is_collection(X) or is_collection(y) else None,
     )
     found = floor.read_training_rows(X, y, roles, wishes, options)
     prepared = floor.prepare_training(found, roles, wishes, options.get("decimal"))

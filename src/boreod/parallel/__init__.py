@@ -1,6 +1,15 @@
-"""Engines run one function over many blocks of rows: threads of this process, or a Dask cluster."""
+"""Engines run one function over many blocks of rows: threads of this process, or a Dask cluster.
 
-from boreod.parallel.dask_engine import dask
+Everything that knows Dask is in ``dask_engine.py``, which is imported by name when it is needed.
+"""
+
+import sys
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
 from boreod.parallel.engines import (
     Engine,
     Progress,
@@ -21,7 +30,43 @@ __all__ = [
     "count_threads",
     "current_engine",
     "dask",
+    "for_collections",
+    "is_collection",
     "one_blas_thread",
     "plain_interrupts",
     "use_engine",
 ]
+
+
+def dask(client: Any = None, n_workers: int | None = None) -> AbstractContextManager[Engine]:
+    """Let a Dask cluster work for all estimators inside a ``with``; needs ``boreod[dask]``.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``, a cluster such as ``LocalCluster``, or the address of a scheduler.
+        None takes Dask's default client. If there is none, a cluster of processes starts on this
+        machine and is closed at the end.
+    n_workers
+        Number of processes of such a cluster, which is then started in any case. None means one
+        process per core.
+    """
+    cluster: AbstractContextManager[Engine] = for_collections().connect(client, n_workers)
+    return cluster
+
+
+def for_collections() -> Any:
+    """Import what works on Dask collections: ``count_rows``, ``gather_rows`` and ``map_rows``."""
+    return import_module("boreod.parallel.dask_engine")
+
+
+def is_collection(table: Any) -> bool:
+    """Return whether a table is a Dask frame, series or array; there are none without Dask."""
+    # Fast path for a single row.
+    if type(table) is np.ndarray:
+        return False
+    frames = sys.modules.get("dask.dataframe")
+    if frames is not None and isinstance(table, frames.DataFrame | frames.Series):
+        return True
+    arrays = sys.modules.get("dask.array")
+    return arrays is not None and isinstance(table, arrays.Array)

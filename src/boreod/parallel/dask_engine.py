@@ -15,7 +15,6 @@ import gc
 import importlib
 import logging
 import pickle
-import sys
 import time
 import uuid
 import weakref
@@ -28,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Whoever gets this module for a collection asks here what else is one.
+from boreod.parallel import is_collection as is_collection  # noqa: PLC0414
 from boreod.parallel.engines import (
     Engine,
     Item,
@@ -51,19 +52,8 @@ Sent = dict[int, tuple[weakref.ref[Any], Any]]
 
 
 @contextmanager
-def dask(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngine"]:
-    """Let a Dask cluster work for all estimators inside a ``with``; needs ``boreod[dask]``.
-
-    Parameters
-    ----------
-    client
-        A ``distributed.Client``, a cluster such as ``LocalCluster``, or the address of a scheduler.
-        None takes Dask's default client. If there is none, a cluster of processes starts on this
-        machine and is closed at the end.
-    n_workers
-        Number of processes of such a cluster, which is then started in any case. None means one
-        process per core.
-    """
+def connect(client: Any = None, n_workers: int | None = None) -> Iterator["DaskEngine"]:
+    """Let a Dask cluster work inside a ``with``, see :func:`boreod.parallel.dask`."""
     with ExitStack() as stack:
         connected = _connect(client, n_workers, stack)
         stack.enter_context(connected.as_current())
@@ -121,7 +111,7 @@ class DaskEngine(Engine):
                     self._sent.pop(id(thing), None)
         raise RuntimeError(
             f"The cluster lost its workers {MAX_ROUNDS} times during {label!r}. If they run out of "
-            "memory, give them more, or fit to fewer rows; the logs of the workers tell."
+            "memory, give them more, or fit to fewer rows; see the logs of the workers."
         )
 
     def _run(
@@ -320,16 +310,6 @@ def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
     raise ConnectionError(f"No Dask scheduler answers at {client!r}: {reason}. Check the address.")
 
 
-def is_collection(table: Any) -> bool:
-    """Whether a table is a Dask frame, series or array."""
-    # Fast path for a single row.
-    if type(table) is np.ndarray:
-        return False
-    frames = sys.modules.get("dask.dataframe")
-    is_frame = frames is not None and isinstance(table, frames.DataFrame | frames.Series)
-    return is_frame or _is_array(table)
-
-
 def count_rows(table: Any) -> list[int]:
     """Return the number of rows of every partition."""
     if _is_array(table) and not np.isnan(table.chunks[0]).any():
@@ -419,6 +399,4 @@ def _partitions(table: Any) -> list[Any]:
 
 
 def _is_array(table: Any) -> bool:
-    """Whether a table is a Dask array; without Dask being imported there is none."""
-    module = sys.modules.get("dask.array")
-    return module is not None and isinstance(table, module.Array)
+    return isinstance(table, import_dask("dask.array").Array)

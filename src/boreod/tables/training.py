@@ -76,7 +76,7 @@ class Wishes:
         Makes a context manager from a title; its ``advance`` is called for each batch.
     collections
         Functions for tables in partitions: ``is_collection``, ``count_rows`` and ``gather_rows``
-        of ``boreod.parallel.dask_tables``. None if there are no such tables.
+        of ``boreod.parallel.dask_engine``. None if there are no such tables.
     """
 
     assume: bool = True
