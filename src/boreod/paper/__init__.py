@@ -1,1 +1,1 @@
-"""The paper and comparisons: other methods, data sets, evaluations and the printed tables."""
+"""Reproduce the paper and compare methods: baselines, data sets, evaluation, printed tables."""

@@ -5,11 +5,11 @@ types: numbers, booleans, text, dates and times. ``write_batches`` and ``TableWr
 same formats, and leave either a whole file or none. A ``TableError`` says in one sentence what is
 wrong with a table.
 
-``Preparation`` learns from a training table how its columns become numbers, ``read_label_column``
-reads labels as people write them, and ``as_arrow`` and ``like_input`` take data frames and arrays
-the same way as files.
+``Preparation`` learns from a training table how its columns become numbers. ``read_label_column``
+reads labels as people write them. ``as_arrow`` turns data frames and arrays into Arrow tables, and
+``like_input`` turns them back.
 
-pyarrow is an extra: importing this package without it says how to install it.
+pyarrow is optional: without it, the import of this package fails and says how to install it.
 """
 
 from boreod.tables.arrow import Column, TableError, as_arrow, like_input

@@ -1,7 +1,7 @@
 """Arrow tables with few, plain column types; data frames and arrays become such tables too.
 
-Only this module imports pyarrow, which is an extra. The rest of ``boreod`` imports this package
-within functions only, so pyarrow is loaded late.
+pyarrow is optional, and only this module imports it. The rest of ``boreod`` imports this package
+inside functions, so pyarrow is loaded only when it is needed.
 """
 
 import shlex
@@ -31,7 +31,7 @@ except ImportError:
 
 __all__ = ["arrow_csv", "fs", "pa", "parquet", "pc"]
 
-# The name of a column may have so many letters.
+# The name of a column may have at most this many letters.
 MAX_NAME = 10_000
 Names = str | Iterable[str]
 
@@ -48,7 +48,7 @@ class Column(NamedTuple):
 
 
 def leave_pandas_out() -> None:
-    """Keep pyarrow from importing pandas, which it does with its first value.
+    """Keep pyarrow from importing pandas when it makes its first value.
 
     The import takes a seventh of the time of a short command, and the command line has no frames.
     pyarrow ignores versions of pandas that are too old, so it is shown such a version. The real
@@ -96,7 +96,7 @@ def check_names(names: list[str], shown: str, places: list[int] | None = None) -
 
 
 def as_names(names: Names, known: list[str]) -> tuple[str, ...]:
-    """Return distinct names; a comma separates two names unless it is in a known one."""
+    """Return distinct names; a comma separates two names unless it is part of a known name."""
     found: list[str] = []
     for name in [names] if isinstance(names, str) else names:
         if isinstance(name, str) and "," in name and name not in known:
@@ -122,7 +122,7 @@ def plain_schema(schema: Any, shown: str) -> Any:
 
 
 def plain_batch(batch: Any, schema: Any) -> Any:
-    """Return a batch with the plain types of a schema, columns in its order."""
+    """Return a batch with the columns of a schema, in its order and with its plain types."""
     columns = [_plain_column(batch.column(field.name), field) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -137,7 +137,7 @@ def column_of(table: Any, name: str) -> Any:
 
 
 def as_mask(booleans: Any) -> NDArray:
-    """Return an array of booleans for NumPy, nulls as False."""
+    """Return Arrow booleans as a NumPy array, with False for nulls."""
     return pc.fill_null(booleans, False).to_numpy(zero_copy_only=False)
 
 
@@ -152,7 +152,7 @@ def encode(column: Any) -> tuple[Any, NDArray]:
 
 
 def rebatch(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield batches of ``rows`` rows, whatever their sizes were; the last may have fewer."""
+    """Yield the same rows in batches of ``rows`` rows; the last batch may have fewer."""
     held: list[Any] = []
     count = 0
     for batch in batches:
@@ -174,7 +174,7 @@ def as_arrow(frame: Any) -> Any:
     """Return a pyarrow table with plain column types.
 
     A frame is a pandas or polars data frame, a pyarrow table or record batch, a NumPy array of rows
-    (columns are called c0, c1 and so on), or whatever else has Arrow's stream protocol.
+    (columns are called c0, c1 and so on), or any object with Arrow's stream protocol.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def as_arrow(frame: Any) -> Any:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return the names of the columns of a frame; none of an array or a lazy frame."""
+    """Return the column names of a frame; no names for an array or a lazy frame."""
     if hasattr(frame, "column_names"):
         return list(frame.column_names)
     return [] if _is_lazy(frame) else [str(name) for name in getattr(frame, "columns", ())]
@@ -306,7 +306,7 @@ def _to_table(frame: Any) -> Any:
 
 
 def _from_pandas(frame: Any) -> Any:
-    """Return a table in which columns that mix numbers and words, or zones, are text."""
+    """Return a table; columns that mix numbers and words, or time zones, become text."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     with suppress(pa.ArrowException, TypeError, OverflowError):
         if not any(map(_mixes_zones, columns)):
@@ -328,7 +328,7 @@ def _to_column(values: Any) -> Any:
 
 
 def _mixes_zones(values: Any) -> bool:
-    """Return whether times of a column of objects have several zones.
+    """Return whether the times in a column of objects have several time zones.
 
     Arrow would use the first zone for all of them. The first cell decides whether a column holds
     times.

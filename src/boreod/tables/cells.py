@@ -1,10 +1,10 @@
-"""What cells mean: text as numbers, booleans or dates, columns as float64 or text, and bad cells.
+"""Read cells of text as numbers, booleans or dates, convert columns, and report bad cells.
 
-A column of text has one type in all batches. It is decided by the first block of rows: what a later
-block holds never changes it, and a cell that does not fit is reported as a bad cell, with its row.
-Numbers are float64; where they are written in another way than programs do, such as $1,234.50, the
-column stays text and a rule records how its numbers are written. Whole numbers that begin with zero
-or have more than 15 digits are codes. They stay text, because numbers would not keep all digits.
+A column of text has one type in all batches. The first block of rows decides the type, and later
+blocks never change it. A cell that does not fit is reported as a bad cell, with its row. Numbers
+are float64. If they are formatted for people, as in $1,234.50, the column stays text and a rule
+records the format. Whole numbers that begin with zero or have more than 15 digits are codes. They
+stay text, because float64 would not keep all digits.
 
 A column of numbers may have a few bad cells such as ``ERR`` or ``N.A.``. The user chooses whether
 they count as missing, stop the reading, or lead to their rows being left out. One note says how
@@ -35,14 +35,14 @@ from boreod.text import count_of, shorten
 from boreod.validation import LARGEST
 
 TYPES = {"number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
-# A note shows the places of so many bad cells.
+# A note shows the places of at most this many bad cells.
 MAX_PLACES = 3
 # If a column has this many bad cells, and they are most of its filled cells, the column is wrong.
 MANY_BAD = 20
 TOO_LARGE = f"Numbers beyond {LARGEST:.0e} are too large to compute with."
 
 Rule = NumberFormat | DateForm
-# It says where a row is, given its place in a batch.
+# A function that says where a row is, given its place in a batch.
 Where = Callable[[int], str]
 
 
@@ -59,19 +59,19 @@ class Kind(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What a cell should be."""
+        """What a cell should hold, in words."""
         if self.rule is not None:
             return self.rule.what
         return "truth value" if self.type == "boolean" else "number"
 
 
 def find_written(column: Any, decimal: str | None = None) -> Rule | Ambiguous | None:
-    """Return how the dates or numbers of a column of text are written; None for other words."""
+    """Return how the dates or numbers of a column of text are written; None for words."""
     return find_form(column) or find_format(column, decimal)
 
 
 def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
-    """Return the rule for the cells of a column of text; None if it is not certain."""
+    """Return the rule for the cells of a column of text; None for no rule or one in doubt."""
     found = find_written(column, decimal)
     if isinstance(found, Ambiguous) or (isinstance(found, DateForm) and found.in_doubt):
         return None
@@ -79,7 +79,7 @@ def find_rule(column: Any, decimal: str | None = None) -> Rule | None:
 
 
 def find_kind(column: Any, decimal: str | None = None) -> Kind:
-    """Return what a column of text looks like; without any value, a number."""
+    """Return what a column of text seems to hold; a column without values counts as numbers."""
     cells = _present(column)
     if cells.null_count == len(cells):
         return Kind("number")
@@ -123,7 +123,7 @@ def declared_kind(
 
 
 def to_kind(column: Any, kind: Kind) -> tuple[Any, NDArray]:
-    """Return a column of text as its kind says, and which cells do not fit."""
+    """Return a column of text converted to its kind, and which cells do not fit."""
     bad = np.zeros(len(column), bool)
     if kind.type == "text":
         if kind.rule is not None:
@@ -156,9 +156,9 @@ def as_numbers(
 ) -> NDArray:
     """Return a column as float64 with NaN where a value is missing; text is read as numbers.
 
-    The kind is ``number``, or ``boolean`` for 0 and 1 only; rows are counted for notes and errors.
-    Text is written as the rule says, None for plain numbers; cells that are no numbers are missing,
-    and a warning names them.
+    The kind is ``number``, or ``boolean`` for 0 and 1 only. Notes and errors count rows from
+    ``first_row``. The rule says how text is written; None means plain numbers. Other cells count as
+    missing, and a warning shows them.
     """
     held = kind_of(column.type)
     if held == "date or time":
@@ -194,8 +194,8 @@ def note_bad(
 ) -> None:
     """Warn of cells that count as missing, if there are any.
 
-    Raise if there are at least MANY_BAD, and they are most of the filled cells. Those of ``values``
-    that are too large to compute with become NaN, and are named, too.
+    Raise if there are at least MANY_BAD, and they are most of the filled cells. Numbers in
+    ``values`` that are too large to compute with become NaN, and the warning shows them, too.
     """
     large = np.zeros(len(bad), bool)
     if values is not None:
@@ -208,7 +208,7 @@ def note_bad(
 
 
 def as_text(column: Any, name: str) -> Any:
-    """Return a column as text with nulls where a value is missing; whole numbers have no point."""
+    """Return a column as text with nulls where a value is missing; 118.0 becomes 118."""
     if kind_of(column.type) == "date or time":
         raise TableError(f"Column {shorten(name)} must hold words; it holds dates or times.")
     if pa.types.is_floating(column.type):
@@ -217,12 +217,12 @@ def as_text(column: Any, name: str) -> Any:
 
 
 def whole_words(words: Any) -> Any:
-    """Return text in which whole numbers, such as 118.0, have no point."""
+    """Return text in which whole numbers lose their decimals: 118.0 becomes 118."""
     return pc.replace_substring_regex(words, r"^(\s*[+-]?\d+)\.0+(\s*)$", r"\1\2")
 
 
 def with_nulls(cells: Any, mask: NDArray) -> Any:
-    """Return cells with nulls where a mask says so."""
+    """Return cells with nulls where a mask is true."""
     if not mask.any():
         return cells
     # `if_else` would mix up the rows of slices in pyarrow 15.
@@ -230,7 +230,7 @@ def with_nulls(cells: Any, mask: NDArray) -> Any:
 
 
 def _present(column: Any) -> Any:
-    """Return cells without spaces around them, missing ones as nulls."""
+    """Return cells without surrounding spaces, and nulls for missing values."""
     cells = pc.ascii_trim_whitespace(column)
     return with_nulls(cells, as_mask(pc.is_in(cells, value_set=pa.array(MISSING))))
 
@@ -241,7 +241,7 @@ class BadCells:
     Parameters
     ----------
     policy
-        ``missing``: they count as missing; ``error``: the first one stops; ``drop``: their rows
+        ``missing``: they count as missing; ``error``: the first one raises; ``drop``: their rows
         are left out.
     """
 
@@ -253,7 +253,7 @@ class BadCells:
         self.policy = policy
         # The number of rows that hold bad cells.
         self.rows = 0
-        # The number of rows that were read, of all files.
+        # The number of rows that were read so far, from all files.
         self.seen = 0
         # If there are several files, the name of the one that is being read.
         self.file: str | None = None
@@ -286,7 +286,7 @@ class BadCells:
         noun, _, rule = what.partition(" written ")
         self._rules[name] = f"{noun}s written {rule}" if rule else ""
         first = shorten(column[places[0]].as_py())
-        # With so many bad cells, the column is wrong and not single rows.
+        # This many bad cells are a fault of the column, not of single rows.
         if self._counts[name] >= MANY_BAD and 2 * self._counts[name] > self._filled[name]:
             raise self._no_numbers(first, where(places[0]), name, what)
         if self.policy == "error":
@@ -318,7 +318,7 @@ class BadCells:
         )
 
     def note(self, advice: str = "") -> str | None:
-        """Return a sentence for the user; None if all cells were as they should be."""
+        """Return a sentence for the user; None if no cell was bad."""
         if not self._counts:
             return None
         total = sum(self._counts.values())

@@ -1,4 +1,4 @@
-"""How dates and times are written: forms of text, and the moments that cells of them mean."""
+"""Find the form in which text writes dates and times, and read the moments that cells mean."""
 
 import re
 from collections.abc import Callable
@@ -13,16 +13,16 @@ from boreod.tables.arrow import TableError, as_mask, encode, pa, pc
 from boreod.tables.number_formats import MISSING, is_placeholder
 from boreod.text import shorten
 
-# Seconds of a day.
+# Seconds in a day.
 DAY = 86_400.0
 # How many of each unit make one second.
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-# So many cells decide whether a column may hold dates.
+# The first cells, at most this many, decide whether a column may hold dates.
 SAMPLE = 500
 # In a column of dates, at least this share of the cells has the same form.
 NEARLY_ALL = 0.9
-# The beginnings of the names of months in several languages. No word means different months in two
-# of them: Polish, Czech and Croatian are left out because listopad is November or October there.
+# How month names begin in several languages. No word may mean two months. So Polish, Czech and
+# Croatian are left out: listopad is November in the first two and October in the third.
 MONTHS = (
     "jan|jän|ene|gen|ian|oca|tam|янв",
     "feb|fev|fév|hel|şub|sub|фев",
@@ -38,7 +38,7 @@ MONTHS = (
     "nov|noi|marras|kas|ноя",
     "dec|dez|déc|dic|des|jou|ara|дек",
 )
-# How many hours zones are ahead of Greenwich. CST and IST are left out: each means several zones.
+# Hours by which time zones are ahead of UTC. CST and IST are left out: each means several zones.
 ZONES = {
     "WET": 0, "BST": 1, "WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "EST": -5, "EDT": -4,
@@ -64,12 +64,12 @@ FORMS = {
 }
 TIME = "hour:minute"
 ORDERS = ("day.month.year", "month/day/year")
-# Nobody mistakes dates of these forms for dates of another form.
+# Dates of these forms cannot be confused with dates of another form.
 CERTAIN = ("year-month-day", "day month year", "month day, year")
 
 
 class Moments(NamedTuple):
-    """Seconds since 1970 by the local clock and by that of Greenwich; NaN if missing."""
+    """Seconds since 1970, by the local clock and in UTC; NaN if missing."""
 
     clock: NDArray
     instant: NDArray
@@ -79,7 +79,7 @@ class Moments(NamedTuple):
 class DateForm:
     """The form of the cells of a column of dates: one of FORMS, or TIME.
 
-    The form is in doubt if days may be months; it is empty then if cells contradict each other.
+    The form is in doubt if days may be months. Such a form is empty if cells contradict each other.
     """
 
     form: str
@@ -87,7 +87,7 @@ class DateForm:
 
     @property
     def what(self) -> str:
-        """What a cell should be."""
+        """What a cell should hold, in words."""
         if self.form == CERTAIN[0]:
             return "date"
         return "time" if self.form == TIME else f"date written {self.form}"
@@ -100,8 +100,8 @@ class DateForm:
 
 
 def check_order(column: Any, bad: NDArray, form: str) -> None:
-    """Refuse dates of which many cannot be read because days and months have changed places."""
-    # A few bad cells are faults. Three bad cells that are 30 % of the column show another order.
+    """Refuse a column if many dates cannot be read because days and months are swapped."""
+    # A few bad cells are errors. At least three, and 30 % of the column, show another order.
     if form not in ORDERS or bad.sum() < max(3, 0.3 * (len(bad) - column.null_count)):
         return
     here, then = ("days", "months") if form == ORDERS[1] else ("months", "days")
@@ -121,7 +121,7 @@ def is_filled(column: Any) -> NDArray:
 
 
 def count_zones(column: Any) -> int:
-    """Return how many times of a column, of text or typed, have a zone."""
+    """Return how many cells have a time zone, in a column of text or of a time type."""
     if pa.types.is_string(column.type):
         zoned = pc.match_substring_regex(pc.utf8_trim_whitespace(column), ZONED)
         return pc.sum(zoned).as_py() or 0
@@ -156,7 +156,7 @@ def find_form(column: Any) -> DateForm | None:
 
 
 def _share_of_either(words: Any) -> tuple[float, float, float]:
-    """Return the shares of dates: with days or months first, with days, with months first."""
+    """Return the shares of dates in either order, with days first, and with months first."""
     days, months = (read_written(words, form).clock for form in ORDERS)
     return _share(np.fmax(days, months)), _share(days), _share(months)
 
@@ -186,9 +186,9 @@ def _share(clock: NDArray) -> float:
 
 
 def read_written(words: Any, form: str) -> Moments:
-    """Return the moments of text of some form, NaN where a cell has none.
+    """Return the moments of text in a form, NaN for cells that hold none.
 
-    Forms that cannot be mistaken for others are understood, too.
+    Forms that cannot be confused with others are understood, too.
     """
     words = pc.utf8_trim_whitespace(words)
     found = _read_form(words, form)
@@ -202,7 +202,7 @@ def read_written(words: Any, form: str) -> Moments:
 
 
 def _read_form(words: Any, form: str) -> Moments:
-    """Return the moments of trimmed text of one form, NaN where a cell has another one."""
+    """Return the moments of trimmed text in one form, NaN for cells in another form."""
     # Arrow reads the most common form quickly, but not if there is a zone.
     if form == "year-month-day":
         with suppress(pa.ArrowException):
@@ -243,7 +243,7 @@ def _whole(cells: Any) -> NDArray:
 
 
 def _number_of_each(cells: Any, number_of: Callable[[str], int]) -> NDArray:
-    """Return the number of each word, 0 for a missing one; few are distinct."""
+    """Return the number of each word, 0 for a missing one; look up each distinct word once."""
     words, places = encode(cells)
     return np.array([*map(number_of, words.to_pylist()), 0])[places]
 
@@ -254,7 +254,7 @@ def _month_number(word: str) -> int:
 
 
 def _seconds_ahead(zone: str) -> int:
-    """Return how many seconds the clocks of a zone such as +02:00 are ahead."""
+    """Return by how many seconds a zone such as +02:00 is ahead of UTC."""
     if zone[:1] not in ("+", "-"):
         return 3600 * ZONES.get(zone, 0)
     digits = zone[1:].replace(":", "")
@@ -263,7 +263,7 @@ def _seconds_ahead(zone: str) -> int:
 
 
 def day_seconds(years: NDArray, months: NDArray, days: NDArray) -> NDArray:
-    """Return seconds since 1970 at the beginning of days, NaN where there is no such day."""
+    """Return when days begin, in seconds since 1970; NaN for dates that do not exist."""
     right = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12) & (days >= 1)
     month = np.where(right, (years - 1970) * 12 + months - 1, 0).astype("datetime64[M]")
     start = month.astype("datetime64[D]")

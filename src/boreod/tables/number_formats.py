@@ -1,9 +1,9 @@
 """Numbers as people and spreadsheets write them: ``$1,234.50``, ``1.2%``, ``51.080,0``, ``(12)``.
 
-A column has one rule: its decimal point and its unit. Groups of thousands, spaces of any width, and
-a minus before, behind or as parentheses are understood whatever the rule is. Percentages are
-hundredths: 1.2% is 0.012. If ``1,234`` may be more than a thousand or a little more than one, and
-no other cell of the column decides it, the column is ambiguous.
+A column has one rule: its decimal point and its unit. Every rule accepts groups of thousands,
+spaces of any width, and a minus sign before or behind the number, or parentheses in its place. 1.2%
+is read as 0.012. If ``1,234`` may mean 1234 or 1.234, and no other cell of the column decides it,
+the column is ambiguous.
 """
 
 import re
@@ -30,7 +30,7 @@ PLACEHOLDERS = (
     *("tbd", "tba", "err", "err.", "error", "#error", "#err", "fehler", "blank", "(blank)"),
     *("inf", "+inf", "-inf", "infinity", "-infinity", "pending", "void", "invalid", "empty"),
 )
-# Money of countries that write a decimal point: a comma before three digits is one of thousands.
+# Currencies of countries that write a decimal point, so that a comma separates thousands.
 POINT_MONEY = (
     " $ US$ £ ¥ ₹ ₩ ₪ ฿ ₱ USD GBP JPY CNY INR KRW ILS THB PHP AUD NZD SGD HKD MXN TWD MYR CHF "
 )
@@ -42,7 +42,7 @@ OTHER_MONEY = (
 PERCENT = {"%": 100.0, "‰": 1000.0}
 # In a column of numbers, at most this share of the filled cells is something else.
 FEW = 0.1
-# Plain letters, and patterns of other letters that look the same.
+# Patterns of characters that look alike, and the plain character for each pattern.
 LETTERS = {
     r"[\x{a0}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]": " ",
     r"[\x{2010}-\x{2015}\x{2212}\x{fe63}\x{ff0d}]": "-",
@@ -63,7 +63,7 @@ class NumberFormat:
     unit
         A sign, currency or word beside the numbers; empty if there is none.
     thousands
-        What was seen between groups of digits, to be shown; others are understood, too.
+        The sign seen between groups of digits, for messages; other signs are accepted, too.
     before
         Whether the unit was seen before the number.
     """
@@ -75,7 +75,7 @@ class NumberFormat:
 
     @property
     def what(self) -> str:
-        """What a cell should be."""
+        """What a cell should hold, in words."""
         return "number" if self == NumberFormat() else f"number written like {self.like}"
 
     @property
@@ -89,12 +89,12 @@ class NumberFormat:
         )
 
     def find_bad(self, column: Any) -> NDArray:
-        """Return which cells are filled and hold no number that is written so."""
+        """Return which cells are filled and hold no number in this format."""
         return parse(column, self).bad
 
     @property
     def like(self) -> str:
-        """A number that is written so.
+        """An example of a number in this format.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class NumberFormat:
 
     @cached_property
     def pattern(self) -> str:
-        """What a cell must match, without spaces around it."""
+        """The regular expression that a cell without surrounding spaces must match."""
         point = re.escape(self.decimal)
         comma = r"\." if self.decimal == "," else ","
         groups = "|".join(rf"\d{{1,3}}(?:{sign}\d{{3}})+" for sign in (comma, " ", "'"))
@@ -137,7 +137,7 @@ class NumberFormat:
 
 
 class Ambiguous(NamedTuple):
-    """A column of numbers that can be read in two ways: a cell of it, and units if these differ."""
+    """A column of numbers that can be read in two ways: an example, and units if they differ."""
 
     example: str
     units: tuple[str, ...] = ()
@@ -169,9 +169,9 @@ class Parsed(NamedTuple):
 def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambiguous | None:
     """Return how the numbers of a column of text are written; None if it does not hold numbers.
 
-    A few cells may be something else. Codes stay text: whole numbers without anything beside them
-    (a source that knows numbers would not have text), and those that begin with zero. ``decimal``
-    is the decimal point where cells do not decide it.
+    A few cells may be something else. Codes stay text: plain whole numbers (a source would
+    not store amounts as text), and whole numbers that begin with zero. ``decimal`` is the decimal
+    point if the cells do not decide it.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def find_format(column: Any, decimal: str | None = None) -> NumberFormat | Ambig
     """
     cells = _plain_letters(column).drop_null()
     cells = cells.filter(pc.invert(is_placeholder(cells)))
-    # The first cells show quickly that a column holds words.
+    # The first cells are enough to see that a column holds words.
     start = cells[:1000]
     with_digits = pc.sum(pc.match_substring_regex(start, r"\d")).as_py() or 0
     if 2 * with_digits < max(1, len(start)):
@@ -236,7 +236,7 @@ def parse(column: Any, rule: NumberFormat) -> Parsed:
 
 
 def first_code(cells: Any, unit: str = "") -> bool:
-    """Return whether a cell looks like a code, which would not survive being a number."""
+    """Return whether a cell looks like a code, which would lose digits as a number."""
     beside = "" if _is_money(unit) else re.escape(unit)
     return bool(pc.any(pc.match_substring_regex(cells, CODE.replace("$", f"{beside}$"))).as_py())
 
@@ -257,7 +257,7 @@ def _to_float(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _plain_letters(column: Any) -> Any:
-    """Return cells without spaces around them, and with one letter for each sign."""
+    """Return cells without surrounding spaces, and with plain characters for look-alikes."""
     cells = pc.cast(column, pa.string())
     if not pc.all(pc.string_is_ascii(cells), min_count=0).as_py():
         for pattern, letter in LETTERS.items():
@@ -297,9 +297,9 @@ def _find_units(cells: Any) -> tuple[str, bool] | Ambiguous | None:
 
 
 def _is_unit(unit: str, before: bool) -> bool:
-    """Return whether a word is money, percent, or a short word behind numbers.
+    """Return whether a word is a currency, a percent sign, or a short word behind numbers.
 
-    A letter before a number makes a code.
+    A letter before a number makes it a code.
     """
     if unit in PERCENT or _is_money(unit):
         return True
@@ -316,7 +316,7 @@ def _fits(cells: Any, rule: NumberFormat) -> NDArray:
 
 
 def _is_number(cells: Any, fits: NDArray) -> bool:
-    """Return whether the cells that are no numbers are few enough to be faults."""
+    """Return whether the cells that are no numbers are few enough to be errors."""
     bad = len(fits) - int(fits.sum())
     if not bad:
         return True

@@ -61,14 +61,14 @@ class TableReader(AbstractContextManager["TableReader"]):
         self._batches = chain(list(islice(self._batches, 1)), self._batches)
 
     def __iter__(self) -> Iterator[Any]:
-        """Give pyarrow record batches, all of the same schema."""
+        """Return an iterator over pyarrow record batches of the same schema."""
         return self._batches
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def _noted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Give batches; then warn of bad cells, or if the last row looks like a line of totals."""
+        """Yield batches; then warn of bad cells, and of a last row that looks like totals."""
         last = pa.RecordBatch.from_pylist([], self.schema)
         for last in map(_with_row_numbers, batches):
             yield last
@@ -124,7 +124,7 @@ def _total_note(batch: Any, bad: tuple[str, str] | None) -> str | None:
 
 
 def _with_row_numbers(batch: Any) -> Any:
-    """Return a batch with the numbers of its rows as metadata, where rows were left out."""
+    """Return a batch with the numbers of its rows as metadata, if rows were left out."""
     place = batch.schema.get_field_index(ROW)
     if place < 0:
         return batch
@@ -138,9 +138,9 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Parameters
     ----------
     path
-        A file, several files of the same columns as a list or a pattern (``day*.csv``), a folder of
-        Parquet or of text files, which may be in subfolders, or ``-`` for standard input (text, or
-        an Arrow stream). Text may be packed (gzip, zstd, bzip2, xz, or a zip archive of one file);
+        A file; several files with the same columns, as a list or a pattern (``day*.csv``); a folder
+        of Parquet or text files, also in subfolders; or ``-`` for standard input (text or an Arrow
+        stream). Text may be compressed (gzip, zstd, bzip2, xz, or a zip archive of one file).
         Parquet files and folders may have an address such as ``s3://bucket/folder``. Excel
         workbooks need ``pip install boreod[excel]``, DuckDB databases ``boreod[duckdb]``.
     **options
@@ -149,7 +149,7 @@ def open_table(path: FilePath | list[str] | tuple[str, ...], **options: Any) -> 
     Raises
     ------
     TableError
-        If the table cannot be read; also while reading, if a later row is broken.
+        If the table cannot be read. A broken row further down raises when it is reached.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _open_source(path: str, options: Options, stack: ExitStack) -> Typed:
 def _open_several(paths: list[str], options: Options, stack: ExitStack) -> Typed:
     """Open files that have the same columns; the first one with rows decides their types.
 
-    What is dropped need not be in all of them.
+    Columns to drop need not be in all of them.
     """
     optional = (*options.optional, *options.drop, *as_names(options.drop, []))
     options = replace(options, optional=optional)
@@ -306,7 +306,7 @@ def _open(path: str, options: Options, stack: ExitStack) -> Typed:
 
 
 def _format_within(path: str) -> str:
-    """Return the format of the one file in a zip archive; raise for any other name."""
+    """Return the format of the one file in a zip archive; raise if it is not one."""
     if not path.lower().endswith(".zip"):
         with locations.reading(path):
             os.stat(path)

@@ -1,6 +1,6 @@
-"""Rows of frames, arrays and batches for a detector: a preparation that takes all of them.
+"""Prepare rows for a detector, from data frames, arrays or Arrow batches.
 
-Columns are found by their names. An array has the columns of the fit, one after the other.
+Columns are matched by name. An array must have the columns of the fit, in the same order.
 """
 
 from os import PathLike
@@ -16,9 +16,9 @@ from boreod.tables.reading.blocks import check_columns
 from boreod.text import shorten
 from boreod.validation import LARGEST, is_frame, read_untidy_array
 
-# Reasons name the words of outputs of these kinds.
+# For outputs of these kinds, the reasons of a score quote the text of the cell.
 WORDED = ("level", "other", "odds", "frequency")
-# Columns to which this was done are no features.
+# A column is no feature if its summary says one of these.
 NO_FEATURES = ("label", "id", "left out")
 
 
@@ -32,16 +32,16 @@ class TableRows(Preparation):
 
     @property
     def features_(self) -> list[str]:
-        """Columns of the training table except labels, ids and those left out by the user."""
+        """Columns of the training table, except labels, ids and columns that the user left out."""
         return [row.column for row in self.summary_ if row.done not in NO_FEATURES]
 
     @property
     def outputs_(self) -> list[tuple[str, str, str]]:
-        """Column, kind and level of every column of numbers."""
+        """The input column, the kind and the level of every output column."""
         return [(step.name, *output) for step in self.steps_ for output in step.outputs]
 
     def read(self, model: Any, X: Any, first_row: int = 1) -> NDArray:
-        """Return the rows of a table as float64; ``first_row`` is a row number for errors."""
+        """Return the rows of a table as float64; errors count rows from ``first_row``."""
         batch = self.as_batch(X, model)
         if not batch.num_rows:
             raise TableError("The table has no rows to score.")
@@ -57,13 +57,13 @@ class TableRows(Preparation):
     def read_training(self, X: Any, codes: NDArray) -> NDArray:
         """Return the training rows as the fit saw them.
 
-        Not all of their columns are those of :meth:`read`: what an id with many levels says of a
-        row was learned without that row.
+        Some columns differ from those of :meth:`read`: for an id with many levels, the numbers of
+        a row were learned without that row.
         """
         return np.ascontiguousarray(self.transform_training(self.as_batch(X), codes))
 
     def words_of(self, X: Any) -> dict[str, list[str | None]]:
-        """Return cells by column: words that reasons name, None for missing cells with no mark."""
+        """Return cells by column: the text that reasons quote, and None for missing cells."""
         batch = self.as_batch(X)
         marked = {column for column, kind, _ in self.outputs_ if kind == "missing"}
         worded = {column for column, kind, _ in self.outputs_ if kind in WORDED}
@@ -90,7 +90,7 @@ class TableRows(Preparation):
         return self._name_array(X, model)
 
     def _name_array(self, X: Any, model: Any) -> Any:
-        """Return an array as an Arrow table with the names of the fit, if it is as wide."""
+        """Return an array as an Arrow table with the names of the fit; refuse another width."""
         array = read_untidy_array(X)
         array = np.asarray(X) if array is None else array
         if array.ndim != 2:
@@ -106,7 +106,7 @@ class TableRows(Preparation):
 
 
 def read_numbers(preparation: Any, batch: Any, first_row: int) -> NDArray:
-    """Return the columns of plain numbers of a batch as float64, NaN where a cell is empty."""
+    """Return a batch of plain numbers as float64, with NaN for empty cells."""
     names = preparation.names_
     batch = with_names_of_fit(preparation, batch)
     check_columns(names, batch.schema.names, "The table", names)
@@ -122,7 +122,7 @@ def find_missing(preparation: Any, batch: Any) -> NDArray:
 
 
 def with_names_of_fit(preparation: Any, batch: Any) -> Any:
-    """Return a batch whose columns c0, c1 and so on are called x0, x1 as in an array."""
+    """Return a batch with columns c0, c1 and so on renamed to x0, x1, the names in an array."""
     if preparation.is_named:
         return batch
     renamed = {"c" + name[1:]: name for name in preparation.inputs_}
@@ -133,7 +133,7 @@ def with_names_of_fit(preparation: Any, batch: Any) -> Any:
 
 
 def _narrow(frame: Any, inputs: list[str]) -> Any:
-    """Return a frame with the columns of a fit only, if all are there."""
+    """Return only the columns of the fit, or the whole frame if some of them are missing."""
     wanted = set(inputs)
     known = names_of(frame)
     if not wanted <= set(known):

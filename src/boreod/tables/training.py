@@ -1,10 +1,10 @@
-"""Training rows of a file or a frame, their labels as codes, and the matrix that they become.
+"""Read training rows of a file or a frame, and labels as codes, and turn them into a matrix.
 
-A table that is larger than memory is read twice. Its labels come first and alone, one byte a row,
-and decide which rows are wanted; then these rows are read. They are the same rows as if the table
-had been read at once.
+A table that is larger than memory is read twice. The first pass reads only the labels, one byte
+per row, and they decide which rows are wanted. The second pass reads these rows. They are the same
+rows as if the table had been read at once.
 
-What the learner wants is handed in as :class:`Wishes`: this package knows no detector.
+The caller passes what it needs as :class:`Wishes`, because this package knows no detector.
 """
 
 import os
@@ -41,11 +41,11 @@ class Roles:
     label
         The column of labels; None if there is none.
     ids, drop, keep
-        Columns that name a row, columns to leave out, and the only columns to learn from.
+        Columns that identify a row, columns to leave out, and the only columns to learn from.
     since
-        Columns of ids whose time since the last row is learned from, too.
+        Columns of ids. The time since the last row of the same id is learned from, too.
     labels, inlier_label
-        A second table of ids and labels, and the label of the code 0 if others are none.
+        A second table of ids and labels, and the label of inliers if other words are no labels.
     """
 
     label: str | None = None
@@ -59,7 +59,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a learner wants of a training table.
+    """What a learner wants from a training table.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Wishes:
         Returns the rows to learn from, in ascending order, given the codes of all rows; None for
         all rows. Without such a function, labels need not be read first.
     check_memory
-        Raises if so many rows and bytes are too many, while a file is being read.
+        Gets the numbers of rows and bytes that were read so far; raises if they are too many.
     progress
         Makes a context manager from a title; its ``advance`` is called for each batch.
     collections
@@ -99,7 +99,7 @@ class TrainingRows(NamedTuple):
     table, codes
         The rows as an Arrow table, and their labels: 1, 0 and -1.
     classes
-        The labels of 0 and 1 as the user wrote them.
+        The labels for 0 and 1, as the user wrote them.
     rows
         Their places among all rows that were read; None for all.
     n_all
@@ -132,7 +132,7 @@ class TrainingRows(NamedTuple):
 class Prepared(NamedTuple):
     """The preparation of the columns, and the training rows as numbers.
 
-    ``later`` are the numbers that the same rows would have as new rows. They are ``matrix`` itself,
+    ``later`` holds the numbers that the same rows would get as new rows. It is ``matrix`` itself,
     unless columns with many levels were learned from.
     """
 
@@ -144,16 +144,16 @@ class Prepared(NamedTuple):
 def read_training_rows(
     source: Any, y: Any, roles: Roles, wishes: Wishes, reading: dict[str, Any] | None = None
 ) -> TrainingRows:
-    """Return the rows that are wanted of a table, with labels from a column or from ``y``.
+    """Return the wanted rows of a table, with labels from a column or from ``y``.
 
-    A file is opened once; twice if a sample is wanted and it can be read again.
+    A file is opened once, or twice if a sample is wanted and the file can be read again.
 
     Parameters
     ----------
     source
         A file name, a frame, or an array.
     y
-        Labels of a frame or an array; None if a column holds them, or nothing does.
+        Labels of a frame or an array; None if a column holds them or there are none.
     roles, wishes
         What the columns are, and what is wanted of the rows.
     reading
@@ -207,7 +207,7 @@ def prepare_training(
 
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
-    """Warn if many training rows are there several times."""
+    """Warn if many training rows are duplicates."""
     if n_copies > MANY_COPIES * n_rows:
         warnings.warn(
             f"{n_copies} of {n_rows} rows are copies of others. Out-of-bag figures look better "
@@ -317,9 +317,9 @@ def _check_codes(codes: NDArray, label: str, assume: bool) -> None:
 
 
 def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str, Any]) -> Any:
-    """Return the wanted columns of a frame as Arrow, with times and labels that are to be added.
+    """Return the wanted columns of a frame as Arrow, and add times and labels if they are wanted.
 
-    A table in partitions stays one.
+    A table in partitions stays in partitions.
     """
     since = options.get("since", ())
     settled = options.get("labels")
@@ -345,7 +345,7 @@ def _read_frame(frame: Any, label: str | None, wishes: Wishes, options: dict[str
 
 
 def _to_arrow(frame: Any) -> Any:
-    """Return a frame as an Arrow table; columns of arrays are called as scikit-learn does."""
+    """Return a frame as an Arrow table; columns of arrays are called x0, x1 and so on."""
     table = as_arrow(frame)
     if isinstance(frame, np.ndarray):
         return table.rename_columns([f"x{place}" for place in range(table.num_columns)])
@@ -353,7 +353,7 @@ def _to_arrow(frame: Any) -> Any:
 
 
 def _choose_rows(table: Any, y: Any, label: str | None, wishes: Wishes) -> TrainingRows:
-    """Return the rows that are wanted of a whole table, or of one in partitions."""
+    """Return the wanted rows of a whole table or of a table in partitions."""
     in_parts, gather = wishes.is_collection(table), wishes.collections
     sizes = gather.count_rows(table) if in_parts else [table.num_rows]
     if not sum(sizes):
@@ -395,10 +395,10 @@ def _read_rows(
     wishes: Wishes,
     options: dict[str, Any],
 ) -> tuple[Any, NDArray | None]:
-    """Return rows of a file by ascending positions, None for all.
+    """Return the rows of a file at ascending positions; None reads all rows.
 
-    If rows were left out, the numbers of the others in the file come with them. Reading stops as
-    soon as the rows do not fit into memory.
+    If rows were left out, the row numbers of the others are returned, too. Reading stops as soon
+    as the rows do not fit into memory.
     """
     seen = kept_rows = kept_bytes = 0
     kept = []

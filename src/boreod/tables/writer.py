@@ -1,4 +1,4 @@
-"""Write tables: a whole file or none."""
+"""Write tables; an error never leaves an incomplete file."""
 
 import errno
 import gzip
@@ -20,19 +20,19 @@ from boreod.text import listed
 
 
 class TableWriter(AbstractContextManager["TableWriter"]):
-    """Write batches to a file that appears, complete, when the ``with`` block ends well.
+    """Write batches to a file that appears, complete, when the ``with`` block succeeds.
 
-    Until then the rows are in a file of another name in the same folder; it goes away if anything
-    is raised, Ctrl-C included. Standard output gets its rows as they come.
+    Until then the rows are in a file of another name in the same folder. Any exception, also by
+    Ctrl-C, removes that file. Standard output gets its rows as they come.
 
     Parameters
     ----------
     path
-        A file name whose suffix is that of the format (text also with .gz), or ``-`` for standard
+        A file name with the suffix of its format (for text also with .gz), or ``-`` for standard
         output.
     format
-        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to go by the name, and for
-        standard output ``csv``.
+        ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; None to take it from the
+        name, or ``csv`` for standard output.
     inputs
         Files and folders that are being read; they are not overwritten.
 
@@ -114,7 +114,7 @@ class TableWriter(AbstractContextManager["TableWriter"]):
             self._stack.callback(sys.stdout.buffer.flush)
             return sys.stdout.buffer
         if os.path.exists(self.path) and not stat.S_ISREG(os.stat(self.path).st_mode):
-            # A pipe or device stays one.
+            # A pipe or device must not be replaced by a file.
             return self._stack.enter_context(open(self.path, "wb"))
         unfinished = self._stack.enter_context(whole_file(Path(self.path)))
         return self._stack.enter_context(open(unfinished, "xb"))
@@ -128,7 +128,7 @@ def write_batches(path: FilePath, batches: Iterable[Any], **options: Any) -> int
     path
         As in ``TableWriter``.
     batches
-        Pyarrow record batches, also a ``TableReader``.
+        Pyarrow record batches, or a ``TableReader``.
     **options
         As in ``TableWriter``.
     """
@@ -170,11 +170,11 @@ def check_target(path: FilePath, inputs: Iterable[FilePath]) -> None:
 
 @contextmanager
 def writing(shown: str) -> Iterator[None]:
-    """Turn errors of the disk into one sentence."""
+    """Turn errors of the disk into a ``TableError`` of one sentence."""
     try:
         yield
     except BrokenPipeError:
-        # The program that reads the table has ended, which is no fault of the table.
+        # The program that reads the output has ended. The table is not at fault.
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -1,21 +1,21 @@
-"""Steps towards the optimum of SSAD's dual problem, which move two or three weights at a time.
+"""Solve SSAD's dual problem by steps that move two or three weights at a time.
 
     min  1/2 a' (K o ss') a     s.t.  0 <= a <= c,  sum s a = 1,  sum over labelled rows a >= kappa
 
-Call the excess of the last sum over kappa the surplus. A row of each kind, and the surplus, count
-in the two sums by
+The surplus is the excess of the last sum over kappa. In the two sums, the weight of a row of each
+kind, and the surplus, have the coefficients
 
     unlabelled (1, 0)    inlier (1, 1)    outlier (-1, 1)    surplus (0, -1)
 
-and weights stay feasible if they move along a direction that changes neither sum. Every such
-direction is a sum, without cancellation, of elementary ones: a row gives to another of its kind, or
-three of the four kinds move together (``MIXED``). So a point is optimal as soon as none of these
-goes down, and it is enough to look at the row of each kind that is most willing to rise and the one
-that is most willing to fall. No case is special: rows without any freedom do not move.
+Weights stay feasible if they move along a direction that changes neither sum. Every such direction
+is a sum, without cancellation, of elementary ones: a row gives weight to another of its kind, or
+three of the four kinds move together (``MIXED``). So weights are optimal if the objective falls
+along none of these. In each kind, two rows are enough: of those that can rise, the one with the
+smallest slope, and of those that can fall, the one with the largest.
 
 Reference: Platt: Fast training of support vector machines using sequential minimal optimization,
 1998. Rows are chosen by slope alone: a choice by second-order information (Fan, Chen, Lin, JMLR 6,
-2005) takes fewer steps, and more time.
+2005) takes fewer steps, but more time.
 """
 
 import numpy as np
@@ -27,10 +27,10 @@ from boreod.compiled import compiled, inner, unset
 N_KINDS = 3
 # Changes of a row of each kind, and of the surplus: four directions, each also backwards.
 MIXED = np.kron([[-2, 1, -1, 0], [-1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 2]], [[1.0], [-1.0]])
-# Lengths of these directions, where a pair of rows has the length 1.
+# Lengths of these directions; that of a pair of rows is 1.
 LENGTHS = np.abs(MIXED[:, :N_KINDS]).sum(axis=1) / 2.0
 RISING, FALLING = 0, 1
-# Relative to the largest output.
+# The rounding error of slopes, relative to the largest output.
 ROUNDING = 1e-12
 
 
@@ -47,8 +47,8 @@ def descend(
 ) -> int:
     """Move weights to the optimum in place; return the number of steps, ``limit`` at most.
 
-    The weights are feasible at the start, and ``outputs`` are their f, which is kept up to date.
-    Steps end where no two rows are on the wrong sides by ``tolerance`` times the range of f.
+    The weights must be feasible at the start. ``outputs`` holds their f, and is updated with them.
+    Steps end when no direction has a slope of more than ``tolerance`` times the range of f.
     """
     rows = unset(N_KINDS, np.int64)
     changes = unset(N_KINDS)
@@ -79,8 +79,8 @@ def find_extremes(
 ) -> tuple[NDArray, NDArray, float, float]:
     """Return the extreme slopes of each kind, their rows, and the range of f.
 
-    The first column of slopes has the smallest slope of rows that can rise, the second the largest
-    of rows that can fall. Slopes are infinite if there is no such row.
+    The first column has the smallest slope of rows that can rise. The second column has the
+    largest slope of rows that can fall. Slopes are infinite if there is no such row.
     """
     slopes = unset((N_KINDS, 2))
     slopes[:, RISING] = np.inf
@@ -110,7 +110,7 @@ def _sign(code: int) -> float:
 
 @inner
 def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
-    """Return the direction that goes down fastest: pairs of each kind first, then ``MIXED``."""
+    """Return the steepest direction (pairs of each kind, then ``MIXED``) and its descent."""
     best = 0
     violation = -np.inf
     for kind in range(N_KINDS):
@@ -134,7 +134,7 @@ def _find_steepest(slopes: NDArray, surplus: float) -> tuple[int, float]:
 
 @inner
 def _choose_rows(best: int, movers: NDArray, rows: NDArray, changes: NDArray) -> tuple[int, float]:
-    """Write the rows of a direction and their changes; return their number and the surplus's."""
+    """Write the rows of a direction and their changes; return the count and the surplus change."""
     if best < N_KINDS:
         rows[0] = movers[best, RISING]
         rows[1] = movers[best, FALLING]

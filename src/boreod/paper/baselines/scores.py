@@ -186,7 +186,7 @@ def balance(target: NDArray) -> NDArray:
 
 
 def distance(one: NDArray, other: NDArray, weights: NDArray) -> float:
-    """Return one minus the weighted correlation; a constant is only close to a constant."""
+    """Return one minus the weighted correlation; 1 if one is constant, 0 if both are."""
     first = one - weights @ one
     second = other - weights @ other
     spread = weights @ first**2

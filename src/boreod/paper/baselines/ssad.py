@@ -1,4 +1,4 @@
-"""SSAD: semi-supervised anomaly detection, a one-class machine that heeds labels.
+"""SSAD: semi-supervised anomaly detection, a one-class support vector machine with labels.
 
     min  1/2 |w|^2 - rho - kappa gamma + sum c xi,    gamma >= 0, xi >= 0
     s.t. <w, phi(x)> >= rho - xi            for unlabelled rows
@@ -37,7 +37,7 @@ from boreod.validation import (
 )
 
 LARGEST_GAP = 1e-5
-# Kernel values that are computed at a time.
+# The number of kernel values that are computed at a time.
 BLOCK = 4_000_000
 
 
@@ -50,7 +50,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         Importance of the margin gamma between labelled inliers and outliers, from 0; ``"cv"`` for
         the best of five values from 0.5 to 20. It is the least total weight of labelled rows, so
         few labelled rows cannot reach large values; without any it must be 0. If all rows are
-        labelled, values up to 1 are all the same.
+        labelled, values up to 1 give the same result.
     weight_unlabelled, weight_labelled
         Price of a row on the wrong side, which is the upper limit of its weight.
     sigma
@@ -58,9 +58,9 @@ class SSAD(ClassifierMixin, BaseEstimator):
         their standard deviation; ``"scale"`` for the square root of columns times variance / 2
         (scikit-learn's ``gamma="scale"``), ``"cv"`` for the best of seven values from 0.005 to 5.
     max_rows
-        Number of rows above which a sample is learned from; None for all rows, which needs memory
-        for all pairs. Labelled outliers come first, up to half of the sample, and the weights of
-        drawn rows have higher limits, so that every kind of rows can reach the same total.
+        If there are more rows, SSAD learns from a sample of this size; None for all rows, which
+        needs memory for all pairs. Labelled outliers come first, up to half of the sample. Drawn
+        rows have higher limits of their weights, so every kind of rows can reach the same total.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled).
     n_jobs
@@ -88,9 +88,9 @@ class SSAD(ClassifierMixin, BaseEstimator):
     -----
     ``"cv"`` means five stratified folds of the labelled rows (fewer if a class has less than five
     rows), judged by the area under the ROC curve; unlabelled rows are always learned from. Values
-    of kappa that a fold cannot reach are not tried. Pairs are solved to a few digits, and the best
-    pair then to all digits. Above 3000 rows the search sees a sample of 3000, drawn as for
-    ``max_rows``, with at least 300 labelled inliers if there are so many.
+    of kappa that a fold cannot reach are not tried. Each pair is solved to a few digits, and then
+    the best pair to all digits. If there are more than 3000 rows, the search uses a sample of 3000,
+    drawn as for ``max_rows``, with at least 300 labelled inliers if there are that many.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray:
-        """Return rho - f(x): positive for outliers, at most ``rho_`` far from all rows."""
+        """Return rho - f(x): positive for outliers, close to ``rho_`` far from all rows."""
         check_is_fitted(self)
         points = self._scaler.transform(read_rows(self, X, fitting=False))
         size = max(1, BLOCK // len(self._anchors))
@@ -148,7 +148,7 @@ class SSAD(ClassifierMixin, BaseEstimator):
         return scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of every row, that of outliers where the score is positive."""
+        """Return the label of every row: that of outliers if the score is positive."""
         outlying = self.decision_function(X) > 0.0
         return self.classes_[outlying.astype(int)]
 

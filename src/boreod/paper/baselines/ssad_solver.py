@@ -2,14 +2,14 @@
 
     min  1/2 a' (K o ss') a     s.t.  0 <= a <= c,  sum s a = 1,  sum over labelled rows a >= kappa
 
-with s = -1 for labelled outliers and +1 for all other rows. With f = K (s a), the multiplier rho of
-the first constraint and gamma of the second, rows with 0 < a < c lie at f = rho (unlabelled),
+where s = -1 for labelled outliers and +1 for all other rows. Let f = K (s a), and let rho and gamma
+be the multipliers of the last two constraints. Rows with 0 < a < c lie at f = rho (unlabelled),
 f = rho + gamma (inliers) and f = rho - gamma (outliers).
 
-Most steps move weights among few rows. So rounds alternate between a few pairwise steps on all
-rows, which find the rows that take part, and many on those rows alone, whose kernel fits into the
-cache. That gives a few digits, which is all that a ranking needs. To get all digits, Newton steps
-move the weights between their limits to where they are best, and pairwise steps let other rows in.
+Most steps move weights among few rows. So each round takes a few pairwise steps on all rows, which
+find the active rows, and then many steps on the active rows alone, whose kernel fits into the
+cache. That gives a few digits, and a ranking needs no more. To get all digits, Newton steps
+optimize the weights that are not at a limit, and pairwise steps let other rows in.
 
 Reference: Goernitz, Kloft, Rieck, Brefeld: Toward supervised anomaly detection. JAIR 46, 2013.
 """
@@ -30,7 +30,7 @@ ROUGH = 3e-4
 MAX_ROUNDS = 12
 # Pairwise steps of a round, for each row.
 STEPS_ON_ALL = 2
-# Rows of every kind that may join those with weights.
+# In each kind, this many more rows may join those with weights.
 MORE_ROWS = 60
 # A constraint that is missed by less than this is missed by rounding only.
 TIGHT = 1e-9
@@ -142,8 +142,8 @@ def solve(problem: Problem) -> Solution:
 def minimize(problem: Problem, tolerance: float, start: NDArray | None = None) -> NDArray:
     """Return feasible weights near the optimum.
 
-    No two rows are on the wrong sides by more than ``tolerance`` times the range of f. ``start``
-    are weights of the same rows for another kappa.
+    They violate optimality by at most ``tolerance`` times the range of f. ``start`` may hold the
+    weights of the same rows for another kappa.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _descend(
 
 
 def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> NDArray:
-    """Return the rows with weights, and of every kind some others that would rise first."""
+    """Return the rows with weights and, in each kind, some others with the smallest slopes."""
     slopes = np.where(problem.caps > 0.0, problem.signs * outputs, np.inf)
     slopes[weights > 0.0] = -np.inf
     chosen = []
@@ -201,7 +201,7 @@ def _find_participants(problem: Problem, weights: NDArray, outputs: NDArray) -> 
 
 
 def _take_newton_steps(problem: Problem, weights: NDArray) -> None:
-    """Move the weights between their limits to where they are best, in place.
+    """Optimize, in place, the weights that are not at a limit.
 
     A step ends where the first weight meets its limit. The next step continues without that row.
     """
@@ -252,10 +252,10 @@ def _newton_direction(matrix: NDArray, slopes: NDArray, constraints: NDArray) ->
 
 
 def _find_multipliers(problem: Problem, weights: NDArray, outputs: NDArray) -> tuple[float, float]:
-    """Return threshold and margin; if several are right, the smallest margin.
+    """Return threshold and margin; if several are optimal, the smallest margin.
 
-    The smallest slope of rows that can rise and the largest of rows that can fall limit rho for
-    unlabelled rows, rho + gamma for inliers, and gamma - rho for outliers.
+    The slopes of rows that can rise are upper bounds, and of rows that can fall lower bounds: of
+    rho for unlabelled rows, of rho + gamma for inliers, and of gamma - rho for outliers.
     """
     slopes = find_extremes(problem.codes, problem.caps, weights, outputs)[0]
     (up, up_in, up_out), (down, down_in, down_out) = slopes.T
@@ -276,7 +276,7 @@ def _make_feasible(problem: Problem, start: NDArray | None) -> NDArray:
     present = float(weights[problem.codes != UNLABELLED].sum())
     labelled = max(problem.kappa, 1.0 - unlabelled, present)
     labelled = min(labelled, most_labelled(unlabelled, inliers, outliers))
-    # With u of unlabelled rows, inliers have (labelled + 1 - u) / 2 and outliers the rest.
+    # If unlabelled rows reach u, inliers reach (labelled + 1 - u) / 2 and outliers the rest.
     least = max(0.0, 1.0 - labelled, labelled + 1.0 - 2.0 * inliers)
     most = min(unlabelled, labelled + 1.0, 2.0 * outliers + 1.0 - labelled)
     total = 0.5 * (least + most)
@@ -291,7 +291,7 @@ def _make_feasible(problem: Problem, start: NDArray | None) -> NDArray:
 
 
 def _reach(total: float, weights: NDArray, caps: NDArray) -> NDArray:
-    """Return weights with this sum, all of them lower or all of them nearer to their caps."""
+    """Return weights with this sum: all of them fall, or all of them rise towards their caps."""
     present = float(weights.sum())
     total = min(max(0.0, total), float(caps.sum()))
     # Tiny changes of all weights would cost a step each.

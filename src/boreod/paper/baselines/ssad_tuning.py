@@ -1,6 +1,6 @@
 """Cross-validation of SSAD's kernel width and margin weight on labelled rows.
 
-Many rows are replaced by a sample, which limits the time. Its kernel is computed once for each
+A sample replaces a large number of rows, to limit the time. Its kernel is computed once for each
 width. Folds do not copy it: rows that are left out have the cap 0, so their weights stay 0.
 """
 
@@ -17,7 +17,7 @@ from boreod.validation import INLIER, OUTLIER, UNLABELLED
 SIGMAS = np.geomspace(0.005, 5.0, 7)
 KAPPAS = np.geomspace(0.5, 20.0, 5)
 TUNING_ROWS = 3000
-# Labelled inliers in a sample, which judge its folds.
+# A sample has at least this many labelled inliers, so that folds can be judged.
 FEWEST_INLIERS = 300
 
 
@@ -56,7 +56,7 @@ def tune(
         "kappa": np.tile(kappas, len(sigmas)),
         "auc": means.ravel(),
     }
-    # Ties are broken by the smoothest function and the smallest margin.
+    # If AUCs are equal, the widest kernel comes first, and then the smallest kappa.
     order = np.lexsort((tried["kappa"], -tried["sigma"], -tried["auc"].round(12)))
     return {name: values[order] for name, values in tried.items()}
 
@@ -106,7 +106,7 @@ def _judge(
         weights = minimize(problem, ROUGH, weights)
         signed[:, place] = problem.signs * weights
     outputs = kernel @ signed
-    # Rank as decision_function does: digits of a tiny f, far from all rows, do not count.
+    # Rank as decision_function does: the difference drops digits of a tiny f far from all rows.
     level = np.abs(np.delete(outputs, test, axis=0)).max(axis=0)
     return auc(codes[test] == OUTLIER, level - outputs[test])
 
@@ -154,7 +154,7 @@ def gaussian(squared_distances: NDArray, sigma: float) -> NDArray:
     >>> gaussian(np.array([0.0, 2.0]), 1.0).round(3).tolist()
     [1.0, 0.368]
     """
-    # Distances overflow in units of a tiny width; the kernel is then 0.
+    # If the width is tiny, the quotient overflows. The kernel is then 0.
     with np.errstate(over="ignore"):
         values = squared_distances / sigma
         values /= -2.0 * sigma

@@ -9,7 +9,7 @@ package. ``load`` looks for them
    accepted only if their SHA-256 is right;
 3. at the public source of the original file, or at the mirror whose address BOREOD_MIRROR holds.
 
-Originals always give the same rows, bit for bit, which a checksum of the rows confirms. Files of
+Originals always give the same rows, bit for bit; a checksum of the rows confirms it. Files of
 your own are checked for their numbers of rows, columns and outliers. The paper does not say which
 of the published samples (versions) it used.
 

@@ -131,7 +131,7 @@ def find(name: Any) -> DatasetInfo:
 
 @cache
 def _entries() -> dict[str, DatasetInfo]:
-    """Join both tables. Built-in sets have no files."""
+    """Join ``sets.csv`` and ``originals.csv``; built-in sets have no files."""
     entries = {}
     originals = _read("originals.csv")
     for name, group, n, d, outliers, terms, origin, note, features in _read("sets.csv"):

@@ -23,11 +23,11 @@ from boreod.files import cache_folder, whole_file
 from boreod.paper.datasets.entries import DatasetInfo, Original, find
 from boreod.validation import is_number
 
-# Seconds without a byte.
+# A download fails after this many seconds without a byte.
 TIMEOUT = 30.0
 ELSEWHERE = "put the .npz file into a folder and pass it as `data`"
 ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))\s+\S", re.IGNORECASE)
-# The class of each built-in set whose rows become outliers.
+# For each built-in set, the class whose rows become outliers.
 BUILTIN_OUTLIERS = {"digits": 4, "wdbc": 0, "wine": 2}
 # Text cells of columns by their names.
 Columns = dict[str, Sequence[str]]
@@ -215,7 +215,7 @@ def fetch(original: Original, folder: Path) -> Path:
 
 
 def _download(url: str, size: int) -> bytes:
-    """Return the content of a file, of which at most one byte too many is read."""
+    """Return the content of a file; read at most one byte more than ``size``."""
     try:
         with urlopen(Request(url, headers={"User-Agent": "boreod"}), timeout=TIMEOUT) as response:
             return bytes(response.read(size + 1))
@@ -241,7 +241,7 @@ def read_originals(info: DatasetInfo, version: int, paths: list[Path]) -> tuple[
         from scipy.io import loadmat
 
         held = loadmat(paths[0], variable_names=["X", "y"])
-        # MATLAB stores columns, we store rows.
+        # MATLAB arrays are column-major, ours are row-major.
         points = held["X"].astype(np.float64, order="C")
         labels = held["y"].ravel().astype(np.int8)
     else:

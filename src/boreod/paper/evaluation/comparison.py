@@ -1,4 +1,4 @@
-"""A comparison on a user's own table: which method and budget, with error bars.
+"""Compare methods and budgets on a user's own table, with error bars.
 
 Everything that is compared runs on the same splits.
 """
@@ -30,7 +30,7 @@ from boreod.validation import OUTLIER, check_choice, read_labels, read_rows
 
 EVERYTHING = "all columns"
 BUDGETS = ("5us", "20us", "50us", "200us", "1ms")
-# Methods and budgets are compared by what counts for those who look at the top of a list.
+# This measure counts most for users who look at the top of a list.
 JUDGED_BY = "average_precision"
 
 
@@ -47,7 +47,7 @@ class Plan:
     method
         Our method that is run within budgets: ``"detector"`` or ``"bore"``.
     batch_size
-        Number of rows that come at once, for which budgets pay; None for large batches.
+        Number of rows in one prediction, for which budgets pay; None for large batches.
     repetitions
         Number of splits, each with 60 % of the rows to learn from and 40 % to judge.
     protocol
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """Our method that was run within budgets, for readers."""
+        """The title of our method that was run within budgets."""
         return METHODS[self.plan.method].title
 
     @property
@@ -185,7 +185,7 @@ def compare_methods(
     digest = digest_of(rows, codes)[:16]
 
     def run(work: Work, variants: dict[str, Any], label: str) -> list[Run]:
-        """Return one result for every variant and split; variants with one name run once."""
+        """Return one result for every variant and split; the name of a variant identifies it."""
         tasks = {}
         facts = []
         for name, number in product(variants, range(plan.repetitions)):
@@ -221,7 +221,7 @@ def read_seconds(budget: str) -> float:
 
 
 def _read_budgets(plan: Plan) -> list[str]:
-    """Return the budgets of a plan, or raise if one is no time or there are none for a batch."""
+    """Return the budgets of a plan; raise if one is no time, or a batch size has no budgets."""
     budgets = list(BUDGETS if plan.budgets is None else plan.budgets)
     for budget in budgets:
         read_seconds(budget)
@@ -250,7 +250,7 @@ def _run_budgets(
     split = split_rows(codes, repetition, protocol, seed)
     learned, judged = prepare_split(rows, split)
     model = METHODS[method].make(None, seed + repetition).fit(learned, split.labels)
-    # A budget that buys everything knows what all columns cost.
+    # A model within a budget for all columns knows what all columns cost.
     whole = model.within("1000s", batch_size=size)
     cheapest = float(whole.costs_.in_batches(size).alone.min())
     models = {EVERYTHING: model}

@@ -205,7 +205,7 @@ def _ssad_on_scores(representation: Any, seed: int) -> LabelledRows:
 
 
 def _peer(module: str, name: str, seed_name: str = "random_state", **options: Any) -> Make:
-    """Return a maker of a classifier of another library, which it imports."""
+    """Return a function that imports another library and makes its classifier."""
 
     def make(_: Any, seed: int) -> LabelledRows:
         classifier = getattr(import_module(module), name)
@@ -234,7 +234,7 @@ _catboost = _peer(
     verbose=False,
     allow_writing_files=False,
 )
-# Newer versions of XGBoost estimate the base score; 0.5 was its default and is that of XGBOD.
+# Newer versions of XGBoost estimate the base score. 0.5 was its default, and XGBOD uses it.
 _xgboost = _peer("xgboost", "XGBClassifier", base_score=0.5, n_jobs=1)
 _xgbod = _peer("pyod.models.xgbod", "XGBOD", n_jobs=1)
 
@@ -258,7 +258,7 @@ METHODS = {
     )
 }
 PAPER = [name for name, method in METHODS.items() if method.group == "paper"]
-# The peers of the comparison with few labels; it leaves out the paper's other baselines.
+# The methods of the comparison with few labels. BORE is the only one of the paper's.
 PEERS = [name for name in METHODS if name == "bore" or name not in PAPER]
 
 

@@ -1,4 +1,4 @@
-"""The results of a comparison on a user's own table, for readers."""
+"""Present the results of a comparison on a user's own table."""
 
 from pathlib import Path
 

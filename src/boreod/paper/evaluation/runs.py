@@ -79,7 +79,7 @@ def run_tasks(
     label: str = "runs",
     verbose: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the results of all tasks in their order, from the journal where it has them.
+    """Return the results of all tasks in order; reuse those in the journal.
 
     Tasks run in other processes. Their order is random, so that short and long tasks mix and the
     remaining time can be estimated. The result of a task that fails has the key ``"error"``; the

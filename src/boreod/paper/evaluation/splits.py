@@ -1,10 +1,10 @@
-"""One method on one split: which rows it learns from, and how well it ranks the others.
+"""Run one method on one split: it learns from some rows and ranks the others.
 
 There are three protocols, and all judge 40 % of the rows. In the paper's, ``"transductive"``, the
 judged rows are unlabelled rows of the fit, so their neighborhoods are known. In ``"unseen"`` the
-detector meets them after the fit. The third hides the labels of most outliers: at most 5000 rows
-with columns scaled to [0, 1], a share of the outliers to learn from labelled, at least two, and
-every other row passed as an inlier, so that the inliers are contaminated as they are in use.
+detector meets them after the fit. The third hides the labels of most outliers. It takes at most
+5000 rows, scales columns to [0, 1], and labels a share of the training outliers, at least two. All
+other training rows are passed as inliers, so these are contaminated, as they are in use.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True)
 class TableRows:
-    """A table whose columns become numbers within every split, from the rows to learn from.
+    """A table that is prepared within every split, from the rows to learn from only.
 
     Attributes
     ----------

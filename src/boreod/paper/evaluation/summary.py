@@ -25,7 +25,7 @@ class Cell:
     count: int
 
     def __str__(self) -> str:
-        """Return the mean in percent, and the spread of several runs."""
+        """Return the mean in percent, with the standard deviation if there are several runs."""
         if self.count == 1:
             return f"{100 * self.mean:.1f}"
         return f"{100 * self.mean:.1f} ±{100 * self.sd:.1f}"
@@ -108,7 +108,7 @@ class Summary:
         return sum(method in self.best(dataset, measure) for dataset in self.datasets)
 
     def means(self, datasets: list[str], method: str, measure: str) -> list[float]:
-        """Return the means on those of the data sets that have runs with the measure."""
+        """Return the means on some data sets; leave out those without the measure."""
         cells = [self.cell(dataset, method, measure) for dataset in datasets]
         return [cell.mean for cell in cells if cell]
 
@@ -148,14 +148,14 @@ class Loss:
         return self.mean > self.error
 
     def __str__(self) -> str:
-        """Return percentage points, and the error of several splits."""
+        """Return the mean in percentage points, with its error if there are several splits."""
         if self.count == 1:
             return f"{100 * self.mean:z.2f}"
         return f"{100 * self.mean:z.2f} ±{100 * self.error:.2f}"
 
 
 def find_losses(runs: list[Run], best: str, measure: str) -> dict[str, Loss]:
-    """Return the loss of every other method against one, if they have a split in common.
+    """Return the loss of every other method against ``best``, if they share a split.
 
     Examples
     --------
@@ -227,14 +227,14 @@ class Gain:
         return int(self.low > 0) - int(self.high < 0)
 
     def __str__(self) -> str:
-        """Return the mean, and the interval of several sets."""
+        """Return the mean, with its interval if there are several sets."""
         if self.count == 1:
             return f"{self.mean:+.3f}"
         return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 
 
 def find_gains(summary: Summary, first: str, measure: str) -> dict[str, Gain]:
-    """Return the gain of one method over every other on the sets that both have.
+    """Return the gain of ``first`` over every other method, on the sets that both have.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def _neighbor_agreement(table: NDArray, outliers: NDArray) -> float:
 
     standard = StandardScaler().fit_transform(table)
     model = KNeighborsClassifier(NEIGHBORS).fit(standard, outliers)
-    # Without rows, kneighbors leaves out the row itself.
+    # If it gets no rows, kneighbors leaves each row out of its own neighbors.
     places = model.kneighbors(return_distance=False)
     votes = outliers[places].mean(axis=1) > 0.5
     return round(100 * float(np.mean(votes == outliers)), 1)
@@ -236,7 +236,7 @@ def reproduce_budget(settings: Settings) -> Section:
 
 
 def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int) -> dict[str, Any]:
-    """Return measures by selection and budget, of all columns, and at 1 % of their cost."""
+    """Return measures by selection and budget, with all columns, and at 1 % of their cost."""
     rows, codes = load_repetition(name, draw, data)
     split = split_rows(codes, draw, "transductive", seed)
     printed = ColumnSelection(costs="complexity:additive", skip_unaffordable=False)
@@ -247,7 +247,7 @@ def _one_draw(name: str, draw: int, seed: int, data: Path | None, n_budgets: int
     budgets = np.geomspace(min(SCORE_COSTS), total, n_budgets)
 
     def judged(fitted: BORE) -> list[float]:
-        # All bags score unlabelled rows.
+        # No bag holds unlabelled rows, so all bags score them.
         found = judge(outliers, fitted.oob_proba_[split.test])
         return [found[measure] for measure in BUDGET_MEASURES]
 

@@ -1,4 +1,4 @@
-"""Detection quality with few labels: ours beside what a user could install instead."""
+"""Compare detection quality with few labels: our methods and others that users could install."""
 
 import os
 import platform
@@ -142,7 +142,7 @@ def _files(data: Path | None) -> dict[str, Path]:
 
 
 def _run(settings: Settings, names: list[str], shares: list[float], seeds: Iterable[int]) -> Runs:
-    """Return one result for every set, seed, share and method, from the journal if it has it."""
+    """Return one result for every set, seed, share and method; reuse those in the journal."""
     titles = {name: _title(name) for name in settings.datasets}
     twice = [t for t in dict.fromkeys(titles.values()) if list(titles.values()).count(t) > 1]
     if twice:

@@ -25,7 +25,7 @@ from boreod.representation.transformer import OutlierRepresentation
 from boreod.tool.documents import Table
 
 SETS = tuple(info.name for info in datasets.catalogue() if info.group == "paper")
-# Number of subspaces, each with kNN and LOF, and k. The paper gives the numbers of columns only.
+# The number of subspaces, each with kNN and LOF, and k. The paper only has numbers of columns.
 FEATURE_BAGGING = {"letter": (25, 10), "higgs": (20, 50)}
 
 
@@ -86,14 +86,14 @@ class Settings:
         label: str,
         some_may_fail: bool = False,
     ) -> list[dict[str, Any]]:
-        """Return a result for each item of a plan, from the journal if it has one.
+        """Return a result for each item of a plan; reuse those in the journal.
 
         An item is a data set, a repetition and options. ``work`` gets these, the seed and the
         folder of data. The label distinguishes these runs from others in the journal.
         """
         tasks = {}
         for name, repetition, *options in plan:
-            # The key loads the data, before several processes ask for it at once.
+            # To make the key, the data is loaded before several processes ask for it at once.
             key = f"{label}/{name}/{repetition}/{self.seed}/{_digest(name, repetition, self.data)}"
             tasks[f"{key}/{options}"] = (name, repetition, self.seed, self.data, *options)
         results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)

@@ -23,7 +23,7 @@ from boreod.tool.documents import Paragraph, Section, Table
 MARKS = {"none": "*", "number": "*", "hindsight": "*°", "given": ""}
 PRINTED = ("auc", "early_auc", "precision")
 BESIDE = [text for measure in PRINTED for text in (MEASURES[measure], "paper")]
-# Sets with at least 20 outliers in the test part and the rows of the paper, unlike higgs.
+# Sets with at least 20 test outliers and the same rows as in the paper. higgs has other rows.
 JUDGED = ("cardio", "ionosphere", "letter", "pageblocks", "spambase", "waveform", "wilt")
 # How far below the paper's AUC a method may be: about the spread over splits.
 NEAR = {"bore": 0.015, "ssad": 0.04}
@@ -178,7 +178,7 @@ def _more_tables(settings: Settings, runs: Runs) -> list[tuple[Section, Runs]]:
 
 
 def _grid(runs: Runs, measure: str) -> Table:
-    """Return sets by methods for one measure, with means over sets and wins below."""
+    """Return a table of one measure by set and method, with means and wins in the last rows."""
     summary = Summary(runs)
     means = ["mean", *(_percent(summary.overall(m, measure)) for m in summary.methods)]
     wins = ["wins", *(str(summary.wins(method, measure)) for method in summary.methods)]
@@ -195,7 +195,7 @@ def _write(settings: Settings, summary: Summary, paper: Summary, runs: Runs) -> 
             "mean": cell.mean,
             "sd": cell.sd,
             "repetitions": cell.count,
-            # As text, because it is not rounded.
+            # This is text, so that it is not rounded.
             "paper": str(printed.mean) if (printed := paper.cell(name, method, measure)) else "",
             "best": int(method in summary.best(name, measure)),
         }

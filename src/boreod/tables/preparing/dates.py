@@ -1,8 +1,8 @@
 """Dates and times, and the numbers that they become.
 
 Hours, weekdays and days of the month are read as they are written, whatever their zone. An age is
-the number of days from a date to the newest training row. Newer rows have the age 0: a model is
-used after its training, and otherwise the ages of all new rows would be out of range.
+the number of days from a date to the newest training row. Rows that are newer have the age 0. A
+model is used after its training, so their ages would otherwise be outside of the training range.
 """
 
 import warnings
@@ -35,7 +35,7 @@ PARTS = ("hour", "weekday", "day of month", "age in days")
 OLDEST = -6.3e10
 # Seconds since 1970, a little after the year 9999.
 LATEST = 2.6e11
-# Seconds since 1970; later dates such as those of the year 9999 mean that there is no end.
+# Seconds since 1970. Later dates, such as 9999-12-31, stand for an open end.
 OPEN_END = 7.2e9
 NUMBERS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 DIGITS = "yyyymmdd"
@@ -45,17 +45,17 @@ SERIAL = "days since 1900"
 
 @dataclass(frozen=True)
 class DateStep(Step):
-    """A date or time becomes those of hour, weekday, day of the month and age that vary."""
+    """Turn a date or time into hour, weekday, day of the month and age, as far as they vary."""
 
-    # How text is written, or the unit of numbers; typed columns need none.
+    # The form of text, or the unit of numbers. Columns of a date type need neither.
     form: str = "year-month-day"
-    # The zone whose clock is read, for typed columns.
+    # The time zone in which columns of a time type are read.
     zone: str | None = None
     # The newest training row, in seconds since 1970.
     newest: float = 0.0
-    # Those of PARTS that varied in training.
+    # The items of PARTS that varied in training.
     parts: list[str] = field(default_factory=list)
-    # The medians of these parts, for missing dates.
+    # The medians of these parts. Missing dates get them.
     middles: list[float] = field(default_factory=list)
     # Whether times had a zone; None if only some had one, or if this is not known.
     zoned: bool | None = None
@@ -67,12 +67,12 @@ class DateStep(Step):
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """One number a part."""
+        """One number for each part."""
         return [("value", part) for part in self.parts]
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have led to this step."""
         forms = {"text": (*FORMS, TIME), "number": (*NUMBERS, DIGITS, SERIAL)}
         return (
             self.form in forms.get(self.kind, ())
@@ -83,7 +83,7 @@ class DateStep(Step):
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
         found = read_moments(column, self.name, self.form, self.zone, first_row)
         missing = np.isnan(found.clock)
         if self.zoned is not None and kind_of(column.type) != "number":
@@ -93,7 +93,7 @@ class DateStep(Step):
         return missing
 
     def _check_zones(self, filled: Any) -> None:
-        """Warn of times with a zone where the training table had none, and the reverse."""
+        """Warn if times have a zone and the training table had none, or the reverse."""
         if count_zones(filled) == (len(filled) if self.zoned else 0):
             return
         differ = "a zone, and in the training table they had none"
@@ -113,7 +113,7 @@ class DateStep(Step):
 def read_moments(
     column: Any, name: str, form: str, zone: str | None = None, first_row: int = 1
 ) -> Moments:
-    """Return the moments of a column of a plain type; other cells are missing, with a warning."""
+    """Return the moments of a column; cells that are no dates are missing, with a warning."""
     if kind_of(column.type) == "date or time":
         return _read_typed(column, name, zone)
     what = "date"
@@ -124,7 +124,7 @@ def read_moments(
         what = DateForm(form).what
     else:
         if pa.types.is_integer(column.type):
-            # Float64 cannot represent each nanosecond, which does not matter here.
+            # Float64 cannot represent every nanosecond. That does not matter here.
             values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
             values = as_numbers(column, name, "number", first_row)
@@ -138,7 +138,7 @@ def read_moments(
 
 
 def part_of(moments: Moments, part: str, newest: float) -> NDArray:
-    """Return one of PARTS for every moment: hours from 0, Monday is 1, ages not below 0."""
+    """Return one of PARTS for every moment: hours from 0, Monday is 1, ages are at least 0."""
     clock = moments.clock
     if part == "hour":
         return np.round(clock % DAY / 3600.0, 6)
@@ -189,7 +189,7 @@ def _from_numbers(values: NDArray, form: str) -> NDArray:
 
 
 def from_digits(values: NDArray) -> NDArray:
-    """Return seconds of numbers such as 20240131, NaN for numbers that are no days."""
+    """Return seconds since 1970 for numbers such as 20240131; NaN for numbers that are no dates."""
     whole = np.where((values >= 1e7) & (values < 1e8) & (values % 1 == 0), values, 0.0)
     number = whole.astype(np.int64)
     return day_seconds(number // 10_000, number // 100 % 100, number % 100)

@@ -1,4 +1,4 @@
-"""Which step a column gets, decided from the training table, and notes about it for users."""
+"""Decide from the training table which step a column gets, and write notes about it for users."""
 
 import re
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ STEPS: dict[str, type[Step]] = {
 }
 # A column with fewer distinct values does not hold ids.
 MANY = 20
-# Seconds since 1970 of the years 2000 and 2040.
+# The beginnings of the years 2000 and 2040, in seconds since 1970.
 EPOCH = (946_684_800.0, 2_208_988_800.0)
 CODES = {"id", "uuid", "guid", "code", "key", "hash", "zip", "zipcode", "postcode", "plz", "mcc"}
 ENTITIES = {
@@ -66,13 +66,13 @@ TIMES = {
 }  # fmt: skip
 CALENDAR = TIMES - {"at", "epoch", "seen", "time", "timestamp", "ts", "unix", "utc"}
 SENTINELS = (-1e9, -99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0, 9999999.0)
-# An absurd value is farther away from the others than so many times their range.
+# An absurd value is farther away from the others than this many times their range.
 ABSURD = 1e4
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A step, or None for a column that is left out, and why."""
+    """The step of a column (None if it is left out), what was done, and a note for users."""
 
     step: Step | None
     done: str
@@ -86,9 +86,9 @@ class Question:
     name: str
     max_levels: int = 20
     targets: Targets | None = None
-    # The decimal point of numbers in text, where their column leaves it open.
+    # The decimal point of numbers in text. It counts if their column leaves it open.
     decimal: str | None = None
-    # Whether a user named the column as one to learn from.
+    # Whether the user asked to learn from this column.
     wanted: bool = False
 
 
@@ -102,7 +102,7 @@ def decide(column: Any, asked: Question) -> Decision:
         step = DateStep(asked.name, "text", form, getattr(column.type, "tz", None))
         return _decide_date(column, step, "")
     if pa.types.is_integer(column.type):
-        # Float64 cannot represent all whole numbers beyond this one.
+        # Float64 cannot represent all whole numbers beyond 2**53.
         ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
         if any(abs(end) >= 2.0**53 for end in ends):
             if EPOCH[0] <= ends[0] / 1e9 <= ends[1] / 1e9 <= EPOCH[1]:
@@ -123,7 +123,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
         return _leave_out(asked.name, "all values are missing")
     if present.min() == present.max():
         return _constant(NumberStep(asked.name, kind, marked=True), f"{present[0]:g}", missing)
-    # The lower of two middle values is a value of the column.
+    # The lower median is always a value of the column.
     middle = float(np.quantile(present, 0.5, method="lower"))
     done = "0 and 1" if kind == "boolean" else "as it is"
     if missing:
@@ -144,7 +144,7 @@ def _decide_number(values: NDArray, kind: str, asked: Question) -> Decision:
 
 
 def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision | None:
-    """Decide for numbers that are times or codes; None if they are numbers."""
+    """Decide for numbers that are really times or codes; return None for plain numbers."""
     present = values[~np.isnan(values)]
     if not len(present) or present.min() == present.max() or asked.wanted:
         return None
@@ -157,13 +157,13 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
     words = as_text(column, asked.name)
     if pc.count_distinct(words).as_py() <= 2:
         return None
-    # 118 and 118.0 are one code if all codes are written as numbers are.
+    # If all codes are written like numbers, 118 and 118.0 are the same code.
     alike = words.equals(as_text(pc.cast(column, pa.float64()), asked.name))
     return _decide_codes(words, asked, "number" if alike else "text")
 
 
 def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
-    """Return the form of numbers that are dates, and its meaning in words; empty for others."""
+    """Return the form of numbers that are dates, and its meaning; two empty words for others."""
     low = present.min()
     high = present.max()
     named = _sounds_like(name, TIMES)
@@ -174,7 +174,7 @@ def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
     several = named or len(np.unique(present)) >= MANY / 2
     if 1.9e7 <= low <= high <= 2.1e7 and several and not np.isnan(from_digits(present)).any():
         return DIGITS, "days such as 20240131"
-    # Days since 1900 of the years 2000 and 2040.
+    # The years from 2000 to 2040, in days since 1900.
     if 36_526.0 <= low <= high <= 51_502.0 and _sounds_like(name, CALENDAR):
         return SERIAL, "days since 1900, as spreadsheets count"
     return "", ""
@@ -228,7 +228,7 @@ def _decide_text(words: Any, asked: Question) -> Decision:
 
 
 def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
-    """Decide for words that are no dates: levels, many levels, free text, or a row's id."""
+    """Decide whether words are a few levels, many levels, free text, or the id of the row."""
     missing = len(words) - len(present)
     counted = pc.value_counts(present)
     counts = counted.field("counts").to_numpy()
@@ -262,7 +262,7 @@ def _decide_words(words: Any, present: Any, asked: Question) -> Decision:
 def _decide_unique(words: Any, present: Any, distinct: int, asked: Question) -> Decision:
     """Decide for words that differ in nearly all rows: free text, or the id of the row."""
     parts = [part for part in TEXT_PARTS if np.ptp(count_in_text(present, part))]
-    # Words that differ only in their digits are numbered and not free text.
+    # Words that differ only in their digits are numbered names, not free text.
     shapes = pc.count_distinct(pc.replace_substring_regex(present, r"\d+", "0")).as_py()
     is_text = shapes > 5 and count_in_text(present, "words").mean() >= 2.0
     if not parts or not (is_text or asked.wanted):
@@ -320,7 +320,7 @@ def _decide_date(column: Any, step: DateStep, meaning: str) -> Decision:
 def sentinel_note(values: NDArray, name: str) -> str | None:
     """Return a note if a number such as -999 stands for missing values, or if one is absurd.
 
-    Both are far from all others; beside an absurd one, other rows far out look usual.
+    Both are far from all other values. An absurd value makes other extreme rows look normal.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def _counts_rows(values: NDArray) -> bool:
 
 
 def _sounds_like(name: str, last: set[str], alone: frozenset[str] | set[str] = frozenset()) -> bool:
-    """Return whether a name ends in one of ``last``, or is one of ``alone``.
+    """Return whether the last word of a name is in ``last``, or its only word is in ``alone``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Labels of rows as the codes 1, 0 and -1: from a column, its batches, or a second file.
 
-People write labels in many ways: 0 and 1, yes and no, or words of their own. Two things are settled
-while a table is read, before its labels become codes: the answers of a second file replace labels
-by id, and words that are no labels become empty cells.
+People write labels in many ways: 0 and 1, yes and no, or words of their own. Two things happen
+while a table is read, before its labels become codes. The answers of a second file replace the
+labels of their ids, and words that are no labels become empty cells.
 """
 
 import shlex
@@ -27,7 +27,7 @@ NO = {"no", "n", "f", "nein", "nee", "non", "não", "nie", "нет"}
 OPEN = ("?", "??", "-", "n.a.", "unknown", "unlabelled", "unlabeled", "pending", "open", "tbd")
 # A column of a file with more distinct values holds ids, not labels.
 MAX_LABELS = 10_000
-# A note shows so many ids with several answers.
+# A note shows at most this many ids with several answers.
 MAX_CONFLICTS = 3
 
 
@@ -39,16 +39,16 @@ def read_label_column(
     Parameters
     ----------
     values
-        A column: a pyarrow array, or anything that makes one.
+        A pyarrow array, or anything that can be converted to one.
     outlier_label
-        The value of the code 1; other values have the code 0 then. None if the values are 0 and 1,
-        true and false, yes and no or Y and N, also as text and in any case. A missing value is
-        always unlabelled, and so are -1 and words such as ``?`` and ``unknown`` unless they are
-        the ``outlier_label``.
+        The value that marks outliers; other values get the code 0. None if the values are 0 and 1,
+        true and false, yes and no or Y and N, as text or not, in upper or lower case. A missing
+        value is always unlabelled. So are -1 and words such as ``?`` and ``unknown``, unless they
+        are the ``outlier_label``.
     name
         Name of the column, for errors.
     assume
-        Whether 0 may be assumed, so that 1 and -1 without 0 are outliers and unlabelled rows.
+        Whether unlabelled rows may count as inliers. If so, 1 and -1 without 0 are accepted.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def read_label_column(
 def read_label_batches(
     batches: Iterable[Any], outlier_label: Any = None, *, name: str = "label", assume: bool = False
 ) -> NDArray:
-    """Return the codes of a column that comes in parts, one byte a row.
+    """Return the codes of a column that comes in batches; a code takes one byte.
 
     Parameters are those of :func:`read_label_column`.
     """
@@ -81,7 +81,7 @@ def read_label_batches(
 
 
 class _LabelWords:
-    """The distinct words of a column of labels, and the number of its word for each row."""
+    """The distinct words of a column of labels, and for each row the number of its word."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -116,7 +116,7 @@ class _LabelWords:
                     "`outlier_label` (--outlier-label) names; it holds "
                     f"{listed(found, 5) or 'nothing'}."
                 )
-        # A row without a word has the number -1, which is the last code.
+        # A row without a word has the number -1, and the last code is that of unlabelled rows.
         by_number = np.array([*codes, UNLABELLED], np.int8)
         return np.concatenate([by_number[:0], *(by_number[part] for part in self._parts)])
 
@@ -162,14 +162,14 @@ def _plain_meaning(word: str) -> Any:
 
 
 def _meaning(word: str, outlier: Any = None) -> Any:
-    """Return what ``label_code`` reads: None for a missing value, unless it is the outlier's."""
+    """Return the value for ``label_code``: None for a missing word, unless it marks outliers."""
     meant = _canonical(word)
     is_empty = word in MISSING or word.lower() in OPEN
     return None if is_empty and meant != outlier else meant
 
 
 def _canonical(word: str) -> float | str:
-    """Return the number that a word stands for, also for true and false, or else the word."""
+    """Return the number that a word stands for (true is 1, false is 0), or else the word."""
     try:
         return float({"true": "1", "false": "0"}.get(word.lower(), word))
     except ValueError:
@@ -193,7 +193,7 @@ def _to_array(values: Any, name: str) -> Any:
 def label_options(
     label: str | None, ids: Names, answers: Any, outlier_label: Any, inlier_label: Any
 ) -> dict[str, Any]:
-    """Return the option of ``boreod.tables.open_table`` for labels that are not plain."""
+    """Return the option ``labels`` of ``open_table`` for a second file or an inlier label."""
     if answers is None and inlier_label is None:
         return {}
     if label is None:
@@ -213,12 +213,12 @@ class LabelSource:
     label
         The column of labels, in the table, in the second file, or in both.
     ids
-        The columns by which rows of both are found.
+        The columns that match rows of the table with rows of the second file.
     answers
         The second file, or a frame; None for none.
     outlier_label, inlier_label
-        The words of outliers and inliers; other words are no labels. Without a word of inliers all
-        words stay.
+        The words for outliers and inliers; other words are no labels. Without a word for inliers,
+        all words are kept.
     """
 
     label: str
@@ -241,7 +241,7 @@ class LabelSource:
 
     @property
     def shown(self) -> str:
-        """The name of the second file in sentences."""
+        """The name of the second file, for messages."""
         return str(self.answers) if isinstance(self.answers, str | PathLike) else "`labels`"
 
     def columns(self, wanted: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -253,7 +253,7 @@ class LabelSource:
     def add_to(
         self, schema: Any, batches: Iterable[Any], wanted: tuple[str, ...] | None, answers: Any
     ) -> tuple[Any, Iterator[Any]]:
-        """Return a table with its labels settled; answers are the table of the second file."""
+        """Return schema and batches with their final labels; ``answers`` is the second table."""
         given = None if answers is None else Answers.read(answers, self)
         extra = [] if wanted is None else [n for n in self.ids if n not in as_names(wanted, [])]
         place = schema.get_field_index(self.label)
@@ -277,7 +277,7 @@ class LabelSource:
         return final, settled()
 
     def _known(self, words: Any) -> Any:
-        """Return words with nulls for those that are neither of the two labels."""
+        """Return words, with null for each that is neither of the two labels."""
         if self.inlier_label is None:
             return words
         known = [_canonical(str(w).strip()) for w in (self.outlier_label, self.inlier_label)]
@@ -348,7 +348,7 @@ def _words(table: Any, name: str) -> Any:
 
 
 def _keys(table: Any, ids: tuple[str, ...]) -> list[str | None]:
-    """Return one text for all ids of a row; None where one is missing."""
+    """Return for each row one text of all its ids; None if one of them is missing."""
     cells = [whole_words(as_text(column_of(table, name), name)).to_pylist() for name in ids]
     return [
         None if None in row else "\0".join(cell.strip() for cell in row)

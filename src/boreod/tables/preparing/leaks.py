@@ -1,4 +1,4 @@
-"""Notes about columns that may have been filled in when the label was known.
+"""Warn of columns that may have been filled in after the label was known.
 
 A column that ranks all rows of the code 1 before the others may also be a very good one. Only users
 can decide that, so a note asks them. Results of an earlier scoring are left out.
@@ -19,11 +19,11 @@ from boreod.text import listed, shorten
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 RESULTS = ("probability", "rank", "outlier", "novelty", "outside")
-# A column with this AUC knows the label.
+# A column with at least this AUC seems to know the label.
 PERFECT = 0.999
-# Rows and ids have no order by label if their AUC is below this one.
+# Rows and ids count as ordered by label if their AUC is at least this one.
 ORDERED = 0.95
-# About so many rows without the code 1 are compared; more would say nothing new.
+# At most about this many rows without the code 1 are compared. More would say nothing new.
 MAX_OTHERS = 20_000
 
 
@@ -70,7 +70,7 @@ def find_leaks(
 ) -> list[str]:
     """Return notes about columns that may have been made from the label.
 
-    Columns of the matrix have two names: that of the column of the table, and their own.
+    ``columns`` has two names for each column of the matrix: its column in the table, and its own.
     """
     chosen = _choose_rows(codes, assume)
     if chosen is None:
@@ -99,7 +99,7 @@ def find_leaks(
 
 
 def _choose_rows(codes: NDArray, assume: bool) -> NDArray | None:
-    """Return all rows of the code 1 and some others, None if they are too few."""
+    """Return all rows of the code 1 and some others, None if there are too few."""
     outliers = np.flatnonzero(codes == OUTLIER)
     others = np.flatnonzero((codes == INLIER) | (assume & (codes == UNLABELLED)))
     if min(len(outliers), len(others)) < ENOUGH_OUTLIERS:
@@ -128,7 +128,7 @@ def _auc_either_way(outliers: NDArray, values: NDArray) -> float:
 
 
 def _order_of(table: Any, name: str) -> NDArray:
-    """Return numbers in the order of ids: by value, or alphabetically."""
+    """Return numbers that sort like the ids: by value, or alphabetically."""
     column = column_of(table, name)
     # Dates have an order of their own.
     if kind_of(column.type) != "date or time":

@@ -1,4 +1,4 @@
-"""Columns of a table as a float64 matrix, the same way for training rows and for new ones."""
+"""Turn the columns of a table into a float64 matrix, for training rows and new rows alike."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +19,7 @@ from boreod.text import listed, shorten, suggest
 # The version of stored preparations.
 VERSION = 3
 RESULT = "left out: a result of scoring"
-# No preparation that was stored here has more columns.
+# No stored preparation can have more columns.
 MAX_COLUMNS = 100_000
 
 
@@ -35,18 +35,18 @@ class ColumnSummary(NamedTuple):
 class Preparation:
     """Learn from a training table how to turn its columns into numbers.
 
-    Numbers stay as they are, booleans are 0 and 1, categories have one column a level. Ids with
-    many levels become their frequency and, given labels, how often their level has the code 1.
-    Dates become hour, weekday, day of the month and age, free text its lengths. Missing numbers get
-    the median of the training rows; where some were missing in training, a column of its own says
-    so. Columns that hold one value only, and ids of rows, are left out with a note.
+    Numbers stay as they are, booleans become 0 and 1, and categories get one column per level. Ids
+    with many levels become their frequency and, if there are labels, their odds of the code 1.
+    Dates become hour, weekday, day of the month and age. Free text becomes a few counts.
+    Missing numbers get the median of the training rows. If some were missing in training, an extra
+    column marks them. Columns with a single value and ids of rows are left out with a note.
 
     Parameters
     ----------
     max_levels
         The most levels of a category that get columns of their own; the others are pooled.
     seed
-        Seed of the folds in which levels of ids are learned.
+        Random seed of the order of rows in which levels of ids are learned.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class Preparation:
     notes_
         Remarks for the user.
     label_, ids_
-        The columns of labels and ids, None and empty if there are none.
+        The column of labels, or None, and the columns of ids, which may be empty.
     since_
-        Times since the last row of an id that are used; they are made of two columns each.
+        The times since the last row of an id; each of them is computed from two columns.
     inputs_
         The columns that ``transform`` needs.
     types_
-        How to read them from text: pass it to ``open_table`` as `types`.
+        How to read these columns from text; pass it to ``open_table`` as `types`.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class Preparation:
     ) -> NDArray:
         """Learn from a training table, and return its rows as if each of them were new.
 
-        They are not always those of :meth:`transform`: what ids with many levels become does not
-        count the row itself.
+        The result may differ from that of :meth:`transform`, because the numbers of an id with many
+        levels do not count the row itself.
 
         Parameters
         ----------
@@ -112,14 +112,14 @@ class Preparation:
         label
             The column of labels, which is not learned from.
         ids
-            Columns that name a row, which are not learned from either. Here and in the others
-            names may have commas between them.
+            Columns that identify a row; they are not learned from, either. In this and the next
+            two parameters, one string may hold several names with commas between them.
         drop
             Columns to leave out.
         keep
             The only columns to learn from; None for all others.
         decimal
-            Decimal point of numbers in text, where their column does not decide it.
+            Decimal point of numbers in text, if their column does not decide it.
         assume
             Whether unlabelled rows count as the code 0.
         """
@@ -160,10 +160,10 @@ class Preparation:
         return matrix
 
     def transform(self, batch: Any, *, first_row: int = 1) -> NDArray:
-        """Return rows as float64, one column a name of ``names_``; extra columns are ignored.
+        """Return rows as float64 with the columns ``names_``; extra input columns are ignored.
 
-        A batch is a pyarrow record batch or table, its columns in any order; ``first_row`` is the
-        number of its first row, for errors.
+        A batch is a pyarrow record batch or table with its columns in any order. Errors count its
+        rows from ``first_row``.
         """
         if not self.steps_:
             raise TableError("This preparation is not fitted yet. Call `fit` first.")
@@ -176,7 +176,7 @@ class Preparation:
         )
 
     def transform_training(self, table: Any, codes: NDArray | None) -> NDArray:
-        """Return the rows of the training table once more as :meth:`fit_transform` did."""
+        """Return the rows of the training table again, as :meth:`fit_transform` gave them."""
         learned = self._learned
         targets = None if codes is None else make_targets(codes, learned.assume, learned.seed)
         if targets is None and any(isinstance(s, LevelStep) and s.total_known for s in self.steps_):
@@ -187,7 +187,7 @@ class Preparation:
         return self._fill_training(self._complete(table), targets)
 
     def _complete(self, batch: Any) -> Any:
-        """Return rows with the times since the last rows of their ids, if these are used."""
+        """Return rows with the times since the last row of their id, if the model uses these."""
         wanted = [since for since in self.since_ if since.name not in batch.schema.names]
         if wanted and not is_whole(batch):
             raise TableError(
@@ -213,7 +213,7 @@ class Preparation:
 
     @property
     def differs_in_training(self) -> bool:
-        """Whether training rows have other values than the same rows would have later."""
+        """Whether training rows get other values than ``transform`` would give them."""
         return any(isinstance(step, LevelStep) for step in self.steps_)
 
     @property
@@ -225,7 +225,7 @@ class Preparation:
 
     @property
     def marks_(self) -> dict[int, int]:
-        """The places of output columns with filled values, and of the columns that mark them."""
+        """For each output column with filled values, the place of the column that marks them."""
         origins = [(step.name, kind) for step in self.steps_ for kind, _ in step.outputs]
         marks = {name: place for place, (name, kind) in enumerate(origins) if kind == "missing"}
         return {
@@ -236,7 +236,7 @@ class Preparation:
 
     @property
     def types_(self) -> dict[str, Any]:
-        """How to read the columns from text; ids as they are."""
+        """How to read the columns from text; ids are read as they are written."""
         kinds: dict[str, Any] = {since.id: "text" for since in self.since_}
         kinds |= {since.time: since.kind for since in self.since_}
         kinds |= {step.name: step.reading for step in self.steps_}
@@ -289,7 +289,7 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Learned:
-    """What a preparation knows, and what is stored of it."""
+    """What a preparation has learned; this is what a model file stores."""
 
     version: int
     max_levels: int
@@ -298,7 +298,7 @@ class _Learned:
     assume: bool
     seed: int
     since: list[Since]
-    # The steps, or what is stored of them.
+    # The steps, or their stored form.
     steps: list[Any]
     summary: list[tuple[str, str, str, int]]
     notes: list[str]
@@ -328,7 +328,7 @@ def _read_step(data: Any) -> Step:
     if not isinstance(becomes, str) or becomes not in STEPS:
         raise ValueError(f"it has a step for {shorten(becomes)}")
     if becomes == "date":
-        # Older files do not have it.
+        # Older files do not have ``zoned``.
         stored.setdefault("zoned", None)
     return typed_json(STEPS[becomes], stored, "step")
 
@@ -375,7 +375,7 @@ def _read_roles(
 def _learn(
     table: Any, roles: dict[str, str], question: Question, wanted: set[str]
 ) -> tuple[list[Step], list[tuple[str, str, str, int]], list[str]]:
-    """Decide for every column, and refuse all bad ones at once."""
+    """Decide the step of every column, and refuse all bad columns in one error."""
     steps: list[Step] = []
     summary: list[tuple[str, str, str, int]] = []
     notes: list[str] = []
@@ -405,7 +405,7 @@ def _learn(
 
 
 def _holds(table: Any, name: str) -> str:
-    """Return what an unused column holds, also if no step could use it."""
+    """Return what an unused column holds, even if no step could use it."""
     try:
         return kind_of(column_of(table.slice(0, 0), name).type)
     except TableError:

@@ -1,7 +1,7 @@
-"""The time since the last row of the same id, such as a card or a device, in a table by time.
+"""The time since the last row of the same id, such as a card, in a table sorted by time.
 
-A single row does not have such a time. Rows are read one after the other, and the last time of
-every id is remembered. So the table must be sorted by time, and must be read as a whole.
+A single row has no such time. Rows are read in order, and the last time of every id is remembered.
+So the table must be sorted by time, and must be read as a whole.
 """
 
 import json
@@ -26,7 +26,7 @@ METADATA = b"boreod.since"
 
 @dataclass(frozen=True)
 class Since:
-    """The column of ids and the column of times that make a new column."""
+    """The column of ids and the column of times from which a new column is computed."""
 
     id: str
     time: str
@@ -37,18 +37,18 @@ class Since:
 
     @property
     def name(self) -> str:
-        """Name of the column that it makes."""
+        """Name of the new column."""
         return f"time since last {self.id}"
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training table can have led to it."""
+        """Whether a training table can have led to these values."""
         if self.form is None:
             return self.kind == "number" and self.zone is None
         return DateStep(self.time, self.kind, self.form, self.zone).is_possible
 
     def read(self, batch: Any, first_row: int) -> NDArray:
-        """Return dates in hours and numbers in their own unit; NaN where they are missing."""
+        """Return the times: dates in hours, numbers in their own unit, NaN for missing cells."""
         column = column_of(batch, self.time)
         if self.form is None:
             return as_numbers(column, self.time, "number", first_row)
@@ -64,7 +64,7 @@ def is_whole(batch: Any) -> bool:
 
 
 def found_in(schema: Any) -> list[Since]:
-    """Return how columns were made that have such a time."""
+    """Return how the columns with times since the last row were made."""
     stored = [(field.metadata or {}).get(METADATA) for field in schema]
     return [typed_json(Since, json.loads(text), "since") for text in stored if text is not None]
 
@@ -80,7 +80,7 @@ def add_to_table(table: Any, asked: Asked) -> Any:
 
 
 def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[Any, Iterator[Any]]:
-    """Return schema and batches with the columns that are asked for; memory grows with ids only."""
+    """Return schema and batches with the columns that are asked for; only ids take memory."""
     first = next(batches, None)
     if first is None:
         return schema, batches
@@ -100,7 +100,7 @@ def add_to_batches(schema: Any, batches: Iterator[Any], asked: Asked) -> tuple[A
 
 
 def as_list(asked: Asked) -> list[Any]:
-    """Return a list of what is asked for; commas separate several names in one text."""
+    """Return a list of what is asked for; commas separate several names in one string."""
     found: list[Any] = []
     for one in [asked] if isinstance(asked, str) else asked:
         found += map(str.strip, one.split(",")) if isinstance(one, str) else [one]
@@ -118,14 +118,14 @@ def _added(schema: Any, batches: Iterable[Any], found: list[Since]) -> Iterator[
 
 @dataclass
 class _Memory:
-    """The last time of every id in the rows that were read, and the latest of all."""
+    """The last time of every id in the rows read so far, and the latest time of all."""
 
     since: Since
     last: dict[str, float] = field(default_factory=dict)
     latest: float = -np.inf
 
     def add(self, batch: Any, first_row: int) -> Any:
-        """Return the times since the last rows of their ids, null for the first of each."""
+        """Return the time since the last row of the same id, null for the first row of an id."""
         times = self.since.read(batch, first_row)
         there = np.flatnonzero(~np.isnan(times))
         earlier = np.diff(times[there], prepend=self.latest) < 0

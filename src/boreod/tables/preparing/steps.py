@@ -1,18 +1,18 @@
 """What is done to one column, as plain data: numbers, categories, ids with many levels, free text.
 
-A step fills its part of a matrix row by row, so that a row alone gives the same numbers as within a
-batch. Steps of dates are in ``dates.py``; which one a column gets is decided in ``decisions.py``.
+A step fills its columns of a matrix row by row. So a single row gives the same numbers as in a
+batch. ``dates.py`` has the step for dates, and ``decisions.py`` decides which step a column gets.
 
 Ids with many levels, such as merchants and devices, become numbers of their level. A level with c
-of N training rows has the frequency log10(c / N), where a training row does not count itself; a new
-level is as frequent as one that was there once. If o of its c known rows have the code 1, and p is
-their share in all known rows, the level has the odds
-log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)): what the level adds to the log-odds of the
-code 1, shrunk towards nothing by m rows that are like all others.
+of N training rows has the frequency log10(c / N). A training row does not count itself, and a new
+level has c = 1. If o of the c labelled rows of a level have the code 1, and p is the share of the
+code 1 in all labelled rows, the level has the odds
+log((o + m p) / (c - o + m (1 - p))) - log(p / (1 - p)). They are what the level adds to the
+log-odds of the code 1, shrunk towards 0 as if the level had m more average rows.
 
-A training row gets the odds of its level among the rows before it, in a random order (Prokhorenkova
-and others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Folds would: of two
-folds of a level, the one with more rows of the code 1 has the lower odds, and trees learn that.
+For a training row, the odds count only the rows before it in a random order (Prokhorenkova and
+others: CatBoost, NeurIPS 2018), so they do not depend on its own label. Odds from folds do depend
+on it: the fold with more rows of the code 1 gets the lower odds, and trees learn that.
 """
 
 from abc import ABC, abstractmethod
@@ -29,11 +29,11 @@ from boreod.tables.number_formats import NumberFormat
 from boreod.validation import OUTLIER, UNLABELLED
 
 TEXT_PARTS = ("length", "words", "digits")
-# This is m: every level counts so many additional rows that are like all others.
+# This is m: every level counts this many additional average rows.
 PRIOR_ROWS = 10.0
 # Fewer outliers say nothing about levels.
 ENOUGH_OUTLIERS = 10
-# In a model file, the words and counts of all levels take at most so many bytes.
+# In a model file, the words and counts of all levels take at most this many bytes.
 STORED_BYTES = 1_000_000
 # Float64 cannot count more rows.
 MAX_COUNTED = 2**53
@@ -45,14 +45,14 @@ class Targets:
 
     # Whether rows have the code 1.
     outliers: NDArray
-    # Whether rows have the code 1 or 0, also if 0 is assumed.
+    # Whether rows have the code 1 or 0, given or assumed.
     known: NDArray
     # All rows in random order.
     order: NDArray
 
 
 def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
-    """Return the labels of rows, None if they are too few.
+    """Return the labels of rows, None if there are too few.
 
     With ``assume`` unlabelled rows count as the code 0.
     """
@@ -60,7 +60,7 @@ def make_targets(codes: NDArray, assume: bool, seed: int) -> Targets | None:
     known = (codes != UNLABELLED) | assume
     if outliers.sum() < ENOUGH_OUTLIERS or not (known & ~outliers).any():
         return None
-    # The first number keeps this order apart from one that somebody drew labels by.
+    # The constant makes this order differ from others that are drawn with the same seed.
     order = np.random.default_rng([6027, seed]).permutation(len(codes))
     return Targets(outliers, known, order)
 
@@ -78,11 +78,11 @@ class Step(ABC):
     @property
     @abstractmethod
     def values(self) -> list[tuple[str, str]]:
-        """Kinds and levels of the output columns without that of missing values."""
+        """Kinds and levels of the output columns, except the column that marks missing values."""
 
     @property
     def outputs(self) -> list[tuple[str, str]]:
-        """What the output columns are: a kind and a level, see ``boreod.tool.reasons``."""
+        """The kind and the level of each output column, see ``boreod.tool.reasons``."""
         return [*self.values, ("missing", "")] if self.marked else self.values
 
     @property
@@ -98,19 +98,19 @@ class Step(ABC):
     @property
     @abstractmethod
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it; what is stored may be anything."""
+        """Whether a training column can have led to this step; stored data may hold anything."""
 
     def words_of(self, column: Any) -> Any:
-        """Return a column as text; codes that were numbers have no point."""
+        """Return a column as text; codes that were numbers have no decimals."""
         words = as_text(column, self.name)
         return whole_words(words) if self.kind == "number" else words
 
     @abstractmethod
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do the same for the training rows, as if each of them were new."""
+        """Do what ``fill`` does for the training rows, as if each of them were new."""
         return self.fill(result, column, 1)
 
 
@@ -125,12 +125,12 @@ def _output_name(name: str, kind: str, level: str) -> str:
 
 @dataclass(frozen=True)
 class NumberStep(Step):
-    """A number stays as it is; missing ones are filled, and marked if some were in training.
+    """A number stays as it is. Missing numbers are filled, and marked if training had some.
 
-    A column that held one value or nothing in training has only the mark.
+    If all numbers of the training column were the same, the step has only the mark.
     """
 
-    # The median of the training rows, for missing numbers; None if numbers are not used.
+    # The median of the training rows, which missing numbers get; None if only the mark is used.
     middle: float | None = None
     # How numbers are written in text; None for plain numbers.
     format: NumberFormat | None = None
@@ -142,7 +142,7 @@ class NumberStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have led to this step."""
         if self.format is None:
             return self.kind in ("number", "boolean")
         return self.kind == "text" and self.format.is_possible
@@ -155,7 +155,7 @@ class NumberStep(Step):
         return [("flag" if self.kind == "boolean" else "value", "")]
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
         kind = "number" if self.format else self.kind
         values = numbers_of(column, self.name, kind, first_row, self.format)
         missing = np.isnan(values)
@@ -166,26 +166,26 @@ class NumberStep(Step):
 
 @dataclass(frozen=True)
 class CategoryStep(Step):
-    """Words have one column a level; rare levels may share one, and missing words may have one."""
+    """Words get one column per level; rare levels may share one, and missing words may have one."""
 
     # The words that have a column of their own.
     levels: list[str] = field(default_factory=list)
-    # Whether other levels share a column; otherwise they are zeros everywhere.
+    # Whether other levels share a column; otherwise they are 0 in all columns.
     pooled: bool = False
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have led to this step."""
         fits = self.kind in ("text", "number") and (bool(self.levels) or not self.pooled)
         return fits and len(set(self.levels)) == len(self.levels)
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """One flag a level."""
+        """One flag for each level."""
         return [("level", level) for level in self.levels] + [("other", "")] * self.pooled
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
         words = self.words_of(column)
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         codes = find_levels(words, self.levels)
@@ -198,24 +198,24 @@ class CategoryStep(Step):
 
 @dataclass(frozen=True)
 class TextStep(Step):
-    """Free text becomes its number of letters, words and digits; missing text has none of them."""
+    """Free text becomes its numbers of letters, words and digits; missing text has 0 of each."""
 
     # Those of TEXT_PARTS that varied in training.
     parts: list[str] = field(default_factory=list)
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """One number a part."""
+        """One number for each part."""
         return [("value", part) for part in self.parts]
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have led to this step."""
         in_order = [part for part in TEXT_PARTS if part in self.parts]
         return self.kind == "text" and bool(self.parts) and self.parts == in_order
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
         words = as_text(column, self.name)
         for place, part in enumerate(self.parts):
             result[:, place] = count_in_text(words, part)
@@ -224,20 +224,20 @@ class TextStep(Step):
 
 @dataclass(frozen=True)
 class LevelStep(Step):
-    """An id becomes its frequency, and the odds of its level if there are labels enough."""
+    """An id becomes the frequency of its level and, if there are enough labels, its odds."""
 
     # The number of training rows that had a value.
     rows: int = 0
     levels: list[str] = field(default_factory=list)
     # The number of rows of each level.
     counts: list[int] = field(default_factory=list)
-    # The number of rows of the code 1 of each level; empty without odds.
+    # For each level, the number of rows with the code 1; empty without odds.
     outliers: list[int] = field(default_factory=list)
-    # The number of rows with a label, true or assumed, of each level; empty without odds.
+    # For each level, the number of rows with a label, given or assumed; empty without odds.
     known: list[int] = field(default_factory=list)
     total_known: int = 0
     total_outliers: int = 0
-    # The median frequency, for missing words; None if the frequency is not used.
+    # The median frequency, which missing words get; None if the frequency is not used.
     middle: float | None = None
 
     @property
@@ -248,7 +248,7 @@ class LevelStep(Step):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a training column can have led to it."""
+        """Whether a training column can have led to this step."""
         size = len(self.levels)
         lists = [self.counts]
         if self.total_known > 0:
@@ -276,9 +276,9 @@ class LevelStep(Step):
         )
 
     def fill(self, result: NDArray, column: Any, first_row: int) -> NDArray:
-        """Write the values of some rows into zeros, and return which rows have no value."""
+        """Write values into a result of zeros, and return which rows have no value."""
         words = self.words_of(column)
-        # Other words have the place -1, which is that of the zero at the end.
+        # Unknown words have the place -1, so they get the zero at the end.
         places = find_levels(words, self.levels)
         columns = []
         if self.middle is not None:
@@ -290,10 +290,10 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def fill_training(self, result: NDArray, column: Any, targets: Targets | None) -> NDArray:
-        """Do the same for the training rows, without what a row says about itself.
+        """Do what ``fill`` does for the training rows, without using a row for itself.
 
-        The frequency of a level does not count the row itself, and its odds are those of the rows
-        before it in a random order.
+        The frequency of a level does not count the row itself. Its odds count only the rows before
+        it in a random order.
         """
         words = self.words_of(column)
         _, places = encode(words)
@@ -305,13 +305,13 @@ class LevelStep(Step):
         return self._put(result, columns, words)
 
     def within(self, most_bytes: int) -> "LevelStep":
-        """Return this step with its most informative levels, which take at most so many bytes."""
+        """Return this step with only its most informative levels, in at most ``most_bytes``."""
         odds = np.array(self.outliers or np.zeros(len(self.levels)))
         counts = np.array(self.counts)
         order = np.lexsort([-counts, -odds])
         # A level with a single row, without the code 1, is treated like a new level.
         order = order[(counts[order] > 1) | (odds[order] > 0)]
-        # A stored level takes 16 bytes beside its letters.
+        # A stored level takes 16 bytes in addition to its letters.
         sizes = np.cumsum([len(self.levels[i].encode()) + 16 for i in order])
         kept = np.sort(order[sizes <= most_bytes]).tolist()
         lists = {name: getattr(self, name) for name in ("levels", "counts", "outliers", "known")}
@@ -321,7 +321,7 @@ class LevelStep(Step):
         return replace(self, **chosen)
 
     def _put(self, result: NDArray, columns: list[NDArray], words: Any) -> NDArray:
-        """Write columns; a missing word has the median frequency, and odds that add nothing."""
+        """Write columns; a missing word gets the median frequency and the odds 0."""
         missing: NDArray = words.is_null().to_numpy(zero_copy_only=False)
         usual = {"frequency": self.middle or 0.0, "odds": 0.0}
         for place, ((kind, _), values) in enumerate(zip(self.values, columns, strict=True)):
@@ -354,7 +354,7 @@ def count_in_text(words: Any, part: str) -> NDArray:
 
 
 def find_levels(words: Any, levels: list[str]) -> NDArray:
-    """Return the place of every word among some levels, -1 where it is none of them."""
+    """Return the place of every word in a list of levels, -1 if it is not in the list."""
     positions = pc.index_in(words, value_set=pa.array(levels, pa.string()))
     return pc.fill_null(positions, -1).to_numpy(zero_copy_only=False)
 
@@ -388,7 +388,7 @@ def _odds(outliers: NDArray, known: NDArray, total_outliers: int, total_known: i
 def _odds_so_far(places: NDArray, targets: Targets) -> NDArray:
     """Return for every row the odds of its level among the rows before it."""
     order = targets.order[np.argsort(places[targets.order], kind="stable")]
-    # The rows of a level stand together; these are the places where levels begin.
+    # Rows are sorted by level; these are the places where levels begin.
     first = np.flatnonzero(np.diff(places[order], prepend=-1))
     sizes = np.diff(first, append=len(order))
 

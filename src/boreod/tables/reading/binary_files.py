@@ -1,8 +1,8 @@
-"""Files that know their own columns: Arrow, Parquet, and folders of Parquet files as one table.
+"""Read files that store column types: Arrow, Parquet, and folders of Parquet files as one table.
 
-Names of folders may be values: ``day=7``. Parquet is read page by page. For a folder of 217 MB
-(four files of one row group with 500,000 rows), ``pyarrow.dataset`` with ``use_buffered_stream``
-takes 360 to 450 MB at its peak instead of 270 MB.
+Folder names may hold values, as in ``day=7``. Parquet is read page by page. For a folder of 217 MB
+(four files of one row group with 500,000 rows), this takes 270 MB at its peak, and
+``pyarrow.dataset`` with ``use_buffered_stream`` would take 360 to 450 MB.
 """
 
 import os
@@ -39,26 +39,26 @@ class Member:
     """One of the files of a table."""
 
     place: Place
-    # The path from the folder on, with slashes between; of a single file the name alone.
+    # The path within the folder, with slashes; for a single file, its name.
     name: str
-    # What the names of its folders say: a pyarrow scalar for each column.
+    # The values in the names of its folders: a pyarrow scalar for each column.
     values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Footer:
-    """What the end of a Parquet file says."""
+    """What the footer of a Parquet file says."""
 
     # The plain types of the columns to read.
     schema: Any
     # The number of rows in each row group.
     groups: tuple[int, ...]
-    # The columns that only the names of its folders have.
+    # The columns that only the names of its folders hold.
     added: tuple[str, ...]
 
 
 def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
-    """Open an Arrow file (also called Feather), of the file or of the stream kind, or a pipe."""
+    """Open an Arrow (Feather) file, in the file or the stream format, or a pipe."""
     kind = "an Arrow or Feather file"
     shown = "standard input" if path == STANDARD else path
     with reading(shown, kind):
@@ -84,7 +84,7 @@ def open_arrow(path: str, options: Options, stack: ExitStack) -> Typed:
 
 
 def open_parquet(path: str, options: Options) -> Typed:
-    """Open a Parquet file, or those of a folder in the order of their names as one table."""
+    """Open a Parquet file, or as one table those of a folder in the order of their names."""
     members = find_members(find_place(path), options.types)
     schema = unified_schema(members, [read_footer(options, member) for member in members])
 
@@ -96,10 +96,10 @@ def open_parquet(path: str, options: Options) -> Typed:
 
 
 def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
-    """Return a Parquet file, or those of a folder in the order of their names.
+    """Return a Parquet file, or the Parquet files of a folder in the order of their names.
 
     Files and folders whose names begin with ``.`` or ``_`` are left out. Folders may be called
-    ``column=value``, as Spark and others write them; such values have the declared types.
+    ``column=value``, as Spark and others write them. Declared types apply to these values.
     """
     if not place.is_folder:
         return [Member(place, PurePosixPath(place.path.replace(os.sep, "/")).name, {})]
@@ -121,7 +121,7 @@ def find_members(place: Place, types: Mapping[str, Any]) -> list[Member]:
 
 
 def find_text_files(folder: str, asked: str | None) -> list[str]:
-    """Return the text files of a folder in the order of their names; none if it holds Parquet."""
+    """Return the text files of a folder in the order of names; no file if it holds Parquet."""
     with reading(folder):
         names = [PurePosixPath(name) for name in sorted(_local_names(folder))]
     if asked in (None, "parquet") and any(map(_is_wanted, names)):
@@ -132,7 +132,7 @@ def find_text_files(folder: str, asked: str | None) -> list[str]:
 
 
 def read_footer(options: Options, member: Member) -> Footer:
-    """Return what the end of a file says; refuse columns that it lacks or that are not plain."""
+    """Return the footer of a file; refuse columns that it lacks or that are not plain."""
     shown = member.place.shown
     with reading(shown, PARQUET), _opened(member) as file:
         schema, groups = file.schema_arrow, _group_rows(file.metadata)
@@ -143,7 +143,7 @@ def read_footer(options: Options, member: Member) -> Footer:
 
 
 def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
-    """Return the schema of all files: same names, and types that hold the values of all."""
+    """Return one schema for all files, with types that hold all values; refuse other columns."""
     names = set(footers[0].schema.names)
     for footer, member in zip(footers, members, strict=True):
         if set(footer.schema.names) != names:
@@ -164,7 +164,7 @@ def unified_schema(members: list[Member], footers: list[Footer]) -> Any:
 def read_rows(
     member: Member, schema: Any, batch_rows: int, start: int = 0, stop: int = sys.maxsize
 ) -> Iterator[Any]:
-    """Give the rows from ``start`` (from 0) to before ``stop`` in batches of at most so many."""
+    """Yield the rows from ``start`` up to before ``stop``, in batches of at most ``batch_rows``."""
     with reading(member.place.shown, PARQUET), _opened(member) as file:
         ends = [0, *accumulate(_group_rows(file.metadata))]
         groups = [i for i, (a, b) in enumerate(pairwise(ends)) if b > start and a < stop]
@@ -208,7 +208,7 @@ def _group_rows(data: Any) -> tuple[int, ...]:
 
 
 def _local_names(folder: str) -> list[str]:
-    """Return the names of files that are not hidden; each folder is read once, also by links."""
+    """Return the names of files that are not hidden; a folder is read once, despite links."""
     names = []
     seen = {os.path.realpath(folder)}
     for parent, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
@@ -252,7 +252,7 @@ def _keys(name: PurePosixPath) -> dict[str, str | None]:
 def _read_values(
     keys: list[dict[str, str | None]], types: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the values of folders as numbers, booleans or text, as they look or are declared."""
+    """Return the values in folder names as numbers, booleans or text, as declared or guessed."""
     result: list[dict[str, Any]] = [{} for _ in keys]
     for name in dict.fromkeys(name for own in keys for name in own):
         places = [place for place, own in enumerate(keys) if name in own]

@@ -1,4 +1,4 @@
-"""What to read of a table, and its columns in their types: a few bad cells do not matter."""
+"""Say what to read of a table, and give its columns their types despite a few bad cells."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from boreod.validation import LARGEST
 
 # Rows of a block, in formats that are read row by row.
 BLOCK_ROWS = 10_000
-# Where rows are left out, a column of this name has the numbers of the others.
+# If rows are left out, a column of this name has the numbers of the others.
 ROW = "\0row"
 # The metadata of a batch have the same numbers under this name.
 ROWS = b"boreod.rows"
@@ -50,40 +50,40 @@ class ReadOptions:
     ----------
     format
         ``csv``, ``tsv``, ``jsonl`` (also an array of objects), ``parquet``, ``arrow``, ``xlsx``,
-        ``sqlite`` or ``duckdb``; None to go by the name.
+        ``sqlite`` or ``duckdb``; None to take it from the name.
     separator
-        One character between the cells of a line; None to find out.
+        One character between the cells of a line; None to detect it.
     header
-        Whether separated text or a sheet has a line of column names, or which line that is. None
-        for the first, or the first below titles of fewer cells; nothing but numbers is refused.
-        False names them c0, c1 and so on.
+        Whether separated text or a sheet has a line of column names, or the number of that line.
+        None takes the first line, or the first below titles with fewer cells, and refuses a line
+        of numbers only. False names the columns c0, c1 and so on.
     encoding
         Encoding of text; None for UTF-8.
     decimal
-        Decimal point of numbers that are text, ``.`` or ``,``; None to find out. Where cells leave
-        it open, as in 1,234, the column stays text.
+        Decimal point of numbers that are text, ``.`` or ``,``; None to detect it. If the cells
+        leave it open, as in 1,234, the column stays text.
     types
-        ``number``, ``boolean`` or ``text`` for columns of text formats that should not be judged by
-        their first rows, or how their numbers are written. Names that the table does not have do
-        not matter.
+        Types of columns in text formats, if their first rows should not decide: ``number``,
+        ``boolean``, ``text``, or a rule for how numbers or dates are written. Names that the table
+        does not have are ignored.
     columns
         Names of the columns to read, in this order; None for all.
     since
-        Columns of ids, such as ``card`` or ``card:time``, each of which adds a column: the time
-        since the last row of the same id, in hours for dates. The table must be sorted by time.
+        Columns of ids, such as ``card`` or ``card:time``. Each adds a column: the time since
+        the last row of the same id, in hours for dates. The table must be sorted by time.
     drop
-        Names of columns to leave out; they may hold anything, and there may be several of a name.
+        Names of columns to leave out. They may hold anything, and several may have the same name.
     bad_cells
-        What to do with cells of a column of numbers that hold none: ``missing``, ``error``, or
+        What to do if cells in a column of numbers hold no number: ``missing``, ``error``, or
         ``drop`` to leave their rows out. A warning at the end says how many there were and where.
     computed
-        Columns to compute with, None for all: numbers beyond 1e150, whose squares may be infinite,
-        are bad cells there.
+        Columns to compute with; None for all. Numbers beyond 1e150 are bad cells there, because
+        their squares may be infinite.
     query
         For databases SQL or the name of a table, for workbooks the name of a sheet; None if there
         is only one.
     labels
-        Labels that a second file holds, and which words are labels; None for the column alone.
+        A second file of labels, and which words are labels; None for the column alone.
     batch_rows
         Rows of a batch; the last may have fewer.
     """
@@ -128,12 +128,12 @@ class Options(ReadOptions):
     computed: tuple[str, ...] | None = ()
     # Columns that may be missing.
     optional: tuple[str, ...] = ()
-    # Columns to drop that some file had.
+    # Columns to drop that were found in some file.
     met: set[str] = field(default_factory=set)
     found: BadCells = field(default_factory=BadCells)
 
     def chosen(self, known: list[str], shown: str) -> list[int]:
-        """Return the places of the columns to read; the others may be called anything.
+        """Return the places of the columns to read; the others may have any names.
 
         Refuse names of columns that are not there, and columns to read with the same name.
         """
@@ -157,7 +157,7 @@ class Options(ReadOptions):
 def check_columns(
     columns: Iterable[str] | None, known: list[str], shown: str, trained: Container[str] = ()
 ) -> None:
-    """Refuse names of columns that are not there; those of a model, ``trained``, all at once."""
+    """Refuse columns that are not there; one error names all those that a model was trained on."""
     missing = [name for name in columns or () if name not in known]
     gone = [name for name in missing if name in trained]
     if gone:
@@ -173,12 +173,12 @@ def check_columns(
 
 
 def rows_after(before: int) -> Where:
-    """Return a function that says the number of a row, given how many rows came before a block."""
+    """Return a function that names a row of a block, given how many rows came before the block."""
     return lambda row: f"Row {before + row + 1}"
 
 
 def from_values(blocks: Iterator[Values], options: Options) -> Typed:
-    """Return the table of blocks of Python values; words stay text even if they are digits."""
+    """Return a table from blocks of Python values; strings stay text even if they hold digits."""
     values, where = next(blocks)
     first = _to_text(values)
     kinds = {}
@@ -209,14 +209,14 @@ def _to_text(values: dict[str, list[Any]]) -> Any:
 
 
 def typed(blocks: Iterable[Block], kinds: dict[str, Kind], options: Options) -> Typed:
-    """Return the table of some blocks of text, given what its columns hold."""
+    """Return a table from blocks of text, given what its columns hold."""
     schema = pa.schema([(name, TYPES[kind.type]) for name, kind in kinds.items()])
 
     def convert(name: str, column: Any) -> Converted:
         kind = kinds[name]
         found, bad = to_kind(column, kind)
         if kind == ("number", None) and name not in options.types:
-            # Codes would change as numbers.
+            # Codes would lose digits as numbers.
             bad = bad | as_mask(pc.match_substring_regex(column, CODE))
         return found, bad, kind
 
@@ -224,7 +224,7 @@ def typed(blocks: Iterable[Block], kinds: dict[str, Kind], options: Options) -> 
 
 
 def cleaned(schema: Any, batches: Iterable[Any], options: Options) -> Typed:
-    """Return a table that knows its types, without bad cells.
+    """Return a table with typed columns, without its bad cells.
 
     Bad cells hold text that does not follow the rule of its column, or infinite numbers.
     """
@@ -276,7 +276,7 @@ def _checked(
 ) -> Typed:
     """Return a table with nulls for bad cells, or without their rows if the policy is to drop them.
 
-    Numbers that are too large are bad in columns that are computed with.
+    Numbers that are too large are bad cells in columns to compute with.
     """
     found = options.found
 

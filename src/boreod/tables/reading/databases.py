@@ -1,7 +1,7 @@
-"""Tables within other files: SQLite and DuckDB, by a query, and sheets of Excel workbooks.
+"""Read tables and queries of SQLite and DuckDB databases, and sheets of Excel workbooks.
 
-Databases are read row by row, and never written. Where there is only one table or sheet, it need
-not be named.
+Databases are read row by row, and never written. If there is only one table or sheet, it need not
+be named.
 """
 
 import logging
@@ -70,7 +70,7 @@ def open_duckdb(path: str, options: Options, stack: ExitStack) -> Typed:
     """Open a table or query of a DuckDB database."""
     duckdb = _library(path, "duckdb", "DuckDB", "duckdb")
     with _asking(path, "a DuckDB database", duckdb.Error):
-        # Pages that were read stay in memory up to the limit.
+        # DuckDB keeps pages that it has read in memory, up to the limit.
         safe = {"enable_external_access": "false", "memory_limit": "256MB"}
         connection = duckdb.connect(path, read_only=True, config=safe)
         stack.callback(connection.close)
@@ -135,7 +135,7 @@ def _library(path: str, module: str, name: str, extra: str) -> Any:
 
 
 def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
-    """Return a sheet without empty rows and rows that repeat the names, which make text of all."""
+    """Return a sheet without empty rows and repeated names, which would make all columns text."""
     empty = NoRows(names)
     rows = empty.find(sheet, lambda row: f"Line {place + row + 2}")
     if rows is None:
@@ -153,7 +153,7 @@ def _real_rows(sheet: Any, names: list[str], place: int) -> Any:
 
 
 def _sql(path: str, query: str | None, tables: list[str]) -> str:
-    """Return a query: one that was asked for, or all of a table."""
+    """Return the query that was asked for, or one that reads a whole table."""
     if query is not None and query not in tables and len(query.split()) > 1:
         return query
     name = _find_table(path, query, tables, "table").replace('"', '""')

@@ -1,4 +1,4 @@
-"""JSON: one object a line, or an array of objects; their keys are the columns."""
+"""Read JSON: one object per line, or an array of objects. Their keys are the columns."""
 
 import io
 import json
@@ -14,14 +14,14 @@ from boreod.tables.reading.locations import TextSource
 from boreod.text import shorten
 
 BLOCK_CHARACTERS = 1 << 18
-# Letters of one object.
+# One object may have about this many letters.
 MAX_OBJECT = 4 << 20
 # Where an object is, and what it holds.
 Record = tuple[str, dict[str, Any]]
 
 
 class Number(str):
-    """A number as it is written, to tell it from a word of the same letters."""
+    """A number as it is written. Its type tells it from a word with the same letters."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Number(str):
 def open_json_lines(source: TextSource, options: Options) -> Typed:
     """Open JSON lines, or an array of objects.
 
-    Keys that a line does not have are missing values. Keys that come up only after the first block
+    If an object lacks a key, its value is missing. Keys that come up only after the first block
     are refused, unless the columns to read are given.
     """
     dropped = frozenset(name.strip() for names in options.drop for name in names.split(","))
@@ -121,7 +121,7 @@ def _reading(place: str, shown: str, text: str) -> Iterator[None]:
 
 
 def _check(record: Any, text: str) -> None:
-    """Refuse values that are not objects, and halves of letters."""
+    """Refuse values that are not objects, and text with unpaired surrogates."""
     if not isinstance(record, dict):
         raise TableError(
             f'must be an object such as {{"amount": 3.5}}; got {shorten(text.strip()[:60])}. '

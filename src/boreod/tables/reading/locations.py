@@ -1,6 +1,6 @@
-"""Where tables are, on a disk or at an address, their formats, and their bytes.
+"""Find tables on a disk or at an address, tell their formats, and read their bytes.
 
-Text comes out unpacked and as UTF-8, whatever its encoding.
+Text is unpacked and converted to UTF-8, whatever its encoding.
 """
 
 import bz2
@@ -60,9 +60,9 @@ class Place:
 
     # A file system of pyarrow.
     filesystem: Any
-    # The absolute path, as the file system takes it.
+    # The absolute path, as the file system expects it.
     path: str
-    # What the user wrote, without passwords, for sentences.
+    # What the user wrote, without passwords, for messages.
     shown: str
 
     @property
@@ -72,7 +72,7 @@ class Place:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder; refuse what is not there."""
+        """Whether it is a folder; raise if it is not there."""
         with reading(self.shown):
             kind = self.filesystem.get_file_info(self.path).type
             if kind == fs.FileType.NotFound:
@@ -99,7 +99,7 @@ def is_address(path: str) -> bool:
 
 
 def show_place(path: str) -> str:
-    """Return a name or an address for a sentence: without passwords and options.
+    """Return a name or an address for messages, without passwords and options.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def is_pipe(path: str) -> bool:
 
 
 def can_read_again(path: str) -> bool:
-    """Return whether a table can be read twice, which a pipe cannot."""
+    """Return whether a table can be read twice. A pipe cannot."""
     return all(is_address(p) or os.path.isfile(p) or os.path.isdir(p) for p in expand(path))
 
 
@@ -221,8 +221,8 @@ def reading(shown: str, kind: str | None = None, address: str = "") -> Iterator[
 class TextSource(io.RawIOBase):
     """Read a text file or standard input (``-``) once, from its beginning to its end, as UTF-8.
 
-    Without an encoding it must be UTF-8, or UTF-16 with a byte order mark. The stack closes the
-    file.
+    If no encoding is given, it must be UTF-8, or UTF-16 with a byte order mark. The stack closes
+    the file.
     """
 
     def __init__(self, path: str, encoding: str | None, stack: ExitStack) -> None:
@@ -256,13 +256,13 @@ class TextSource(io.RawIOBase):
                 raise TableError(f"{self.shown} is not plain text but {what}.")
 
     def head(self, size: int = CHUNK) -> bytes:
-        """Return the next bytes without reading past them."""
+        """Return the next bytes without consuming them."""
         while len(self._waiting) < size and not self._ended:
             self._waiting += self._next()
         return self._waiting[:size]
 
     def skip(self, size: int) -> None:
-        """Read past bytes that ``head`` has returned."""
+        """Consume bytes that ``head`` has returned."""
         self._waiting = self._waiting[size:]
 
     def readable(self) -> bool:
@@ -299,7 +299,7 @@ class TextSource(io.RawIOBase):
             self._end_was_seen.wait(MAX_WAIT)
 
     def _next(self) -> bytes:
-        """Return the next chunk as UTF-8; empty at the end or within a letter."""
+        """Return the next chunk as UTF-8; it is empty at the end or within a letter."""
         with _unpacking(self.shown):
             data = bytes(self._stream.read(CHUNK))
         self._ended = not data

@@ -1,4 +1,4 @@
-"""Separated text (CSV, TSV): how it is written, and its rows, parsed by pyarrow block by block.
+"""Read separated text (CSV, TSV): find its layout, and let pyarrow parse its rows in blocks.
 
 Exports may begin with titles, end with remarks, and repeat the column names where several files
 were joined. Such lines are left out with a note, in sheets as well. If it is not certain which line
@@ -26,17 +26,17 @@ from boreod.tables.reading.locations import STANDARD, TextSource, unpacked
 from boreod.text import count_of, listed, shorten
 
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-# The column names must be among the first so many lines.
+# The column names must be among the first lines, at most this many.
 HEAD_LINES = 50
-# A table may have fewer lines of remarks below it.
+# A table must have fewer lines of remarks below it than this.
 MAX_REMARKS = 20
-# A note shows the places of so many lines.
+# A note shows the places of at most this many lines.
 MAX_SHOWN_LINES = 3
 REPEATED = "repeating the column names"
 EMPTY = "without any value"
-# A row may have so many bytes, and so may a block of rows.
+# A row, and a block of rows, may have at most this many bytes.
 MAX_ROW = 2 << 20
-# A line that is drawn between other lines.
+# A line of dashes or similar signs, drawn between other lines.
 RULE = re.compile(r"[-=_+| ]{3,}")
 NUMBER_OR_DATE = re.compile(
     r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*|\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*"
@@ -92,12 +92,12 @@ def open_separated(source: TextSource, options: Options) -> Typed:
 
 
 def find_separator(text: str) -> str:
-    """Return the separator that splits the first lines into the most columns, all alike."""
+    """Return the separator that best splits the first lines into the same number of cells."""
     return max(",;\t|", key=lambda separator: _how_well(text, separator))
 
 
 def _how_well(text: str, separator: str) -> tuple[bool, int, int]:
-    """Return whether lines have the same number of cells, how few are titles, and that number."""
+    """Return how well a separator fits: equal lines or not, minus the titles, and the cells."""
     records = _records(io.StringIO(text, newline=""), separator)
     try:
         widths = [len(record) for record, _, _ in islice(records, HEAD_LINES + 1)]
@@ -218,7 +218,7 @@ def _open(source: TextSource, layout: Layout, ragged: list[Any]) -> Any:
         return []
 
     def keep(row: Any) -> str:
-        """Remember a row of another length; a sentence alone may be a remark below the table."""
+        """Remember a row of another length; skip a single sentence, which may be a remark."""
         nonlocal drawn
         if RULE.fullmatch(row.text.strip()):
             drawn += 1
@@ -273,7 +273,7 @@ def _place(source: TextSource, layout: Layout, row: int) -> str:
         try:
             _, first, _ = next(islice(_records(lines, layout.separator), row, None))
         except (csv.Error, StopIteration):
-            # This reader has a limit for cells, unlike that of the table.
+            # This reader limits the length of a cell. The reader of the table does not.
             return f"Row {row + 1}"
     return f"Line {layout.lines + first}"
 
@@ -283,9 +283,9 @@ def find_header(
 ) -> int:
     """Return which of the first records has the column names, -1 if ``header`` is False.
 
-    That is the first one, unless it fills at most half as many cells as others do, and not the
-    last: then it is a title, and the names are in the first longer one, if that holds nothing but
-    different words. ``lines`` are the lines in which the records begin.
+    This is the first record, unless it is a title: it fills at most half as many cells as the
+    longest record, and not the last cell. Then the names are in the first longer record, which must
+    hold nothing but distinct words. ``lines`` are the lines in which the records begin.
     """
     if header is False:
         return -1
@@ -332,7 +332,7 @@ def _is_word(cell: str) -> bool:
 class NoRows:
     """Find rows that repeat the column names or hold nothing, and remember where they are.
 
-    ``names`` are what the line of column names holds; empty for columns without a name.
+    ``names`` are the cells of the line of column names; a column without a name has an empty one.
     """
 
     def __init__(self, names: list[str]) -> None:
@@ -342,7 +342,7 @@ class NoRows:
         self._places: dict[str, list[str]] = {REPEATED: [], EMPTY: []}
 
     def find(self, table: Any, where: Where) -> NDArray | None:
-        """Return the places of the real rows of a table with all columns; None for all."""
+        """Return the places of the real rows of a table with all columns; None if all are real."""
         found = {REPEATED: self._find_repeated(table), EMPTY: _find_empty(table)}
         for reason, mask in found.items():
             rows = np.flatnonzero(mask).tolist()
@@ -366,7 +366,7 @@ class NoRows:
         ]
 
     def _find_repeated(self, table: Any) -> NDArray:
-        """Return which rows hold the name of each column, of at least two."""
+        """Return which rows repeat the names of all columns; a single name is not enough."""
         mask = np.full(table.num_rows, self._can_repeat)
         for place, name in self._named.items():
             column = table.column(place)
