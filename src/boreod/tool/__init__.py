@@ -1,8 +1,8 @@
-"""From a table to a deployed detector: fit, score, explain and report, with one model file between.
+"""From a table to a deployed detector: fit, score, explain and report by way of one model file.
 
 A ``Detector`` knows how the columns of a table become numbers. It scores data frames at once, files
 of any size in batches, folders of files on all cores or a cluster, and batches inside Spark.
-Everything except detectors of plain numbers needs pyarrow, as ``boreod.tables`` does.
+Like ``boreod.tables``, all of this needs pyarrow, except detectors of plain numbers.
 """
 
 from importlib import import_module
@@ -52,7 +52,7 @@ _NAMES_OF_MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import names when they are first used: numbers in arrays need no pyarrow."""
+    """Import a name when it is first used, because arrays of numbers need no pyarrow."""
     for module, names in _NAMES_OF_MODULES.items():
         if name in names.split():
             return getattr(import_module(f"boreod.{module}"), name)

@@ -1,6 +1,6 @@
-"""Documents: the same sections as Markdown, and as one HTML page that needs no other file.
+"""Documents: sections that become Markdown, or one HTML page that needs no other file.
 
-Blocks come first, then both writers. The style of pages is in ``page.css``.
+The classes of blocks come first, then both writers. The style of pages is in ``page.css``.
 """
 
 import re
@@ -18,7 +18,7 @@ METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text; in larger letters if it leads, because a hurried reader reads no more."""
+    """Plain text. If it leads, its letters are larger, because a hurried reader reads no more."""
 
     text: str
     leads: bool = False
@@ -28,7 +28,7 @@ class Paragraph:
 class Facts:
     """A few numbers that a reader should see first.
 
-    Each item is a number, what it is, and a remark that may be empty.
+    Each item is a number, its meaning, and a remark, which may be empty.
     """
 
     items: Sequence[tuple[str, str, str]]
@@ -47,10 +47,10 @@ class Bars:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, whose first column is text, and the others are numbers.
+    """A table. Its first column is text, and the others are numbers.
 
-    ``bold`` holds row and column of cells that stand out. ``texts`` are further columns that are
-    text, and may be wrapped.
+    ``bold`` holds row and column of every cell that stands out. ``texts`` are further columns of
+    text, which may be wrapped.
     """
 
     header: list[str]
@@ -73,7 +73,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """Figures side by side where there is space, else below each other."""
+    """Figures that stand side by side where there is space, and else below each other."""
 
     figures: Sequence[Figure]
 
@@ -143,7 +143,7 @@ def _markdown_cell(cell: str | Bars) -> str:
 
 
 def to_page(title: str, sections: list[Section]) -> str:
-    """Return a page with all sections, their pictures inside."""
+    """Return a page with all sections and their pictures."""
     links = ""
     body = ""
     figures = count(1)
@@ -201,7 +201,7 @@ def _block(block: Block, figures: Iterator[int]) -> str:
 
 
 def _figure(figure: Figure, number: int) -> str:
-    """Return a picture, whose number makes the names of its parts unique on a page."""
+    """Return a picture. Its number makes the names of its parts unique on a page."""
     caption = _text(figure.caption)
     svg = figure.path.read_text(encoding="utf-8")
     svg = METADATA.sub("", svg[svg.index("<svg") :])

@@ -1,4 +1,4 @@
-"""Models as a whole: fitted to a file, and described in words and as plain data."""
+"""Fit a model to a file, and describe a model in words and as plain data."""
 
 import warnings
 from dataclasses import asdict
@@ -41,7 +41,7 @@ def fit_table(
     name
         The name of the table that the model remembers; None for the file name.
     curve
-        Trace the quality over budgets. Without trees that is quick, and done with a ``budget`` too.
+        Trace the quality over budgets. With a ``budget`` but no trees it is always traced.
     **options
         Parameters of :meth:`boreod.Detector.fit`, such as ``label`` and ``ids``, and of the
         detector, such as ``budget`` and ``threshold``.
@@ -64,7 +64,7 @@ def fit_table(
     check_choice("method", method, tuple(methods))
     of_fit = {key: options.pop(key) for key in signature(Detector.fit).parameters if key in options}
     detector = methods[method](**options).fit(source, **of_fit)
-    # Prices are measured when they are first read, and are saved with the model then.
+    # Prices are measured when they are first read. They are then saved with the model.
     costs = detector.costs_ if curve or detector.budget is not None else None
     # With trees a curve takes many fits.
     if costs is not None and (curve or not costs.trees):
@@ -91,17 +91,17 @@ def _trace_curve(detector: "Detector", is_asked: bool) -> None:
 
 
 def describe(model: Predictor) -> dict[str, Any]:
-    """Return what is to be known of a model as plain data, ready for JSON.
+    """Return facts about a model as plain data, ready for JSON.
 
-    Versions are those that wrote the model, or would write it now. Prices of columns are None if
-    nobody asked for them in the fit.
+    Versions are those of the packages that wrote the model file, or that would write it now. Prices
+    of columns are None if the fit did not need them.
     """
     preparation = model.preparation_
     stored = model.stored_
     costs = known_costs(model)
     choice = model.selection_
     curve = model.record_.curve
-    # The number of trees of every bag that a budget bought, by head.
+    # The number of trees that the budget bought for every bag, by head.
     trees = None
     if choice is not None and choice.trees:
         trees = {"of_every_bag": dict(choice.trees), "cost": choice.cost_of_trees}
@@ -141,7 +141,7 @@ def describe(model: Predictor) -> dict[str, Any]:
 
 
 def price_rows(detector: Predictor) -> dict[str, float] | None:
-    """Return seconds per row, in large batches and of one that comes alone; None if not known."""
+    """Return seconds per row, in large batches and for a row alone; None if they are not known."""
     many = price_of_rows(detector)
     one = price_of_rows(detector, batch_size=1)
     if many is None or one is None:
@@ -189,7 +189,7 @@ class HeadSummary(NamedTuple):
 
 
 def name_method(model: Predictor) -> str:
-    """Return BORE for detectors with the parameters that make the printed method, else Detector.
+    """Return BORE for detectors with the parameters of the method in the paper, else Detector.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def ranks_only(oob: OutOfBag) -> bool:
 
 
 def list_assumptions(model: Predictor) -> list[str]:
-    """Return what a fitted detector takes for granted, one sentence each."""
+    """Return the assumptions of a fitted detector, one sentence each."""
     if ranks_only(model.oob_):
         return [
             "No row is labelled: rows are ranked by a consensus of scores.",

@@ -1,10 +1,10 @@
-"""Reasons for people: values beside those of normal rows, neighborhoods, and known cases.
+"""Reasons in words: values compared with normal rows, neighborhoods, and known cases.
 
 An explanation says what each column added to a row's log-odds. Here the columns are grouped by
 *topic*: all columns that one column of the table became are a topic, and so are all scores of
 neighborhoods. Each topic gets a sentence about the row that is true whatever the model learned,
 such as "amount 4,900 is higher than 99.7 % of normal rows (typical: 12 to 310)". Sentences name
-what speaks for an outlier. If nothing does, they name what speaks against it, and are marked so.
+what speaks for an outlier. If nothing does, they name what speaks against it, and a mark says so.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 class Reason(NamedTuple):
-    """A sentence, what it is about, and what that added to the log-odds; None if it is a fact."""
+    """A sentence, its topic, and what the topic added to the log-odds; None for a plain fact."""
 
     text: str
     about: str
@@ -45,7 +45,7 @@ class Reason(NamedTuple):
 
 
 class _Topic(NamedTuple):
-    """What a sentence is about: its places in an explanation, and those among raw columns."""
+    """The topic of a sentence, with its places in an explanation and among the raw columns."""
 
     name: str
     places: list[int]
@@ -53,7 +53,7 @@ class _Topic(NamedTuple):
 
 
 def reasons_of(model: Predictor, X: Any, number: int, novelty: bool) -> list[list[Reason]]:
-    """Return reasons of every row of a table, what speaks most for an outlier first."""
+    """Return the reasons of every row of a table; the strongest sign of an outlier comes first."""
     refuse_collection(X, "reason")
     rows = prepare(model, X)
     found = assess(model, rows, explain=True, novelty=novelty)
@@ -69,7 +69,7 @@ def write_reasons(
 
 
 def outputs_of(model: Predictor) -> list[Output]:
-    """Return what each raw column of a detector is."""
+    """Return a description of each raw column of a detector."""
     return [Output(*output) for output in model.preparation_.outputs_]
 
 
@@ -82,7 +82,7 @@ class ReasonWriter:
     fitted
         The detector.
     outputs
-        What each of its raw columns is.
+        A description of each of its raw columns.
     profile
         Profile of its training rows. Sentences are shorter without one.
     """
@@ -118,14 +118,14 @@ class ReasonWriter:
                     text = self._sentence(topics[place], rows[row], words)
                 else:
                     text = _score_sentence(topics[place], row, found, change)
-                # Parts of a date that is missing have the same sentence.
+                # All parts of a missing date have the same sentence.
                 same = reasons.get(text, Reason(text, topics[place].name, 0.0))
                 reasons[text] = same._replace(contribution=(same.contribution or 0.0) + change)
             result.append([*first, *reasons.values(), *last][:number])
         return result
 
     def _topics(self, columns: list[str]) -> list[_Topic]:
-        """Return what sentences may be about."""
+        """Return the topics of sentences."""
         raw = {name: place for place, name in enumerate(self.fitted.seen.columns)}
         values = [output.column for output in self.outputs if output.kind == "value"]
         topics: dict[str, _Topic] = {}
@@ -164,7 +164,7 @@ class ReasonWriter:
     def _missing_sentence(
         self, column: str, values: NDArray, words: dict[str, str | None]
     ) -> str | None:
-        """Say that a row lacks a column of the table; None if it does not."""
+        """Say that a row has no value in a column of the table; None if it has one."""
         marks = [
             place for place, output in enumerate(self.outputs) if output[:2] == (column, "missing")
         ]
@@ -190,7 +190,7 @@ class ReasonWriter:
         return f"{name if word is None else f'{name} {_cut(word)}'} {' and '.join(facts)}"
 
     def _number_sentence(self, name: str, place: int, value: float) -> str:
-        """Return a value beside those of normal rows."""
+        """Return a sentence that compares a value with those of normal rows."""
         part = self.outputs[place].level
         if part == "age in days" and value <= 0.0:
             return f"{self.outputs[place].column} is not before the newest training row"
@@ -234,7 +234,7 @@ class ReasonWriter:
         return f"as in {'few' if shown == '0 %' else shown + ' of the'} normal rows"
 
     def _near(self, rows: NDArray) -> list[str | None]:
-        """Name the known outlier that a row is near; None if none is."""
+        """Name the known outlier near each row; None if there is none."""
         cases = None if self.profile is None else self.profile.cases
         if cases is None:
             return [None] * len(rows)
@@ -250,7 +250,7 @@ class ReasonWriter:
 
 
 def _rank(changes: NDArray) -> list[int]:
-    """Return the places of topics that raise the log-odds, or if none does, that lower them.
+    """Return the topics that raise the log-odds or, if there are none, those that lower them.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def _rank(changes: NDArray) -> list[int]:
 
 
 def _score_sentence(topic: _Topic, row: int, found: Assessment, change: float) -> str:
-    """Say what scores see: all neighborhood scores together, any other score alone."""
+    """Write a sentence about all neighborhood scores together, or about one other score."""
     assert found.explanation is not None
     if topic.name != NEIGHBORS:
         score = DETECTORS.get(_score_of(topic.name))
@@ -285,7 +285,7 @@ def _score_sentence(topic: _Topic, row: int, found: Assessment, change: float) -
 
 
 def _score_of(family: str) -> str:
-    """Return the score of a family, which is renamed if a raw column has its name."""
+    """Return the score of a family. A family is renamed if a raw column has its name."""
     return family.removesuffix(" scores")
 
 
@@ -306,7 +306,7 @@ def _show_value(value: float, part: str) -> str:
 
 
 def _most(share: float) -> str:
-    """Return a share below 1 before a noun.
+    """Return a share below 1 in words that go before a noun.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The command line: one function a command."""
+"""The command line: one function for each command."""
 
 from importlib import import_module
 
@@ -8,7 +8,7 @@ from boreod.tool.cli.kernels import compile  # noqa: A004
 from boreod.tool.cli.models import fit, info, scorers
 from boreod.tool.cli.score import explain, score
 
-# The commands of the paper are on the floor above, which nothing here imports by name.
+# The commands of the paper belong to a higher layer, so no import statement may name them.
 paper = import_module("boreod.paper.commands")
 
 of_tables = (fit, score, explain, check, compare, info, report, compile, scorers)

@@ -1,8 +1,8 @@
 """The application, and what all commands share: errors, exit codes, printing.
 
-Exit code 0 is success, 1 a failure in one sentence on standard error, 2 a wrong command, and 3 a
-difference that `boreod check` found. A command that is stopped ends as other programs do: 130 by
-Ctrl-C, 143 by a request to terminate, 141 if nobody reads the output any more.
+Exit code 0 means success. 1 is a failure, which one sentence on standard error explains, 2 a wrong
+command, and 3 a difference that `boreod check` found. A stopped command exits like other programs:
+with 130 after Ctrl-C, 143 after a request to terminate, and 141 if nobody reads the output.
 """
 
 import errno
@@ -26,9 +26,9 @@ from typer import Option
 from boreod.files import __version__
 from boreod.text import count_of
 
-# Notes on a screen.
+# The largest number of notes that are printed.
 MAX_NOTES = 20
-# So many lines that differ in their names only are printed as one.
+# So many lines, or more, are printed as one if they differ only in their names.
 MIN_FOLDED = 4
 # Not all systems have SIGPIPE, whose number is 13.
 BROKEN_PIPE = 128 + 13
@@ -37,10 +37,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 
 def main() -> None:
-    """Run the command line; letters that a terminal does not have are replaced."""
+    """Run the command line. Characters that the terminal does not have are replaced."""
     # A service that is stopped leaves as little behind as a user who presses Ctrl-C.
     signal.signal(signal.SIGTERM, _Stop.interrupt)
-    # In the background Python ignores Ctrl-C, and that stays so.
+    # A process in the background ignores Ctrl-C, and still does so here.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _Stop.interrupt)
     # Writing to a closed output must fail, as on a full disk.
@@ -55,9 +55,11 @@ def main() -> None:
         code = BROKEN_PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
         if _Stop.number is None and code in (None, 0, 2, 3):
             raise
-    except KeyboardInterrupt:  # before a command began
+    except KeyboardInterrupt:
+        # Ctrl-C came before a command began.
         pass
-    except OSError as error:  # a help text that cannot be written
+    except OSError as error:
+        # A help text could not be written.
         code = _print_error(error)
     # The code may be 0, because some imports swallow an interrupt.
     if _Stop.number is not None and code in (None, 0, 1, 130):
@@ -67,13 +69,13 @@ def main() -> None:
         # There may be no streams.
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it, and Python
-    # aborts if it returns while the interpreter ends: in one of ten runs after Ctrl-C.
+    # A thread of pyarrow may still be reading ahead from a pipe. Nothing can stop it. If it
+    # returns while the interpreter ends, Python aborts: in one of ten runs after Ctrl-C.
     os._exit(code if isinstance(code, int) else 1)
 
 
 class _Stop:
-    """Which signal asked a command to stop."""
+    """The signal that asked a command to stop."""
 
     number: int | None = None
     announced = False
@@ -108,14 +110,14 @@ def _options(
 
 
 def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn what goes wrong into one sentence on standard error and exit code 1."""
+    """Turn an error into one sentence on standard error and exit code 1."""
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
             with _warnings_as_notes(quiet=bool(options.get("quiet"))):
                 if isinstance(options.get("table"), list):
-                    # Several names are one text, as in `several`.
+                    # Several file names become one text, as in `locations.several`.
                     options["table"] = "\n".join(options["table"])
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
@@ -123,8 +125,9 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             _Stop.announce()
             raise typer.Exit(130) from None
-        except (BrokenPipeError, SystemExit):  # nobody reads the output any more; rich exits then
-            # Nothing more may be written at the end. Standard output may be no file.
+        except (BrokenPipeError, SystemExit):
+            # Nobody reads the output any more; rich raises SystemExit then. Nothing more may be
+            # written at the end. Standard output may have no file descriptor.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
@@ -136,7 +139,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """Show each warning once, as a line for people; or not at all."""
+    """Print each warning once as a note, or no warning if ``quiet``."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -177,7 +180,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return text without line breaks and without letters that steer a terminal."""
+    """Return text without line breaks and without characters that control a terminal."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(plain.split())
 
@@ -200,7 +203,7 @@ def print_json(facts: Any, *, err: bool = False) -> None:
 
 
 def cell(value: Any) -> str:
-    r"""Return a value as text that cannot steer a terminal.
+    r"""Return a value as text without characters that control a terminal.
 
     Examples
     --------
@@ -229,7 +232,7 @@ def print_notes(remarks: Iterable[str]) -> None:
 
 
 def fold_lines(lines: list[list[str]]) -> list[list[str]]:
-    """Return lines of a table; neighbors that differ in their names only become one line.
+    """Return lines of a table; adjacent lines that differ only in their names become one.
 
     Examples
     --------
@@ -248,7 +251,7 @@ def fold_lines(lines: list[list[str]]) -> list[list[str]]:
 
 
 def print_table(header: list[str], lines: list[list[str]], *, err: bool = False) -> None:
-    """Print aligned columns, folded where the screen ends."""
+    """Print aligned columns; cells wrap where the screen ends."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

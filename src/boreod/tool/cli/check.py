@@ -16,29 +16,29 @@ FOUND = 3
 # The fields of `boreod.tool.Limits`, in their order.
 LIMITS: options.OptionTable = {
     "max_missing": (
-        float, 0.05, "Largest share of missing values in a column above that of training.", 0, 1
+        float, 0.05, "Largest share of missing values in a column, above that of training.", 0, 1
     ),
-    "max_unseen": (float, 0.01, "Largest share of rows with words that are new.", 0, 1),
+    "max_unseen": (float, 0.01, "Largest share of rows with new words in a column.", 0, 1),
     "max_outside": (
         float, 0.02, "Largest share of rows outside the training range of a column.", 0, 1
     ),
     "max_shift": (
-        float, 0.25, "Largest distance of the distribution of a column (Kolmogorov).", 0, 1
+        float, 0.25, "Largest distance of a column's distribution from training (Kolmogorov).", 0, 1
     ),
-    "max_alerts": (float, 3.0, "Largest factor by which alerts may be more or fewer.", 1),
+    "max_alerts": (float, 3.0, "Largest factor by which alerts may be more or less frequent.", 1),
     "max_novel": (float, 0.01, "Largest share of rows unlike all training rows.", 0, 1),
 }  # fmt: skip
-# What a report takes as it is.
+# Options that a report takes unchanged.
 PAGE: options.OptionTable = {
     "rows_per_day": (
         float | None,
         None,
-        "Number of rows a day; alerts are then counted a day, not per 1000 rows.",
+        "Number of rows a day; alerts are then counted per day, not per 1000 rows.",
     ),
     "alerts": (
         float | None,
         None,
-        "Number of alerts that people look at, a day (--rows-per-day) or in a table like this.",
+        "Number of alerts that people look at: per day (--rows-per-day), or in a table like this.",
     ),
     "cost_miss": (float | None, None, "Cost of an outlier that nobody looks at."),
     "cost_alert": (float | None, None, "Cost of looking at a row."),
@@ -64,10 +64,10 @@ def check(
 ) -> None:
     """Check whether a new table is like the training table, and print every difference.
 
-    Columns that are gone, renamed or new; missing values, new words, ranges, units, distributions;
-    how many rows are alerts or novel. `boreod score` notes the same. A difference counts if it is
-    above its limit and above chance. The exit code is 0 if there is none, 3 if there is one, and 1
-    if the table cannot be read.
+    It looks for columns that are gone, renamed or new, and compares missing values, words, ranges,
+    units, distributions, alerts and novel rows. `boreod score` notes the same. A difference counts
+    if it is above its limit and above chance. The exit code is 0 if there is none, 3 if there is
+    one, and 1 if the table cannot be read.
 
     Example: boreod check fraud.boreod new.csv
     """
@@ -111,10 +111,10 @@ def compare(
     inlier_label: options.InlierLabel = None,
     labels: options.Labels = None,
     alerts: Annotated[
-        int | None, Option(min=1, help="Number of alerts of each model; by default its threshold.")
+        int | None, Option(min=1, help="Alerts of each model; by default all above its threshold.")
     ] = None,
     changes: Annotated[
-        int, Option(min=0, help="Number of rows with another decision to list.")
+        int, Option(min=0, help="Number of rows to list whose decision differs.")
     ] = 20,
     seed: options.Seed = 0,
     no_novelty: options.NoNovelty = False,
@@ -127,7 +127,7 @@ def compare(
     """Compare two models on a labelled table: which is better, and which decisions differ.
 
     Differences have paired 95 % intervals: both models are judged on the same resamples of rows.
-    Rows that a model has learned from are judged by its out-of-bag scores, which is noted.
+    Rows that a model has learned from are judged by its out-of-bag scores, and a note says so.
 
     Example: boreod compare old.boreod new.boreod labelled.csv
     """
@@ -159,7 +159,7 @@ def _labels_option(
 ) -> dict[str, Any]:
     """Return the option of ``boreod.tables.open_table`` for labels that judge a model.
 
-    The model knows the names that are not given.
+    Names that are not given are those of the model's fit.
     """
     from boreod.tables.preparing.labels import label_options
 
@@ -223,7 +223,7 @@ def report(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page about a model, one file: a verdict, quality, alerts, suspects, columns, prices.
+    """Write one HTML file about a model: verdict, quality, alerts, suspects, columns, prices.
 
     Give the table that the model was fitted to: its rows are judged out of bag. Other labelled rows
     are judged by the model's predictions, and the page says so.

@@ -1,4 +1,4 @@
-"""``boreod compile``: every kernel that a model needs, compiled before its first call."""
+"""``boreod compile``: compile every kernel that a model needs, before it is first called."""
 
 import os
 import time
@@ -80,7 +80,7 @@ def _do_everything_once() -> None:
             _use(path)
 
     with warnings.catch_warnings():
-        # A tiny table gives reasons to warn.
+        # Fits to a tiny table cause warnings.
         warnings.simplefilter("ignore")
         detector = Detector(n_estimators=2, random_state=0).fit(rows, labels)
         detector.predict_proba(random.normal(size=(8, 3)))
@@ -91,5 +91,5 @@ def _do_everything_once() -> None:
             bore = BORE(columns, how, n_estimators=2, random_state=0)
             bore.fit(rows, labels).within(20, costs="complexity:additive")
             use(bore)
-        # The float32 pass cannot note so many ties.
+        # The float32 pass has no space to note so many ties, so another kernel is called.
         make_backend("brute", np.zeros((2000, 2)), 0, 2).nearest(np.ones((1, 2)), 2)

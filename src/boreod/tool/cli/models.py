@@ -13,9 +13,9 @@ from boreod.text import count_of, show_bytes
 from boreod.tool.cli import options
 from boreod.tool.cli.app import cell, fold_lines, plain_errors, print_json, print_notes, print_table
 
-# Lines of a table on a screen.
+# The largest number of lines of a table on a screen.
 MAX_LINES = 40
-# So many columns have a line each.
+# Up to so many columns, each has a line of its own.
 FEW_COLUMNS = 20
 
 
@@ -130,7 +130,7 @@ def fit(
 
 
 def _read_threshold(text: str | None, rows_per_day: float | None) -> Any:
-    """Return a threshold as detectors take it; alerts a day are a rate."""
+    """Return a threshold in the form that detectors take; alerts per day become a rate."""
     if rows_per_day is None:
         return options.read_amount(text)
     if text is None or not text.startswith("alerts:") or "/" in text:
@@ -159,7 +159,7 @@ def _print_fit(facts: dict[str, Any], table: str, quiet: bool, labels: str) -> N
 
 
 def _read_costs(text: str | None) -> Any:
-    """Return costs as detectors take them: a keyword, or the prices in a JSON file."""
+    """Return costs in the form that detectors take: a keyword, or the prices in a JSON file."""
     from boreod.selection.budgets import SPELLINGS
     from boreod.selection.costs import check_price
     from boreod.text import shorten
@@ -232,7 +232,7 @@ def print_preparation(summary: list[dict[str, Any]], *, err: bool = False) -> No
 
 
 def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) -> None:
-    """Print a line for every column, or one for many alike, and not more than a screen holds."""
+    """Print a line for every column, or one for many equal columns, up to ``MAX_LINES`` lines."""
     folded = fold_lines(lines) if len(lines) > FEW_COLUMNS else lines
     print_table(header, folded[:MAX_LINES], err=err)
     if len(folded) > MAX_LINES:
@@ -241,7 +241,7 @@ def _print_folded(header: list[str], lines: list[list[str]], err: bool = False) 
 
 
 def print_training(facts: dict[str, Any]) -> None:
-    """Print what a model was trained on, and how good it is on rows that bags did not hold."""
+    """Print the training rows of a model, its heads, and its out-of-bag quality."""
     training = facts["training"]
     source = cell(facts["source"] or "a table")
     typer.echo(
@@ -251,8 +251,8 @@ def print_training(facts: dict[str, Any]) -> None:
     )
     if training["table_rows"] > training["rows"]:
         typer.echo(
-            f"They are all labelled outliers and a sample of the other rows of a table of "
-            f"{training['table_rows']} rows."
+            f"They are a sample of a table of {training['table_rows']} rows, with all "
+            "of its labelled outliers."
         )
     shown = ", ".join(f"{cell(head['kind'])} {head['weight']:.0%}" for head in facts["heads"])
     trees = sum(head["trees"] for head in facts["heads"])

@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 
 if TYPE_CHECKING:
-    Table = str  # `plain_errors` joins the names
+    # `plain_errors` joins the names.
+    Table = str
 else:
     Table = Annotated[
         list[str],
@@ -30,7 +31,7 @@ MaybeLabel = Annotated[
         "consensus of scores."
     ),
 ]
-Method = Annotated[str, Option(help="Method: detector, or bore for that of the paper.")]
+Method = Annotated[str, Option(help="Method: detector, or bore for the method of the paper.")]
 OutlierLabel = Annotated[str | None, Option(help="Label of outliers; by default 1, true or yes.")]
 OtherOutlierLabel = Annotated[
     str | None, Option(help="Label of outliers; by default that of the fit.")
@@ -154,7 +155,7 @@ def _parameters(table: OptionTable) -> Iterator[inspect.Parameter]:
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of ``READING`` in place of its parameter ``reading``.
 
-    The command gets them as one dictionary of what ``boreod.tables.open_table`` takes.
+    The command gets their values as one dictionary of options of ``boreod.tables.open_table``.
     """
 
     @functools.wraps(command)

@@ -1,4 +1,4 @@
-"""``boreod score`` and ``boreod explain``: the rows of a new table."""
+"""``boreod score`` and ``boreod explain``: score and explain the rows of a new table."""
 
 import time
 from contextlib import nullcontext
@@ -23,19 +23,19 @@ def score(
         Option(
             "--output",
             "-o",
-            help="Output file; its suffix is the format. A name without suffix is a new folder of "
-            "Parquet files, - is CSV on the screen.",
+            help="Output file; its suffix gives the format. A name without suffix is a new folder "
+            "of Parquet files; - prints CSV on the screen.",
         ),
     ] = "-",
     reasons: Annotated[int, Option(min=0, max=100, help="Number of reasons for every row.")] = 0,
     top: Annotated[
         int | None,
-        Option(min=1, help="Number of rows to write, the most suspicious first; else all."),
+        Option(min=1, help="Number of rows to write, the most suspicious first; by default all."),
     ] = None,
     numbers: options.Numbers = False,
     threshold: options.Threshold = None,
     alerts: Annotated[
-        int | None, Option(min=1, help="Number of alerts in this table, the most suspicious rows.")
+        int | None, Option(min=1, help="Number of alerts in this table: its most suspicious rows.")
     ] = None,
     ids: Annotated[
         list[str] | None,
@@ -51,7 +51,7 @@ def score(
     ] = "threads",
     workers: Annotated[
         int | None,
-        Option(min=1, help="Number of Dask workers with one core each; by default one a core."),
+        Option(min=1, help="Number of Dask workers with one core each; by default one per core."),
     ] = None,
     scheduler: Annotated[
         str | None, Option(help="Address of a running Dask cluster, such as tcp://...")
@@ -117,7 +117,7 @@ def _check_engine(
 
 
 def _print_summary(found: Any, output: str, seconds: float, json: bool, quiet: bool) -> None:
-    # Then the table itself goes to standard output.
+    # In this case the table itself goes to standard output.
     to_screen = output == "-"
     if json:
         print_json({**asdict(found), "output": output, "seconds": seconds}, err=to_screen)
@@ -198,7 +198,7 @@ def explain(
         "column adds to the log-odds."
     )
     if numbers:
-        text = "A reason is what it adds to the log-odds, against the mean of the inliers."
+        text = "A number is what a reason adds to the log-odds, compared with the mean inlier."
     if not quiet:
         typer.echo(text, err=True)
 

@@ -1,1 +1,1 @@
-"""Pictures with matplotlib, which is an extra and imported only when something is drawn."""
+"""Pictures with matplotlib, an optional package that is imported only when something is drawn."""

@@ -26,7 +26,7 @@ from boreod.tool.drawing.style import (
 GRID = np.linspace(0.0, 1.0, 201)
 # Ends of an axis of rates, with some space for lines at 0 and 1.
 RATES = (-0.015, 1.015)
-# Letters of a name in a legend.
+# Longer names are cut in a legend.
 LONGEST_NAME = 24
 
 
@@ -63,7 +63,7 @@ def trace_curves(
     """Return the ROC curve and the precision-recall curve of a ranking.
 
     Rows of equal score are a straight slope of the ROC curve. The precision-recall curve is a
-    series of steps: between two scores no threshold exists, and a slope would promise too much.
+    series of steps, because no threshold lies between two scores: a slope would promise too much.
     The area under the steps is the average precision.
 
     Parameters
@@ -77,7 +77,7 @@ def trace_curves(
     seed
         Random seed of the bootstrap.
     weights
-        Number of rows of a larger table that each row stands for; None for one.
+        Number of rows of a larger table that each row stands for; None means 1 each.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _precision_steps(false: NDArray, true: NDArray, base_rate: float) -> tuple[N
     """Return recall and precision at false- and true-positive rates."""
     hits = true * base_rate
     misses = false * (1.0 - base_rate)
-    # A precision needs alarms. Once all outliers are found, further alarms say nothing new.
+    # Without alarms there is no precision. Once all outliers are found, more alarms add nothing.
     used = hits + misses > 0.0
     used[np.argmax(true == true[-1]) + 1 :] = False
     precision = hits[used] / (hits + misses)[used]
@@ -157,10 +157,10 @@ def _draw_lines(
     chance: list[float],
     drawstyle: str = "default",
 ) -> tuple[dict[str, Any], Any]:
-    """Draw curves, and bands of the highlighted one or else of all.
+    """Draw curves, and a band around the highlighted one, or around all if none is highlighted.
 
-    ``chance`` are both ends of the curve of a random ranking. Return the lines by name, and that of
-    chance.
+    ``chance`` holds the heights of a random ranking at both ends. Return the lines of the curves by
+    name, and the line of the random ranking.
     """
     random = ax.plot([0.0, 1.0], chance, color=GRAY, linewidth=0.8, zorder=1.5)[0]
     lines = {}
@@ -177,11 +177,11 @@ def _draw_lines(
 def _top_of_axis(curves: Mapping[str, Curve], base_rate: float) -> float:
     """Return the upper end of an axis of precisions.
 
-    The end is 1 unless the curves would be a line on the floor. Then a third of the height stays
-    free for the legend.
+    The end is 1, unless all curves would then be close to the x-axis. In this case a third of the
+    height stays free for the legend.
     """
     tops = [base_rate, *(float(curve.y.max()) for curve in curves.values())]
-    # Below a recall of 0.1 the band is that of very few alarms, and may leave the picture.
+    # Below a recall of 0.1 there are very few alarms, so the band may leave the picture.
     bands = [curve.band[1][GRID >= 0.1] for curve in curves.values() if curve.band is not None]
     highest = 1.5 * max(tops + [float(band.max()) for band in bands])
     return highest if highest < 0.75 else 1.0
@@ -239,10 +239,10 @@ def draw_quality(
     """
     from matplotlib.ticker import LogFormatter
 
-    # Columns may be free, and 0 has no place on a log scale.
+    # The cost of a column may be 0, which has no place on a log scale.
     if (costs > 0.0).all():
         ax.set_xscale("log")
-        # Ticks are plain numbers instead of powers of ten, with some between if the axis is short.
+        # Ticks are plain numbers, not powers of ten. A short axis also gets minor ticks.
         ax.xaxis.set_major_formatter(LogFormatter())
         ax.xaxis.set_minor_formatter(LogFormatter())
     lines = {}
@@ -253,7 +253,7 @@ def draw_quality(
             ends = (quality - spreads[name], quality + spreads[name])
             ax.fill_between(costs, *ends, color=style["color"], **BAND)
     tidy(ax)
-    # Names stand in the order of the curves, the highest first.
+    # The legend lists the curves in their order, the highest first.
     names = sorted(curves, key=lambda name: -curves[name].mean())
     add_legend(ax, [lines[name] for name in names], names)
 
@@ -261,8 +261,8 @@ def draw_quality(
 def draw_budget_curve(ax: Any, curve: Any, mark: tuple[float, str] | None = None) -> None:
     """Draw what a detector's ``budget_curve`` returns.
 
-    A line marks a cost in the unit of the curve, if there is a ``mark``. Its text stands above the
-    axes, where no curve is in the way.
+    If there is a ``mark``, a line marks its cost, in the unit of the curve. Its text stands above
+    the axes, where no curve is in the way.
     """
     is_time = curve.unit == "s"
     scale = 1e6 if is_time else 1.0
@@ -284,13 +284,13 @@ def draw_budget_curve(ax: Any, curve: Any, mark: tuple[float, str] | None = None
 
 
 def draw_calibration(ax: Any, outliers: NDArray, probabilities: NDArray, n_bins: int) -> None:
-    """Draw the share of outliers over their probability, in bins of as many rows each.
+    """Draw the share of outliers over the predicted probability, in bins of equally many rows.
 
     Calibrated probabilities are on the diagonal. Whiskers are 95 % Wilson intervals. Both axes are
     logarithmic if less than a fifth of the rows are outliers, because a linear scale would crowd
     all bins into a corner. A bin without outliers has no place there and is drawn as a hollow
-    point on the lower edge. Bins are fewer than ``n_bins`` where equal probabilities make them the
-    same.
+    point on the lower edge. There are fewer than ``n_bins`` bins if equal probabilities make some
+    of them the same.
     """
     from scipy.stats import binomtest
 
@@ -327,7 +327,7 @@ def draw_calibration(ax: Any, outliers: NDArray, probabilities: NDArray, n_bins:
 
 
 def _write_counts(ax: Any, x: NDArray, texts: list[str]) -> None:
-    """Write outliers and rows of each bin in a row above the axes, with lines to the bins."""
+    """Write the numbers of outliers and rows of each bin above the axes, with lines to the bins."""
     look = {"va": "bottom", "color": INK, "fontsize": min(SMALL, 90.0 / len(x))}
     look["transform"] = ax.transAxes
     ax.text(-0.02, 1.06, "outliers\nof rows", ha="right", **look)
@@ -374,7 +374,7 @@ def draw_heat_map(
 
 
 def draw_embedding(ax: Any, table: NDArray, outliers: NDArray, title: str, seed: int) -> None:
-    """Draw rows as t-SNE places them: hollow circles, and dark triangles for outliers.
+    """Draw rows as t-SNE places them: inliers as hollow circles, outliers as dark triangles.
 
     The table has at least three rows and two columns, one of which varies.
     """
@@ -383,7 +383,7 @@ def draw_embedding(ax: Any, table: NDArray, outliers: NDArray, title: str, seed:
 
     embedding = TSNE(2, perplexity=min(30.0, (len(table) - 1) / 3.0), random_state=seed)
     points = embedding.fit_transform(StandardScaler().fit_transform(table))
-    # Points are smaller in a crowd.
+    # The more points there are, the smaller they are.
     area = float(np.clip(6000.0 / len(points), 14.0, 42.0))
     hollow = {"facecolors": "none", "edgecolors": COLORS[5], "linewidths": 0.8}
     inside = ax.scatter(*points[~outliers].T, s=area, marker="o", **hollow)

@@ -1,6 +1,6 @@
 """What all pictures share: panels, and colors, lines and markers in a fixed order.
 
-Curves differ in line style and marker as well as in color, so a picture survives a printer without
+Curves differ in line style and marker as well as in color, so a picture can be printed without
 colors. The colors are those of Okabe and Ito, yellow last because it is faint on white.
 """
 
@@ -49,7 +49,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
     count
         Number of panels.
     columns
-        Most panels side by side.
+        Largest number of panels side by side.
     size
         Width and height of a panel in inches.
     """
@@ -70,7 +70,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Any
 
 
 def tidy(ax: Any, grid: bool = True) -> None:
-    """Leave the axes with two spines, small dark text and at most a faint grid."""
+    """Give the axes two spines, small dark text and at most a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GRAY)
     ax.tick_params(which="both", color=GRAY, labelcolor=INK, labelsize=SMALL)
@@ -82,7 +82,7 @@ def tidy(ax: Any, grid: bool = True) -> None:
 
 
 def curve_style(place: int, highlighted: bool = False) -> dict[str, Any]:
-    """Return how the curve at a place is drawn."""
+    """Return the style of the curve at a place in the order of curves."""
     style = {"color": COLORS[place], "linestyle": LINES[place]}
     if highlighted:
         return {**style, "linewidth": 2.8, "zorder": 3.0}

@@ -1,1 +1,1 @@
-"""The page about one fitted detector: a verdict, its quality, its suspects, its choices."""
+"""The page about one fitted detector: verdict, quality, suspicious rows, columns, prices."""

@@ -1,4 +1,4 @@
-"""The verdict in three sentences, what thresholds do, and what that costs."""
+"""The verdict in three sentences, the effects of thresholds, and their costs."""
 
 from typing import NamedTuple
 
@@ -17,15 +17,15 @@ ALERT_SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 
 class Workload:
-    """How many rows come in a day, how many alerts are looked at, and what both mistakes cost.
+    """The numbers of rows and alerts in a day, and the costs of missed outliers and of alerts.
 
     Parameters
     ----------
     rows_per_day
-        Number of rows that come in a day, None to give figures per 1000 rows.
+        Number of rows that come in a day; None to give figures per 1000 rows.
     alerts
         Number of alerts in a day, or in a table like the given one if ``rows_per_day`` is None.
-        None for those above the model's threshold.
+        None to use the model's threshold.
     cost_miss, cost_alert
         Cost of an outlier that nobody looks at, and of looking at a row; both or none.
     """
@@ -62,7 +62,7 @@ class Workload:
         self.per = "a day" if self.is_day else "per 1000 rows"
 
     def say(self, share: float) -> str:
-        """Return how many alerts a share of the rows is."""
+        """Return a share of the rows as a number of alerts."""
         amount = share * self.rows
         number = f"{amount:.2g}" if amount < 10.0 else f"{amount:,.0f}"
         what = "alert" if number == "1" else "alerts"
@@ -70,7 +70,7 @@ class Workload:
 
 
 class Alerts(NamedTuple):
-    """What a threshold does: the share of all rows with an alert, and labelled rows by class.
+    """The effect of a threshold: the share of rows above it, and the labelled ones by class.
 
     Each false alert stands for ``weight`` rows if the training rows are a sample of a larger table.
     """
@@ -107,7 +107,7 @@ def count_alerts(evidence: Evidence, threshold: float) -> Alerts:
 
 
 def choose_point(evidence: Evidence, workload: Workload) -> Alerts:
-    """Return what the wanted number of alerts, or else the model's threshold, does."""
+    """Return the effect of the wanted number of alerts, or else of the model's threshold."""
     if workload.alerts is None or not np.isfinite(evidence.probabilities).any():
         return count_alerts(evidence, float(evidence.model.threshold_))
     per = workload.rows if workload.is_day else round(evidence.weights.sum())
@@ -166,18 +166,18 @@ def _without_labels(evidence: Evidence, workload: Workload, chosen: Alerts) -> s
 
 
 def _first(evidence: Evidence, number: int) -> Alerts:
-    """Return what a threshold does that ``number`` of the judged rows are above."""
+    """Return the effect of the threshold that ``number`` of the judged rows exceed."""
     weights = evidence.weights[evidence.judged]
     return count_alerts(evidence, _threshold(number, evidence.scores, weights))
 
 
 def count_caught(outliers: NDArray, scores: NDArray, weights: NDArray, number: float) -> int:
-    """Return how many outliers are among a number of alerts."""
+    """Return how many outliers are among the ``number`` most suspicious rows."""
     return int((outliers & (scores > _threshold(number, scores, weights))).sum())
 
 
 def _last_word(evidence: Evidence, workload: Workload, point: Alerts) -> str:
-    """Return whether it may be chance, or else what more alerts would do."""
+    """Say whether the result may be chance; if not, say what more alerts would catch."""
     from scipy.stats import hypergeom
 
     alerts = point.caught + point.false
@@ -198,8 +198,8 @@ def cost_of(
 ) -> float:
     """Return what alerts and missed outliers cost in a day, or in 1000 rows.
 
-    The share of outliers is that of the known ones ``among`` a number of rows. None is all rows. If
-    some of them have no label, this share is too low, and the cost is a lower bound.
+    The share of outliers is the number of known outliers / ``among``; None means all rows. If some
+    of these rows have no label, this share is too low, and the cost is a lower bound.
     """
     share = line.outliers / max(among or evidence.n_known, 1.0)
     missed = 1.0 - line.caught / line.outliers if line.outliers else 0.0
@@ -208,7 +208,7 @@ def cost_of(
 
 
 def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
-    """Return what the model saves against doing nothing, and where it would save most."""
+    """Return what the model saves compared with doing nothing, and which threshold saves most."""
     nothing = cost_of(evidence, workload, point._replace(share=0.0, caught=0))
     here = cost_of(evidence, workload, point)
     best = _cheapest(evidence, workload, point)
@@ -230,7 +230,7 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
             "picked on the same rows, so expect a little less of it. "
         )
     if least >= nothing:
-        text += "No threshold is cheaper than to look at nothing. "
+        text += "No threshold is cheaper than looking at no row. "
     pays = workload.cost_alert / workload.cost_miss
     if pays < 1.0 and not evidence.ranks_only:
         text += (
@@ -242,7 +242,7 @@ def _in_money(evidence: Evidence, workload: Workload, point: Alerts) -> str:
 
 def _cheapest(evidence: Evidence, workload: Workload, point: Alerts) -> Alerts:
     """Return the cheapest of some 200 thresholds and a given one."""
-    # Each known outlier is caught by a threshold just below it.
+    # Each known outlier is caught by a threshold just below its score.
     known = evidence.scores[evidence.outliers]
     tried = np.quantile(known, np.linspace(0.0, 1.0, 200), method="inverted_cdf")
     lines = [count_alerts(evidence, float(np.nextafter(score, 0.0))) for score in np.unique(tried)]
@@ -330,22 +330,22 @@ def _describe_alerts(evidence: Evidence, workload: Workload, chosen: Alerts) -> 
     text += (
         f"; {chosen.caught} of {chosen.outliers} labelled outliers are caught, with "
         f"{count_of(chosen.false, 'false alert')} among {inliers}. Alerts are counted over all "
-        f"{n_rows:,} rows with a probability, labelled or not; "
+        f"{n_rows:,} rows with a probability, labelled or not. "
     )
     if np.ptp(evidence.weights):
         text += (
-            "these are a sample in which outliers are more frequent than in the whole table, so "
-            "each counts for the rows that it stands for; "
+            "These are a sample in which outliers are more frequent than in the whole table, so "
+            "each counts for the rows that it stands for. "
         )
     if evidence.assumes:
         text += (
-            "what is right, by labels of outliers only: some of the false alerts may be outliers "
-            "that nobody labelled. "
+            "Only labels of outliers say which alerts are right: some of the false alerts may be "
+            "outliers that nobody labelled. "
         )
     else:
         text += (
-            "what is right, over labelled ones. If labelled rows were picked and not drawn at "
-            "random, expect another precision in daily work. "
+            "Right and false alerts are counted over labelled rows. If these were picked and not "
+            "drawn at random, expect another precision in daily work. "
         )
     return text + "Novel rows are alerts too, and are not counted here."
 
@@ -385,7 +385,7 @@ def _of_ten(share: float) -> str:
 
 
 def _right(point: Alerts) -> str:
-    """Return how many alerts are right: all of few, or of as many as people can picture."""
+    """Return how many alerts are right: exactly if they are few, else as a rounded share."""
     alerts = point.caught + point.false
     if alerts < 10 and point.weight == 1.0:
         return f"{point.caught} of {alerts}"

@@ -20,15 +20,15 @@ from boreod.tool.models import list_heads, name_method, price_rows
 from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
-# Prepared columns, and notes, on the page.
+# The largest number of prepared columns, and of notes, on the page.
 MAX_PREPARED = 40
-# Rows of each class that judge single columns.
+# The largest number of rows of each class that judge single columns.
 MAX_JUDGED = 5000
-# Points of each class in a strip. More would be a blur and a large file.
+# The largest number of points of a class in a strip. More would be a blur and a large file.
 MAX_STRIP_POINTS = 100
-# Columns in a table of single columns. If there are more, families are shown too.
+# The largest number of single columns in a table. If there are more, families are shown too.
 MAX_COLUMNS = 20
-# Outliers whose log-odds are explained, and as many inliers.
+# The largest number of outliers, and of inliers, whose log-odds are explained.
 MAX_EXPLAINED = 200
 MARKS: dict[str, dict[str, Any]] = {
     "inliers": {"marker": "o", "facecolors": "none", "edgecolors": COLORS[0], "linewidths": 0.7},
@@ -37,7 +37,7 @@ MARKS: dict[str, dict[str, Any]] = {
 
 
 def describe_data(evidence: Evidence, folder: Path, seed: int) -> Section:
-    """Return numbers of rows, what was done to columns, and the strongest columns."""
+    """Return the numbers of rows, the preparation of columns, and the strongest columns."""
     preparation = evidence.model.preparation_
     prepared = preparation.summary_
     counts = [
@@ -76,7 +76,7 @@ def _describe_missing(evidence: Evidence) -> str:
 
 
 def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
-    """Return table and picture of the six columns that separate the classes best on their own."""
+    """Return a table and a picture of the six columns that separate the classes best alone."""
     places = evidence.draw(MAX_JUDGED, MAX_JUDGED, seed)
     rows = evidence.rows[places]
     outliers = evidence.counted[places] == OUTLIER
@@ -94,7 +94,7 @@ def _strongest(evidence: Evidence, folder: Path, seed: int) -> list[Block]:
     caption = f"The {count_of(len(best), 'column')} that separate outliers best on their own"
     text = (
         "The AUC is the chance that this column alone ranks a random outlier and a random inlier "
-        "in the right order (0.5 is a coin). These are the best of "
+        "in the right order (0.5 is a coin toss). These are the best of "
         f"{len(names)}, picked by the same labels, so they look a little better than they are."
     )
     strips = {names[place]: rows[:, place] for place in best}
@@ -114,7 +114,7 @@ def _spread(values: NDArray) -> str:
 
 
 def _draw_strips(ax: Any, columns: Mapping[str, NDArray], outliers: NDArray, seed: int) -> None:
-    """Draw two strips of points a column.
+    """Draw two strips of points for each column.
 
     Columns share one axis: the distance from the median inlier in interquartile ranges of the
     inliers, linear near 0 and logarithmic far away, so that extremes stay on the page.
@@ -148,7 +148,7 @@ def _draw_strips(ax: Any, columns: Mapping[str, NDArray], outliers: NDArray, see
 
 
 def list_columns(evidence: Evidence, seed: int) -> Section:
-    """Return the columns in use: cost, stability, and how much they move."""
+    """Return the columns in use: their cost, stability, and effect on the log-odds."""
     model = evidence.model
     families = model.fitted_.columns.families
     table = _ColumnTable(evidence, seed)
@@ -186,7 +186,7 @@ def list_columns(evidence: Evidence, seed: int) -> Section:
 
 
 def _scores(families: Mapping[str, str]) -> list[Block]:
-    """Return what the scores in use say."""
+    """Return a table that explains the scores in use."""
     known: dict[str, Any] = {**SCORES, **DETECTORS}
     used = sorted(set(families.values()) & set(known))
     rows = [[name, known[name].title, known[name].formula] for name in used]
@@ -207,7 +207,7 @@ def _heads(evidence: Evidence) -> list[Block]:
     if len(heads) > 1 and not evidence.ranks_only:
         text += (
             " Their log-odds are averaged; a head weighs as much as its out-of-bag average "
-            "precision, which is the better the more of the first alerts are right."
+            "precision, which is higher if more of the first alerts are right."
         )
     rows = [
         [head.kind, show_percent(head.weight), f"{head.trees:,}" if head.trees else "-"]
@@ -220,7 +220,7 @@ def _heads(evidence: Evidence) -> list[Block]:
 class _ColumnTable:
     """Cells about columns: what they cost, and their mean change of the log-odds.
 
-    The change is unknown for foreign classifiers.
+    The change is unknown for classifiers of other libraries.
     """
 
     def __init__(self, evidence: Evidence, seed: int) -> None:
@@ -265,7 +265,7 @@ def _describe_columns(evidence: Evidence, with_bags: bool, with_costs: bool) -> 
     price = price_rows(model)
     if price is not None:
         times = (show_price(float(f"{seconds:.2g}"), SECONDS) for seconds in price.values())
-        text += " Priced at {} a row in large batches, and about {} for a row alone.".format(*times)
+        text += " A row costs {} in large batches, and about {} if it comes alone.".format(*times)
     text += (
         " Raw columns are those of the table; the others are outlier scores, which say how far a "
         "row is from its neighbors or how thin its neighborhood is, with the number of neighbors "

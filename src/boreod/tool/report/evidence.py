@@ -1,4 +1,4 @@
-"""What a page is about: a fitted detector, a table, and a probability for every row of it."""
+"""The evidence of a page: a fitted detector, a table, and a probability for each of its rows."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class Evidence:
     is_own
         Whether these are the training rows with their labels, in their order.
     ids
-        A text for each row by which a reader finds it, None for row numbers from 1 on.
+        A text that names each row for the reader; None for row numbers from 1.
     times
         When rows happened; None for no picture over time.
     """
@@ -77,12 +77,12 @@ class Evidence:
 
     @property
     def engine(self) -> Engine:
-        """What computes columns of rows."""
+        """The engine that computes the columns of rows."""
         return current_engine(self.model.n_jobs, self.model.verbose)
 
     @property
     def kind(self) -> str:
-        """What the probabilities are, before a noun."""
+        """The kind of the probabilities, in words that go before a noun."""
         if (self.places != UNKNOWN).all():
             return "out-of-bag"
         return "predicted" if (self.places == UNKNOWN).all() else "out-of-bag and predicted"
@@ -101,7 +101,7 @@ class Evidence:
 
     @cached_property
     def n_known(self) -> float:
-        """Number of rows that those with a probability stand for."""
+        """Number of rows that the rows with a probability stand for."""
         return float(self.weights[np.isfinite(self.probabilities)].sum())
 
     @property
@@ -122,7 +122,7 @@ class Evidence:
 
     @cached_property
     def counted(self) -> NDArray:
-        """Codes of what rows count as."""
+        """Codes by which rows count; unlabelled rows may count as inliers."""
         return count_as_inliers(self.codes) if self.assumes else self.codes
 
     @property
@@ -201,7 +201,7 @@ def gather(
     check_is_fitted(model)
     trained = model.oob_.labels
     with warnings.catch_warnings():
-        # Tables of reports need not have names of columns.
+        # The table of a report may have no column names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         rows = prepare(model, table)
         places = model.record_.learned_rows.find(rows)

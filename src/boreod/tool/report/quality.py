@@ -1,4 +1,4 @@
-"""How well a model ranks rows, beside a previous one and over time, and is calibrated."""
+"""How well a model ranks rows, also beside a previous model and over time, and its calibration."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,16 +22,16 @@ from boreod.tool.scoring.judging import compare_scores
 from boreod.validation import OUTLIER
 
 THIS = "this model"
-# With fewer outliers intervals are rough themselves.
+# With fewer outliers, the intervals are rough, too.
 FEW_OUTLIERS = 30
-# Resamples of fewer outliers are too much alike for any interval.
+# Resamples of fewer outliers are too similar to give an interval.
 MIN_OUTLIERS = 10
 PERIODS = (("h", "hour"), ("D", "day"), ("W", "week"), ("M", "month"), ("Y", "year"))
 MAX_PERIODS = 600
 
 
 class Previous(NamedTuple):
-    """Another model beside that of the page, judged on the same rows."""
+    """Another model that is compared with the one of the page, on the same rows."""
 
     name: str
     evidence: Evidence
@@ -44,7 +44,7 @@ class Previous(NamedTuple):
 def draw_curves(
     evidence: Evidence, folder: Path, seed: int, previous: Previous | None = None
 ) -> tuple[list[Figure], list[Curve]]:
-    """Return both curves of a ranking, drawn and as numbers; nothing where none can be judged."""
+    """Return both curves of a ranking, as figures and as numbers; empty if it cannot be judged."""
     if not evidence.can_judge:
         return [], []
     judged = evidence.judged
@@ -71,7 +71,7 @@ def draw_curves(
         draw_figure(
             folder / "precision_recall",
             (4.3, 4.2),
-            "Precision-recall curve: how many alarms are right, the more outliers are found."
+            "Precision-recall curve: how many alarms are right as more outliers are found."
             + shaded,
             lambda ax: draw_precision(ax, steps, base_rate, THIS),
         ),
@@ -80,7 +80,7 @@ def draw_curves(
 
 
 def show_interval(curve: Curve) -> str:
-    """Return how sure a quality is."""
+    """Return the interval of a quality in words."""
     if curve.interval is None:
         return "too few outliers for an interval"
     return "{:.0f} % interval {:.3f} to {:.3f}".format(100 * INTERVAL, *curve.interval)
@@ -196,7 +196,7 @@ def check_probabilities(evidence: Evidence, folder: Path) -> Section:
 def draw_over_time(evidence: Evidence, workload: Workload, folder: Path) -> Section | None:
     """Return alerts and known outliers by hour, day, week, month or year.
 
-    There is no section without dates, nor if all rows are of one period or of very many.
+    There is no section if there are no dates, only one period, or very many periods.
     """
     times = evidence.times
     if times is None:
@@ -250,7 +250,7 @@ def _choose_period(values: NDArray) -> tuple[str, str]:
 
 
 def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool) -> str:
-    """Say how even alerts are, and how many outliers are caught in both halves of the time."""
+    """Say how even alerts are over time, and how many outliers are caught in each half of it."""
     from scipy.stats import poisson
 
     busy = counts["rows"] > 0

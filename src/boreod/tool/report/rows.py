@@ -16,7 +16,7 @@ from boreod.tool.report.evidence import Evidence, draw_figure
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_ROWS = 15
-# Points of each class in a map.
+# The largest number of points of each class in a map.
 MAX_MAP_POINTS = 200
 # A map needs a background of inliers even if outliers are fewer.
 MIN_MAP_INLIERS = 100
@@ -64,7 +64,7 @@ def _begin_table(evidence: Evidence, places: NDArray) -> tuple[list[str], list[l
 
 
 def _describe_reasons(evidence: Evidence) -> str:
-    """Say what reasons are, and what not."""
+    """Say what reasons are, and what they are not."""
     who = "training rows" if evidence.ranks_only else "training rows that are not labelled outlier"
     meaning = "looking like an outlier" if evidence.ranks_only else "being an outlier"
     text = (
@@ -80,7 +80,7 @@ def _describe_reasons(evidence: Evidence) -> str:
 
 
 def _reasons(evidence: Evidence, reasons: list[Reason], place: int, longest: float) -> Bars:
-    """Return sentences with what they add, for a known outlier without that it is one."""
+    """Return reasons with what they add; a known outlier is not called a known case."""
     is_known = evidence.codes[place] == OUTLIER
     items = []
     for reason in reasons:
@@ -168,11 +168,11 @@ def draw_maps(evidence: Evidence, folder: Path, seed: int) -> Section:
 
 
 def _outliers_near_outliers(table: NDArray, outliers: NDArray) -> float:
-    """Return the share of outliers among the nearest other rows of outliers."""
+    """Return the share of outliers among the nearest neighbors of outliers."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.preprocessing import StandardScaler
 
     number = min(NEIGHBORS, len(table) - 1)
     search = NearestNeighbors(n_neighbors=number).fit(StandardScaler().fit_transform(table))
-    # Without an argument, a row is not among its own neighbors.
+    # If `kneighbors` gets no rows, a row is not among its own neighbors.
     return float(outliers[search.kneighbors(return_distance=False)[outliers]].mean())

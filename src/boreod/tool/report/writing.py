@@ -38,7 +38,7 @@ PREDICTED = (
     "there is."
 )
 ADVICE = (
-    "Intervals hold for 95 of 100 samples of rows as these. They show how much of a "
+    "Intervals hold for 95 of 100 samples of rows like these. They show how much of a "
     "number is chance because rows are few. They do not show what happens when the world changes, "
     "nor when the labels are wrong.",
     "Everything rests on the labels. Outliers that nobody labelled count as inliers or not at all, "
@@ -69,11 +69,11 @@ class ReportOptions:
         Number of alerts that are looked at in a day, or in a table like this one; None for those
         above the model's threshold.
     cost_miss, cost_alert
-        What an outlier costs that nobody looks at, and what it costs to look at a row.
+        Cost of an outlier that nobody looks at, and of looking at a row.
     previous
         An older model, or its file, to put beside this one.
     time
-        Column of dates for a picture over time; None for the first one that there is.
+        Column of dates for a picture over time; None for the first column of dates.
     seed
         Seed of intervals, samples and maps.
     reading
@@ -216,7 +216,7 @@ def _write(
 
 
 def _describe_rows(evidence: Evidence) -> str:
-    """Say how rows are judged that are not just those of the training."""
+    """Say how rows are judged if they are not exactly the training rows."""
     known = int((evidence.places != UNKNOWN).sum())
     rows = len(evidence.places)
     if not known:
@@ -298,7 +298,7 @@ def _judge_previous(previous: Any, table: Any, codes: Any) -> quality.Previous:
 
 
 def _find_times(model: Detector, table: Any, asked: str | None) -> Times | None:
-    """Return when rows happened: by the column that is asked for, or the first one of dates."""
+    """Return when rows happened: by the requested column, or by the first column of dates."""
     if not hasattr(table, "column_names"):
         return None
     from boreod.tables import TableError

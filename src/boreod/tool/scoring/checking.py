@@ -28,10 +28,10 @@ from boreod.tool.reasons import outputs_of
 # A count is a finding if its probability by chance is below this.
 MAX_CHANCE = 1e-3
 MAX_SAMPLE_ROWS = 5000
-# Values in all rows and columns of the sample.
+# The largest number of values in the sample, over all rows and columns.
 MAX_SAMPLE_NUMBERS = 2_000_000
 MAX_EXAMPLES = 3
-# A change of unit has about the same factor for all of these quantiles.
+# A change of unit multiplies all of these quantiles by about the same factor.
 UNIT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -81,9 +81,9 @@ class Tally:
     """Counts over the rows of a table that were seen so far."""
 
     rows: int = 0
-    # Rows that the model has learned from are judged out of bag.
+    # The number of rows that the model has learned from. They are judged out of bag.
     known: int = 0
-    # Training rows that every bag holds cannot be judged.
+    # The number of judged rows. Training rows that every bag holds cannot be judged.
     judged: int = 0
     alerts: int = 0
     novel: int = 0

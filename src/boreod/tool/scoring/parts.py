@@ -36,7 +36,7 @@ from boreod.tool.scoring.scoring import ScoreOptions, Scoring
 
 TEMPORARY = "The temporary file of scores"
 MAX_CHUNK_ROWS = 200_000
-# Many workers have something to do even if a table is short.
+# A table of many batches has at least so many chunks, so that many workers have work.
 MIN_CHUNKS = 64
 
 
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ChunkedFile:
-    """A Parquet file and its chunks; only the names of its folders hold the columns ``added``."""
+    """A Parquet file and its chunks. The columns ``added`` are only in the names of its folders."""
 
     number: int
     name: str

@@ -333,7 +333,7 @@ def map_in_arrow(
     if judging.count_of_alerts(threshold) is not None:
         raise TableError(
             f"{threshold!r} is a number of rows of one table, and here they come in parts. Say in "
-            f"how many rows there are to be so many alerts: '{threshold}/5000'."
+            f"how many rows you want so many alerts: '{threshold}/5000'."
         )
     options = ScoreOptions(wanted, not wanted, reasons, None, threshold, novelty, numbers)
     return ArrowMap(Scoring.plan(loaded, options).without_training(1))
