@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.calibration import OutOfBag, expit, logit, read_threshold
 from boreod.ensemble.fitted import Assessment, Explanation, Fitted
-from boreod.ensemble.members import Recipe
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.parameters import DETECTOR, Settings, check_settings, complete_settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.ensemble.training import Options, Training
+from boreod.ensemble.training import Training
 from boreod.metrics import read_codes
 from boreod.parallel import Engine, Threads, current_engine, for_collections, is_collection
 from boreod.representation.array_rows import upper_floor
@@ -40,24 +39,9 @@ from boreod.validation import (
 )
 
 ONE_THREAD = Threads(1)
-PARAMETERS = (
-    "representation",
-    "reference",
-    "scaling",
-    "n_estimators",
-    "bagging",
-    "heads",
-    "estimator",
-    "calibration",
-    "prior",
-    "threshold",
-    "budget",
-    "selection",
-    "outlier_label",
-    "n_jobs",
-    "random_state",
-    "verbose",
-)
+PARAMETERS = ("representation", "reference", "scaling", "n_estimators", "bagging", "heads",
+              "estimator", "calibration", "prior", "threshold", "budget", "selection",
+              "outlier_label", "n_jobs", "random_state", "verbose")  # fmt: skip
 
 
 @dataclass
@@ -360,15 +344,6 @@ def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | Non
     """Give a detector its prices, and the time of a row that comes alone."""
     model._costs = costs
     model._seconds_alone = seconds_alone
-
-
-def read_options(model: Any, settings: Settings) -> Options:
-    """Return the options with which bags are learned."""
-    heads = settings.heads
-    recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
-    return Options(
-        recipe, model.n_estimators, model.scaling, model.calibration, model.threshold, model.prior
-    )
 
 
 def check_parameters(model: Any) -> Settings:

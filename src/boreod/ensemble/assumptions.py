@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.bags import BagPlan, Bags, draw_bags
 from boreod.ensemble.calibration import count_as_inliers, logit
-from boreod.ensemble.heads import Head, combine
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.heads import Head, TreeHead, combine
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_RATIO = 4.0

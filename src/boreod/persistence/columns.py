@@ -187,7 +187,7 @@ def build_columns(
     forests: list[IsolationTrees | ForeignDetector] = []
     for number, forest in enumerate(stored.forests):
         owner = f"forests.{number}"
-        trees = unpack_trees(owners[owner], len(inputs), owner)
+        trees = unpack_trees(owners[owner], owner)
         forests.append(IsolationTrees(forest.label, trees, forest.sampled))
     return FittedColumns(names, inputs if stored.raw else [], views, forests)
 

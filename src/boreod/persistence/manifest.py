@@ -371,7 +371,7 @@ def _range_tensors(owner: str, number: int) -> Tensors:
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite.
 
-    Trees are checked when they are built.
+    Whether trees are whole is checked when they are built.
     """
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)

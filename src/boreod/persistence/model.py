@@ -319,7 +319,7 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     members = []
     for place, stored in enumerate(manifest.members):
         owner = f"members.{place}"
-        members.append(build_member(stored, owners[owner], manifest.n_features, owner))
+        members.append(build_member(stored, owners[owner], owner))
     names = manifest.feature_names
     seen = owners["seen"]
     return Fitted(
