@@ -203,13 +203,13 @@ def test_a_tree_can_be_one_leaf():
 
 
 def test_parts_and_the_whole(data, trees):
-    parts = [trees.first(5), trees.first(24), trees.first(1)]
+    parts = [trees.keep_per_group(1, 5), trees.keep_per_group(1, 24), trees.keep_per_group(1, 1)]
     joined = Trees.join(parts)
     check(joined)
     assert joined.n_trees == 30
     rows = data[0]
     assert_allclose(joined.add_up(rows), sum(part.add_up(rows) for part in parts), rtol=1e-12)
-    assert_array_equal(trees.first(8).add_up(rows)[:, 0], trees.add_up(rows, 3)[:, 0])
+    assert_array_equal(trees.keep_per_group(1, 8).add_up(rows)[:, 0], trees.add_up(rows, 3)[:, 0])
     assert_array_equal(Trees.join([trees]).add_up(rows), trees.add_up(rows))
 
 

@@ -253,7 +253,8 @@ class TreeHead(Head):
         """Return the head with the first bags only."""
         if n_bags >= self.n_bags:
             return self
-        return replace(self, trees=self.trees.first(n_bags * self.n_trees), n_bags=n_bags)
+        trees = self.trees.keep_per_group(1, n_bags * self.n_trees)
+        return replace(self, trees=trees, n_bags=n_bags)
 
     def contribute(self, table: NDArray, base: NDArray, change: NDArray | None) -> NDArray:
         """Return contributions of features to the change of log-odds from the base row.

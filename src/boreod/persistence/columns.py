@@ -8,14 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import KnownRows, Ks, NeighborGraph
-from boreod.persistence.container import (
-    MOST,
-    Arrays,
-    ModelFileError,
-    Tensor,
-    Tensors,
-    named,
-)
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns

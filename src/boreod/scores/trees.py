@@ -150,19 +150,12 @@ class Trees:
         most = min(table.shape[1], int(self.depths.max())) + 1
         return contribute(rows, row, weights, self.starts, nodes, most)
 
-    def first(self, n: int) -> "Trees":
-        """Return the first ``n`` trees."""
-        return self._keep(np.arange(self.n_trees) < n)
-
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
         """Return the first ``n`` trees of every group."""
         size = self._size_of_group(n_groups)
         if not 1 <= n <= size:
             raise ValueError(f"The number of trees must be from 1 to {size}; got {n}.")
-        return self._keep(np.arange(self.n_trees) % size < n)
-
-    def _keep(self, keep: NDArray) -> "Trees":
-        """Return the trees of a mask."""
+        keep = np.arange(self.n_trees) % size < n
         sizes = np.diff(self.starts)
         nodes = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
