@@ -73,11 +73,6 @@ class Assumed:
     suspicious_by_group: NDArray | None = None
     trees: TreeHead | None = None
 
-    @property
-    def in_bags(self) -> NDArray:
-        """The rows from which bags draw their inliers."""
-        return (self.codes == INLIER) & ~self.left_out
-
 
 def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:
     """Count unlabelled rows as inliers, if that is allowed and bags want more inliers.

@@ -221,7 +221,9 @@ class Training:
         else:
             members, odds = learn_consensus(recipe, data, engine)
             correction = Quantiles.fit(odds)
-        ordinary = self.assumed.in_bags if self.taught else ~self.assumed.left_out
+        ordinary = ~self.assumed.left_out
+        if self.taught:
+            ordinary &= self.codes == INLIER
         isolation = None if columns.widest is None else columns.widest.isolation
         fitted = Fitted(
             input_scaler=self.input_scaler,
