@@ -12,7 +12,7 @@ from timing import report, seconds
 
 from boreod import Detector, save
 from boreod.ensemble.bags import Bagging, draw_bags
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.heads import TreeHead
 from boreod.parallel import Threads
 
 

@@ -22,13 +22,7 @@ from boreod.ensemble.training_rows import (
 )
 from boreod.neighbors.known_rows import hash_rows
 from boreod.parallel import plain_interrupts
-from boreod.predictor import (
-    Predictor,
-    TrainingRecord,
-    check_parameters,
-    read_options,
-    settings_of,
-)
+from boreod.predictor import Predictor, TrainingRecord, check_parameters, settings_of
 from boreod.representation.array_rows import upper_floor
 from boreod.selection.budgets import (
     NO_CURVE,
@@ -358,9 +352,8 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         if found.warn_of_copies is not None:
             found.warn_of_copies(learned.n_copies, len(found.rows))
         representation = representation_for(self, found, settings, seeds[0])
-        options = read_options(self, settings)
         self.training_ = Training.fit(
-            found, representation, settings, options, seeds[1:3], self._threads
+            found, representation, settings, self, seeds[1:3], self._threads
         )
         whole = self.training_.learn(self.training_.columns.names, self._threads)
         self._take(*whole)

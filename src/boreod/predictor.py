@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from boreod.ensemble.calibration import OutOfBag, expit, logit, read_threshold
 from boreod.ensemble.fitted import Assessment, Explanation, Fitted
-from boreod.ensemble.members import Recipe
 from boreod.ensemble.novelty import Novelty
 from boreod.ensemble.parameters import DETECTOR, Settings, check_settings, complete_settings
 from boreod.ensemble.profile import LearnedRows, TrainingProfile
-from boreod.ensemble.training import Options, Training
+from boreod.ensemble.training import Training
 from boreod.metrics import read_codes
 from boreod.parallel import Engine, Threads, current_engine, for_collections, is_collection
 from boreod.representation.array_rows import upper_floor
@@ -31,33 +30,12 @@ from boreod.selection.budgets import (
     check_size,
 )
 from boreod.selection.costs import Costs, kind_of_tree
-from boreod.validation import (
-    OUTLIER,
-    UNLABELLED,
-    check_choice,
-    check_fitted,
-    same_filters,
-)
+from boreod.validation import OUTLIER, UNLABELLED, check_choice, check_fitted, same_filters
 
 ONE_THREAD = Threads(1)
-PARAMETERS = (
-    "representation",
-    "reference",
-    "scaling",
-    "n_estimators",
-    "bagging",
-    "heads",
-    "estimator",
-    "calibration",
-    "prior",
-    "threshold",
-    "budget",
-    "selection",
-    "outlier_label",
-    "n_jobs",
-    "random_state",
-    "verbose",
-)
+PARAMETERS = ("representation", "reference", "scaling", "n_estimators", "bagging", "heads",
+              "estimator", "calibration", "prior", "threshold", "budget", "selection",
+              "outlier_label", "n_jobs", "random_state", "verbose")  # fmt: skip
 
 
 @dataclass
@@ -151,8 +129,7 @@ class Predictor:
 
         If ``grouped``, scores are summed by family (all of LOF, all of kNN, ...).
         """
-        rows = self._read_here(X, "explain")
-        return self.fitted_.explain(rows, self._engine, grouped)
+        return self.fitted_.explain(prepare_here(self, X, "explain"), self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
         """Return reasons of every row in words, the strongest evidence for an outlier first.
@@ -164,8 +141,7 @@ class Predictor:
 
     def novelty(self, X: ArrayLike) -> Novelty:
         """Return how different each row is from all training rows; labels play no part."""
-        rows = self._read_here(X, "novelty")
-        return self.fitted_.novelty(rows, self._engine)
+        return self.fitted_.novelty(prepare_here(self, X, "novelty"), self._engine)
 
     def choose_threshold(self, threshold: float | str | None, novelty: bool = False) -> float:
         """Return the probability that a threshold stands for, from out-of-bag scores.
@@ -226,11 +202,6 @@ class Predictor:
         with same_filters(self.estimator is not None):
             return self.fitted_.log_odds(rows, engine, corrected)
 
-    def _read_here(self, X: ArrayLike, method: str) -> NDArray:
-        """Return prepared rows; raise for a Dask collection."""
-        refuse_collection(X, method)
-        return prepare(self, X)
-
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
@@ -277,6 +248,16 @@ def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
     return model.preparation_.read(model, X, first_row)
 
 
+def prepare_here(model: Predictor, X: Any, method: str) -> NDArray:
+    """Return prepared rows of this process; raise for a Dask collection."""
+    if is_collection(X):
+        raise TypeError(
+            f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
+            "that you want to know about and pass X.compute()."
+        )
+    return prepare(model, X)
+
+
 def assess(
     model: Predictor, rows: NDArray, explain: bool = False, novelty: bool = True
 ) -> Assessment:
@@ -287,15 +268,6 @@ def assess(
     engine = current_engine(model.n_jobs, model.verbose)
     with same_filters(model.estimator is not None):
         return model.fitted_.assess(rows, engine, explain, novelty)
-
-
-def refuse_collection(X: Any, method: str) -> None:
-    """Raise for a Dask collection where rows of this process are needed."""
-    if is_collection(X):
-        raise TypeError(
-            f"`{method}` takes rows of this process, not a Dask collection. Choose the rows "
-            "that you want to know about and pass X.compute()."
-        )
 
 
 def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | None:
@@ -360,15 +332,6 @@ def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | Non
     """Give a detector its prices, and the time of a row that comes alone."""
     model._costs = costs
     model._seconds_alone = seconds_alone
-
-
-def read_options(model: Any, settings: Settings) -> Options:
-    """Return the options with which bags are learned."""
-    heads = settings.heads
-    recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
-    return Options(
-        recipe, model.n_estimators, model.scaling, model.calibration, model.threshold, model.prior
-    )
 
 
 def check_parameters(model: Any) -> Settings:

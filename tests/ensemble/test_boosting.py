@@ -5,6 +5,7 @@ from oracles import boosting as oracle
 
 from boreod.ensemble import boosting
 from boreod.ensemble.boosting import MAX_BINS, find_edges, grow_boosted
+from boreod.persistence.members import pack_trees, unpack_trees
 
 
 def draw(n_rows=60, n_columns=3, seed=0, n_outliers=12):
@@ -109,7 +110,8 @@ def test_odd_columns(values):
     part = np.resize(np.array(values, dtype=np.float32), (40, 1))
     targets = (np.arange(40) % 2).astype(float)
     trees = grow_boosted(part, targets, 50, 0)
-    trees.check(1)
+    again = unpack_trees(pack_trees(trees)[1], "a")
+    assert_array_equal(again.feature, trees.feature)
     odds = odds_of(trees, part)
     assert np.isfinite(odds).all()
     if len(values) == 2 and values[0] < values[1]:

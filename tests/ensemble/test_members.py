@@ -98,12 +98,13 @@ def test_weights_are_those_of_a_regression_on_out_of_bag_log_odds():
         odds.append(member.line.slope * mean + member.line.shift)
     odds = np.column_stack(odds)
     outliers = training.codes == 1
+    judged = (training.codes == 0) & ~training.assumed.left_out | outliers
     evidence = []
     for column in odds.T:
-        rows = np.isfinite(column) & (training.assumed.in_bags | outliers)
+        rows = np.isfinite(column) & judged
         evidence.append(average_precision(outliers[rows], column[rows]))
     start = np.array(evidence) / sum(evidence)
-    rows = np.isfinite(odds).all(axis=1) & (training.assumed.in_bags | outliers)
+    rows = np.isfinite(odds).all(axis=1) & judged
 
     def loss(point):
         z = odds[rows] @ point[:5] + point[5]

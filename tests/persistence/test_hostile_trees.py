@@ -84,6 +84,8 @@ WRONG_ARRAYS = {
     "column outside": put(f"{TREES}.feature", 0, 4),  # of four raw columns
     "column of a forest": put(f"{FOREST}.feature", 0, 2**15 - 1),
     "leaf of another number": put(f"{TREES}.feature", 0, -2),
+    "a leaf less": put(f"{TREES}.feature", -1, 0),
+    "a leaf more": put(f"{FOREST}.feature", 0, -1),
     "no leaf": put(f"{BOOSTED}.feature", slice(None), 0),
     "leaves alone": put(f"{BOOSTED}.feature", slice(None), -1),
     "threshold": put(f"{TREES}.threshold", 3, np.nan),
@@ -311,7 +313,7 @@ def test_many_columns_and_many_values(n_columns):
     tensors = tree_tensors(stored, n_columns, -1.0, 1.0)
     assert tensors["feature"].kind == ("I16" if few else "I32")
     assert tensors["code"].kind == "I32"
-    again = unpack_trees(arrays, n_columns, "a")
+    again = unpack_trees(arrays, "a")
     assert again.value.tobytes() == values.tobytes()
     np.testing.assert_array_equal(again.feature, trees.feature)
 
@@ -325,7 +327,7 @@ def test_right_children():
     assert deepest.tolist() == [2, 0, 1]
     arrays = {"starts": starts[:3], "feature": feature[:6], "value": np.arange(4.0)}
     arrays |= {"threshold": np.array([0.5, 0.25], np.float32), "code": np.arange(4)}
-    trees = unpack_trees(arrays, 2, "a")
+    trees = unpack_trees(arrays, "a")
     stored, again = pack_trees(trees)
     assert stored == StoredTrees(2, 6, 4)
     assert sorted(again) == sorted(arrays)
@@ -333,3 +335,21 @@ def test_right_children():
         np.testing.assert_array_equal(again[name], values)
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     assert trees.add_up(rows, 2).tolist() == [[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]
+
+
+def of_shape(shape):
+    """Arrays of nodes (/) and leaves (.) in preorder; a space starts a tree."""
+    marks, sizes = "".join(shape.split()), [len(tree) for tree in shape.split()]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    feature = np.array([0 if mark == "/" else -1 for mark in marks], np.int32)
+    code, threshold = np.zeros(marks.count("."), int), np.zeros(marks.count("/"), np.float32)
+    arrays = {"starts": starts, "feature": feature, "threshold": threshold}
+    return arrays | {"code": code, "value": np.zeros(1)}
+
+
+def test_shapes_of_trees():
+    for shape in (".", "/..", "/./..", "//...", ". /.. ."):
+        assert unpack_trees(of_shape(shape), "a").n_trees == len(shape.split())
+    for shape in ("/", "/.", "..", "/...", "./.", "/. ...", "/.. /.", "//. ...."):
+        with pytest.raises(ModelFileError, match=r"a\.feature"):
+            unpack_trees(of_shape(shape), "a")

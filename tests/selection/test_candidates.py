@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from boreod import BORE, Bagging, Costs, Detector, Heads, OutlierRepresentation, load, save
-from boreod.ensemble.heads import combine
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.heads import TreeHead, combine
 from boreod.parallel import Threads
 from boreod.predictor import prepare
 from boreod.selection.candidates import FEW_BAGS, Learner

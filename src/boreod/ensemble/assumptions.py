@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.bags import BagPlan, Bags, draw_bags
 from boreod.ensemble.calibration import count_as_inliers, logit
-from boreod.ensemble.heads import Head, combine
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.heads import Head, TreeHead, combine
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
 
 MAX_RATIO = 4.0
@@ -73,11 +72,6 @@ class Assumed:
     left_out: NDArray
     suspicious_by_group: NDArray | None = None
     trees: TreeHead | None = None
-
-    @property
-    def in_bags(self) -> NDArray:
-        """The rows from which bags draw their inliers."""
-        return (self.codes == INLIER) & ~self.left_out
 
 
 def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.assumptions import Quantiles
 from boreod.ensemble.calibration import Correction
-from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.heads import LogisticHead, TreeHead
 from boreod.ensemble.members import Member, average
 from boreod.ensemble.novelty import Novelty, SeenRows
-from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import blocks, distinct_rows
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns

@@ -102,12 +102,7 @@ def gram_of(design: NDArray) -> NDArray:
 
 @inner
 def descend(
-    design: NDArray,
-    gram: NDArray,
-    signs: NDArray,
-    weights: NDArray,
-    penalty: float,
-    start: NDArray,
+    design: NDArray, gram: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Take Newton steps until the gradient vanishes; shorten those that would lead upwards.
 

@@ -45,8 +45,7 @@ from numpy.typing import NDArray
 from boreod.ensemble.assumptions import ConsensusHead
 from boreod.ensemble.bags import Bags
 from boreod.ensemble.calibration import Correction, expit, logit
-from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, choose_penalty
-from boreod.ensemble.tree_heads import BOOSTED_BAGS, BOOSTED_TREES, TreeHead
+from boreod.ensemble.heads import ClassifierHead, Head, LogisticHead, TreeHead, choose_penalty
 from boreod.metrics import average_precision
 from boreod.neighbors import blocks
 from boreod.parallel import Engine, Threads, one_blas_thread
@@ -54,6 +53,9 @@ from boreod.validation import OUTLIER, UNLABELLED
 
 KINDS = ("logistic", "trees", "trees+scores", "boosted", "boosted+scores")
 CONSENSUS = "consensus"
+# Boosted trees vary little from bag to bag, so few bags are enough.
+BOOSTED_BAGS = 10
+BOOSTED_TREES = 100
 UNCHANGED = Correction(0.0)
 MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from boreod.ensemble.assumptions import (
 from boreod.ensemble.bags import Bags, Shares, draw_bags
 from boreod.ensemble.calibration import Correction, OutOfBag, expit, logit
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import LogisticHead
+from boreod.ensemble.heads import LogisticHead, TreeHead
 from boreod.ensemble.members import (
     FOLDS,
     KINDS,
@@ -32,7 +32,6 @@ from boreod.ensemble.members import (
 from boreod.ensemble.novelty import SeenRows
 from boreod.ensemble.parameters import Settings
 from boreod.ensemble.training_rows import TrainingRows
-from boreod.ensemble.tree_heads import TreeHead
 from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Scaler, feature_sources, fit_scaler
@@ -64,6 +63,14 @@ class Options:
     calibration: str | None
     threshold: float | str | None
     prior: float | None
+
+    @classmethod
+    def of(cls, model: Any, settings: Settings) -> "Options":
+        """Return the options of a detector."""
+        heads = settings.heads
+        recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
+        parameters = model.scaling, model.calibration, model.threshold, model.prior
+        return cls(recipe, model.n_estimators, *parameters)
 
     def check_untaught(self) -> None:
         """Refuse parameters that have no meaning without labels."""
@@ -104,14 +111,15 @@ class Training:
         found: TrainingRows,
         representation: "OutlierRepresentation",
         settings: Settings,
-        options: Options,
+        model: Any,
         seeds: list[int],
         engine: Engine,
     ) -> "Training":
         """Compute and scale the columns of all rows, and draw bags; the representation is fitted.
 
-        ``seeds`` are those of bags and of what is learned from them.
+        ``model`` is the detector, and ``seeds`` are those of bags and of what is learned from them.
         """
+        options = Options.of(model, settings)
         rows = found.rows
         codes = found.codes
         names = found.preparation.names_
@@ -213,7 +221,9 @@ class Training:
         else:
             members, odds = learn_consensus(recipe, data, engine)
             correction = Quantiles.fit(odds)
-        ordinary = self.assumed.in_bags if self.taught else ~self.assumed.left_out
+        ordinary = ~self.assumed.left_out
+        if self.taught:
+            ordinary &= self.codes == INLIER
         isolation = None if columns.widest is None else columns.widest.isolation
         fitted = Fitted(
             input_scaler=self.input_scaler,

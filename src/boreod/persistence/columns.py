@@ -8,14 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boreod.neighbors import KnownRows, Ks, NeighborGraph
-from boreod.persistence.container import (
-    MOST,
-    Arrays,
-    ModelFileError,
-    Tensor,
-    Tensors,
-    named,
-)
+from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors, named
 from boreod.persistence.members import StoredTrees, pack_trees, unpack_trees
 from boreod.persistence.parameters import is_registered, score_class
 from boreod.representation.columns import FittedColumns
@@ -187,7 +180,7 @@ def build_columns(
     forests: list[IsolationTrees | ForeignDetector] = []
     for number, forest in enumerate(stored.forests):
         owner = f"forests.{number}"
-        trees = unpack_trees(owners[owner], len(inputs), owner)
+        trees = unpack_trees(owners[owner], owner)
         forests.append(IsolationTrees(forest.label, trees, forest.sampled))
     return FittedColumns(names, inputs if stored.raw else [], views, forests)
 

@@ -160,11 +160,7 @@ def write_model_file(path: Path, manifest: bytes, arrays: Arrays) -> None:
             f"The manifest of a model file may have {JSON_LIMIT} bytes, and this one has "
             f"{longest}: save a model of fewer columns (`within`), or shorten `extra`."
         )
-    with (
-        _naming(path, "written"),
-        whole_file(path) as unfinished,
-        unfinished.open("xb") as file,
-    ):
+    with _naming(path, "written"), whole_file(path) as unfinished, unfinished.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

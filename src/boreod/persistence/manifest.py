@@ -176,7 +176,7 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 
 def read_manifest(text: bytes) -> Manifest:
-    """Return a manifest whose parts have the right types, or say what is wrong."""
+    """Return a manifest that does not contradict itself, or say what is wrong."""
     content = typed_json(dict[str, Any], parse_json(text, "its manifest"), "manifest")
     number = typed_json(int, content.get("format"), "manifest.format")
     if number != FORMAT:
@@ -187,11 +187,12 @@ def read_manifest(text: bytes) -> Manifest:
             f"this boreod {__version__} reads format {FORMAT}, so fit again with this version, or "
             "install that one"
         )
-    return typed_json(Manifest, content, "manifest")
+    manifest = typed_json(Manifest, content, "manifest")
+    _check_manifest(manifest)
+    return manifest
 
 
-def check_manifest(manifest: Manifest) -> None:
-    """Raise for a manifest that contradicts itself."""
+def _check_manifest(manifest: Manifest) -> None:
     names = manifest.feature_names
     labels = manifest.classes.values
     is_label = CLASS_KINDS.get(manifest.classes.kind, lambda _: False)
@@ -371,7 +372,7 @@ def _range_tensors(owner: str, number: int) -> Tensors:
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite.
 
-    Trees are checked when they are built.
+    Whether trees are whole is checked when they are built.
     """
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)

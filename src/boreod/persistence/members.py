@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.assumptions import MIN_DEVIATION, ConsensusHead
 from boreod.ensemble.calibration import Correction
-from boreod.ensemble.heads import ClassifierHead, LogisticHead
+from boreod.ensemble.heads import ClassifierHead, LogisticHead, TreeHead
 from boreod.ensemble.members import CONSENSUS, KINDS, UNCHANGED, Member
-from boreod.ensemble.tree_heads import TreeHead
 from boreod.persistence.container import MOST, Arrays, ModelFileError, Tensor, Tensors
 from boreod.scores.trees import MAX_NODES, Trees
 from boreod.validation import LARGEST
@@ -87,7 +86,7 @@ def tree_tensors(stored: StoredTrees, n_columns: int, least: float, most: float)
     n_leaves = stored.nodes - stored.inner
     tensors = {
         "starts": Tensor("I32", [stored.number + 1]),
-        "feature": Tensor("I16" if n_columns < 2**15 else "I32", [stored.nodes]),
+        "feature": Tensor("I16" if n_columns < 2**15 else "I32", [stored.nodes], -1, n_columns - 1),
         "value": Tensor("F64", [stored.values], least, most),
         "code": Tensor(
             "U16" if stored.values <= 2**16 else "I32", [n_leaves], 0, stored.values - 1
@@ -104,10 +103,11 @@ def fits_trees(stored: StoredTrees) -> bool:
     return right and 1 <= stored.values <= stored.number + stored.inner
 
 
-def unpack_trees(arrays: Arrays, n_columns: int, owner: str) -> Trees:
-    """Return trees over ``n_columns`` columns; refuse arrays that are not valid trees.
+def unpack_trees(arrays: Arrays, owner: str) -> Trees:
+    """Return trees; refuse arrays in which kernels might loop forever or read outside.
 
-    ``owner`` is for the name of a wrong array.
+    Single numbers were compared with the tensors before. ``owner`` is for the name of a wrong
+    array.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)
@@ -115,19 +115,27 @@ def unpack_trees(arrays: Arrays, n_columns: int, owner: str) -> Trees:
     inside = feature >= 0
     if not (starts[0] == 0 and starts[-1] == len(feature) and (starts[:-1] < starts[1:]).all()):
         raise wrong_numbers(f"{owner}.starts")
-    if len(feature) - np.count_nonzero(inside) != len(codes):
+    n_leaves = len(feature) - np.count_nonzero(inside)
+    if n_leaves != len(codes) or len(feature) > MAX_NODES or not _are_whole(starts, inside):
         raise wrong_numbers(f"{owner}.feature")
     value = np.zeros(len(feature))
     value[~inside] = arrays["value"][codes]
     threshold = np.zeros(len(feature), np.float32)
     # If every tree is a single leaf, there are no thresholds.
     threshold[inside] = arrays.get("threshold", ())
-    trees = Trees(starts, feature, threshold, value)
-    try:
-        trees.check(n_columns)
-    except ValueError:
-        raise wrong_numbers(f"{owner}.feature") from None
-    return trees
+    return Trees(starts, feature, threshold, value)
+
+
+def _are_whole(starts: NDArray, inside: NDArray) -> bool:
+    """Whether every tree ends with its last leaf, and not before."""
+    # An inner node opens one more subtree, a leaf closes one. After each node, ``waiting`` is the
+    # number of open subtrees, less 1 for every tree up to this one.
+    waiting = np.cumsum(np.where(inside, 1, -1))
+    trees = np.arange(len(starts) - 1)
+    last = starts[1:] - 1
+    open_before = waiting + np.repeat(trees, np.diff(starts)) >= 0
+    open_before[last] = True
+    return bool((waiting[last] == -1 - trees).all() and open_before.all())
 
 
 def describe_member(member: Member) -> tuple[StoredMember, Arrays]:
@@ -212,7 +220,7 @@ def fits_together(members: list[StoredMember], untaught: bool) -> bool:
     return right and len(kinds) == len(members) > 0 and isclose(total, 1.0, rel_tol=1e-9)
 
 
-def build_member(stored: StoredMember, arrays: Arrays, n_features: int, owner: str) -> Member:
+def build_member(stored: StoredMember, arrays: Arrays, owner: str) -> Member:
     """Return a member from its entry and arrays; trees are checked here."""
     features = None if stored.features is None else np.array(stored.features)
     head: LogisticHead | TreeHead | ConsensusHead
@@ -222,9 +230,7 @@ def build_member(stored: StoredMember, arrays: Arrays, n_features: int, owner: s
         assert stored.penalty is not None
         head = LogisticHead(**arrays, penalty=stored.penalty)
     else:
-        n_read = n_features if features is None else len(features)
-        trees = unpack_trees(arrays, n_read, owner)
-        head = TreeHead(trees, stored.bags, stored.kind.startswith("boosted"))
+        head = TreeHead(unpack_trees(arrays, owner), stored.bags, stored.kind.startswith("boosted"))
     return Member(stored.kind, head, features, stored.line, stored.weight)
 
 

@@ -38,7 +38,6 @@ from boreod.persistence.manifest import (
     StoredCurve,
     StoredSelection,
     StoredTable,
-    check_manifest,
     check_values,
     expected_tensors,
     read_manifest,
@@ -86,10 +85,9 @@ def save(
         raise TypeError(f"`model` must be a BORE or a Detector; got {shorten(model)}.")
     check_fitted(model)
     manifest, found = _describe(model, _read_extra(model, extra))
-    # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
-    manifest = read_manifest(write_manifest(manifest))
     try:
-        check_manifest(manifest)
+        # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
+        manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
         arrays = {
             name: np.ascontiguousarray(found[name], TYPES[tensor.kind]).reshape(tensor.shape)
@@ -252,7 +250,6 @@ def load_predictor(
     try:
         with open_model_file(path) as file:
             manifest = read_manifest(file.manifest)
-            check_manifest(manifest)
             tensors = expected_tensors(manifest)
             arrays = file.read_arrays(tensors)
         check_values(arrays, tensors, manifest)
@@ -319,7 +316,7 @@ def _fitted(manifest: Manifest, arrays: Arrays, labels: NDArray) -> Fitted:
     members = []
     for place, stored in enumerate(manifest.members):
         owner = f"members.{place}"
-        members.append(build_member(stored, owners[owner], manifest.n_features, owner))
+        members.append(build_member(stored, owners[owner], owner))
     names = manifest.feature_names
     seen = owners["seen"]
     return Fitted(

@@ -27,7 +27,6 @@ from boreod.scores.tree_kernels import (
 
 # A packed node has four fields, whose indices have 32 bits.
 MAX_NODES = 2**28
-DTYPES = {"starts": np.int32, "feature": np.int32, "threshold": np.float32, "value": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,54 +150,16 @@ class Trees:
         most = min(table.shape[1], int(self.depths.max())) + 1
         return contribute(rows, row, weights, self.starts, nodes, most)
 
-    def first(self, n: int) -> "Trees":
-        """Return the first ``n`` trees."""
-        return self._keep(np.arange(self.n_trees) < n)
-
     def keep_per_group(self, n_groups: int, n: int) -> "Trees":
         """Return the first ``n`` trees of every group."""
         size = self._size_of_group(n_groups)
         if not 1 <= n <= size:
             raise ValueError(f"The number of trees must be from 1 to {size}; got {n}.")
-        return self._keep(np.arange(self.n_trees) % size < n)
-
-    def _keep(self, keep: NDArray) -> "Trees":
-        """Return the trees of a mask."""
+        keep = np.arange(self.n_trees) % size < n
         sizes = np.diff(self.starts)
         nodes = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int32)
         return Trees(starts, self.feature[nodes], self.threshold[nodes], self.value[nodes])
-
-    def check(self, n_columns: int) -> None:
-        """Raise if the arrays are not valid trees over ``n_columns`` columns.
-
-        In invalid trees, kernels might loop forever or read outside of the arrays.
-        """
-        for name, dtype in DTYPES.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
-                raise ValueError(f"`{name}` of trees must be a list of {np.dtype(dtype)} numbers.")
-        n_nodes = self.n_nodes
-        starts = self.starts.astype(np.int64)
-        if not len(self.threshold) == len(self.value) == n_nodes:
-            raise ValueError("Trees must have as many thresholds and values as columns.")
-        if len(starts) < 2 or starts[0] != 0 or starts[-1] != n_nodes or n_nodes > MAX_NODES:
-            raise ValueError(f"Trees must start at node 0 and end with the last of {n_nodes}.")
-        if (np.diff(starts) < 1).any():
-            raise ValueError("Every tree must have at least one node and start after the last one.")
-        if (self.feature < -1).any() or (self.feature >= n_columns).any():
-            raise ValueError(f"Trees must ask for columns 0 to {n_columns - 1}.")
-        if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
-            raise ValueError("Thresholds and values of trees must be finite numbers.")
-        # An inner node opens one more subtree, a leaf closes one. After each node, ``waiting`` is
-        # the number of open subtrees, less 1 for every tree up to this one.
-        waiting = np.cumsum(np.where(self.feature >= 0, 1, -1))
-        trees = np.arange(len(starts) - 1)
-        ended = waiting[starts[1:] - 1] == -1 - trees
-        open_before = waiting + np.repeat(trees, np.diff(starts)) >= 0
-        open_before[starts[1:] - 1] = True
-        if not (ended.all() and open_before.all()):
-            raise ValueError("Every tree must end with its last leaf, and not before.")
 
     def _check_call(self, table: NDArray, n_groups: int) -> None:
         self._size_of_group(n_groups)

@@ -32,10 +32,9 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import OutOfBag
 from boreod.ensemble.fitted import Fitted
-from boreod.ensemble.heads import LogisticHead
-from boreod.ensemble.members import CONSENSUS, FOLDS, Recipe
+from boreod.ensemble.heads import LogisticHead, TreeHead
+from boreod.ensemble.members import BOOSTED_BAGS, CONSENSUS, FOLDS, Recipe
 from boreod.ensemble.training import Training
-from boreod.ensemble.tree_heads import BOOSTED_BAGS, TreeHead
 from boreod.metrics import average_precision, average_ranks
 from boreod.parallel import Engine
 from boreod.selection.budgets import Selection, price_columns, too_low

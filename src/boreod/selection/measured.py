@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.calibration import expit
 from boreod.ensemble.fitted import Fitted
+from boreod.ensemble.heads import TreeHead
 from boreod.ensemble.members import Member
-from boreod.ensemble.tree_heads import TreeHead
 from boreod.neighbors import SEARCH_ROWS, Block, Ks, distinct_rows
 from boreod.parallel import current_engine
 from boreod.representation.columns import FittedColumns

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from boreod.ensemble.calibration import OutOfBag
-from boreod.ensemble.heads import ClassifierHead
-from boreod.ensemble.tree_heads import TreeHead
+from boreod.ensemble.heads import ClassifierHead, TreeHead
 from boreod.persistence.manifest import FORMAT
 from boreod.persistence.model import package_versions, store_curve
 from boreod.predictor import Predictor, known_costs, price_of_rows, settings_of

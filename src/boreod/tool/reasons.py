@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boreod.ensemble.fitted import Assessment, Fitted
 from boreod.ensemble.profile import TrainingProfile, in_ranges
-from boreod.predictor import Predictor, assess, prepare, refuse_collection
+from boreod.predictor import Predictor, assess, prepare_here
 from boreod.representation.array_rows import Cells, Output
 from boreod.scores import DETECTORS, SCORES
 from boreod.text import show_number, show_percent
@@ -54,8 +54,7 @@ class _Topic(NamedTuple):
 
 def reasons_of(model: Predictor, X: Any, number: int, novelty: bool) -> list[list[Reason]]:
     """Return the reasons of every row of a table; the strongest sign of an outlier comes first."""
-    refuse_collection(X, "reason")
-    rows = prepare(model, X)
+    rows = prepare_here(model, X, "reason")
     found = assess(model, rows, explain=True, novelty=novelty)
     return write_reasons(model, rows, found, number, X)
 
