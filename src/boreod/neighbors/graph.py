@@ -92,11 +92,6 @@ class NeighborGraph:
         backend = make_backend(neighbors, reference, code, ks[-1])
         return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii or {})
 
-    @property
-    def k(self) -> int:
-        """The largest k in use."""
-        return self.ks[-1]
-
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self.known_radii:
@@ -127,7 +122,7 @@ class NeighborGraph:
         Lists are as long as the largest k, or as ``depth`` if that is more.
         """
         rows = embed(points, self.metric)
-        depth = max(self.k, depth)
+        depth = max(self.ks[-1], depth)
         is_known = max(own.tolist(), default=UNKNOWN) != UNKNOWN
         k = min(depth + is_known, self.reference.shape[0])
         reverse = NO_REVERSE
@@ -180,7 +175,7 @@ class TrainingGraph:
         ``copies`` is what :func:`distinct_rows` returns, if it is known already.
         """
         n = len(graph.reference)
-        k = graph.k
+        k = graph.ks[-1]
         copies = copies or distinct_rows(graph.reference)
         distinct, place = near_rows_together(copies, graph.backend)
         distances = unset((n, k))
@@ -215,11 +210,6 @@ class TrainingGraph:
         if self.graph.reverse_k > 0 and self.inverse is None:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct reference rows."""
-        return len(self.distinct)
 
     @cached_property
     def _is_plain(self) -> bool:

@@ -94,11 +94,6 @@ class Learner:
         kinds = tuple(member.kind for member in self.whole[0].members)
         return replace(self.training.options.recipe, kinds=kinds)
 
-    @property
-    def n_bags(self) -> int:
-        """Number of bags."""
-        return len(self.training.bags.rows)
-
     @cached_property
     def given(self) -> Heads:
         """Heads of the whole detector."""
@@ -110,7 +105,8 @@ class Learner:
     def draft(self) -> "Learner":
         """The same with the first few bags, or with all bags if few cannot judge every outlier."""
         bags = self.training.bags.first(FEW_BAGS)
-        if self.n_bags <= FEW_BAGS or bags.holds[self.training.codes == OUTLIER].all(axis=1).any():
+        in_all = bags.holds[self.training.codes == OUTLIER].all(axis=1)
+        if len(self.training.bags.rows) <= FEW_BAGS or in_all.any():
             return self
         fitted, oob = self.whole
         members = [
@@ -163,7 +159,7 @@ class Learner:
     def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
         """Return the price of heads with so many trees for every bag."""
         recipe = replace(self.recipe, n_trees=n_trees)
-        numbers = {kind: recipe.count_trees(kind, self.n_bags) for kind in kinds}
+        numbers = {kind: recipe.count_trees(kind, len(self.training.bags.rows)) for kind in kinds}
         return costs.cost_of_trees({kind: number for kind, number in numbers.items() if number})
 
     def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:

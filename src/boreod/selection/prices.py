@@ -355,7 +355,8 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 def _forget_old(folder: Path) -> None:
     """Remove the files that were unused for longest, and those that a killed process left."""
-    files = [*folder.glob("*.json"), *folder.glob(".*.part")]
+    found = [*folder.glob("*.json"), *folder.glob(".*.part")]
+    files = [path for path in found if not path.is_dir()]
     files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
     total = 0
     for place, path in enumerate(files):
