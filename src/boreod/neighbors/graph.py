@@ -238,7 +238,11 @@ class TrainingGraph:
         if graph.reverse_k == 0:
             return NO_REVERSE
         if self.inverse is not None:
-            return Reverse(*pick(*self.inverse, own))
+            offsets, sources, from_source = self.inverse
+            sizes = offsets[own + 1] - offsets[own]
+            cuts = np.append(0, np.cumsum(sizes))
+            entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
+            return Reverse(cuts, sources[entries], from_source[entries])
         points = graph.reference[own]
         _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
         return Reverse(*without_own(entries, own))
@@ -359,16 +363,6 @@ def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
             if place < indices.shape[1] and indices[source, entry] != row:
                 indices[row, place] = indices[source, entry]
                 place += 1
-
-
-def pick(
-    offsets: NDArray, sources: NDArray, from_source: NDArray, rows: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the reverse neighbors of some rows."""
-    sizes = offsets[rows + 1] - offsets[rows]
-    cut = np.append(0, np.cumsum(sizes))
-    entries = np.arange(cut[-1]) + np.repeat(offsets[rows] - cut[:-1], sizes)
-    return cut, sources[entries], from_source[entries]
 
 
 @compiled

@@ -199,11 +199,7 @@ def _meet_cells(
         if reach.shape[0] > 0 and n_found + size * needed > pairs.shape[1]:
             progress[0], progress[1] = turn, n_found
             return True
-        # Without a cell, all lists become short.
-        for place in range(size):
-            row = chosen[place]
-            if at_end or work.counts[row, COUNT] + needed > work.kept.shape[1]:
-                _tighten(row, needed, k, growth, table[4], metric, work)
+        _make_room(size, needed, k, growth, table[4], metric, work)
         if at_end:
             continue
         _measure(table, cells, cell, rows, size, metric, with_products, work)
@@ -305,18 +301,22 @@ def _measure(
                 n_good += 1
     use_products = n_good >= TOGETHER
     if use_products:
-        together = placed
         if size < placed.shape[0]:
-            together = gathered[:size]
-            for place in range(size):
-                for column in range(placed.shape[1]):
-                    gathered[place, column] = placed[chosen[place], column]
+            _gather(placed, chosen, size, gathered)
+        together = placed if size == placed.shape[0] else gathered[:size]
         float32_products(together, values, start, stop, FACTOR, tiles)
     for place in range(size):
         row = chosen[place]
         if not use_products or known[row, ERROR] < 0.0:
             known[row, ERROR] = plain_error
             distances_to_tile(values, start, stop, placed, row, d, metric, tiles, place)
+
+
+@inner
+def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> None:
+    for place in range(size):
+        for column in range(placed.shape[1]):
+            gathered[place, column] = placed[chosen[place], column]
 
 
 @inner
@@ -347,6 +347,18 @@ def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Wo
                 so_far += 1
             left, column = left >> np.uint64(8), column + 1
     counts[row, COUNT] = so_far
+
+
+@inner
+def _make_room(
+    size: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
+) -> None:
+    """Shorten those lists of chosen rows that lack the room needed, or all if none is needed."""
+    chosen, counts, room = work.chosen, work.counts, work.kept.shape[1]
+    for place in range(size):
+        row = chosen[place]
+        if needed == 0 or counts[row, COUNT] + needed > room:
+            _tighten(row, needed, k, growth, extent, metric, work)
 
 
 @inner

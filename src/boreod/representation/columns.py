@@ -280,8 +280,7 @@ def _deal(
 ) -> NDArray | None:
     """Return the fold of every row; None if no rows are apart or no reference row can be spared.
 
-    There are FOLDS folds (fewer if there are fewer reference rows), or more if the rows outside a
-    fold would be too few for the largest k.
+    There are more than FOLDS folds if the rows outside a fold would be too few for the largest k.
     """
     if reference is None or apart is None:
         return None

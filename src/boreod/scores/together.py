@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.compiled import compiled, unset
+from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import FittedScore, Score, mean_over, without_infinities
 from boreod.scores.densities import (
@@ -122,16 +122,10 @@ def _score(
             k = ks[column]
             around = mean_over(plain_density, column - cuts[3], indices, row, k)
             out[row, column] = relative_density(k / out[row, column], around)
-    # LDF.
-    terms, dimension, bandwidth = unset(distances.shape[1]), settings[0], settings[1]
-    for row in range(n_rows):
-        for column in range(cuts[4], cuts[5]):
-            k, place = ks[column], column - cuts[4]
-            own = log_density(
-                distances, indices, row, kernel_radii, log_radii, place, k, dimension, bandwidth,
-                terms,
-            )  # fmt: skip
-            out[row, column] = log_ratio(own, kernel_density, place, indices, row, k, terms)
+    _fill_ldf(
+        distances, indices, ks, cuts[4], cuts[5], kernel_radii, log_radii, kernel_density, settings,
+        out,
+    )  # fmt: skip
     # LoOP.
     for row in range(n_rows):
         fill_sums(distances, row, ks, cuts[5], cuts[6], True, out)
@@ -139,8 +133,28 @@ def _score(
             k, place = ks[column], column - cuts[5]
             around = mean_over(deviation, place, indices, row, k)
             out[row, column] = excess(np.sqrt(out[row, column] / k), around) / unit[place]
-    for row in range(n_rows):
-        for column in range(cuts[5]):
-            if not np.isfinite(out[row, column]):
+    return _is_finite(out, cuts[5])
+
+
+@inner
+def _fill_ldf(
+    distances: NDArray, indices: NDArray, ks: NDArray, start: int, stop: int, radii: NDArray,
+    log_radii: NDArray, density: NDArray, settings: NDArray, out: NDArray,
+) -> None:  # fmt: skip
+    terms, dimension, bandwidth = unset(distances.shape[1]), settings[0], settings[1]
+    for row in range(out.shape[0]):
+        for column in range(start, stop):
+            k, place = ks[column], column - start
+            own = log_density(
+                distances, indices, row, radii, log_radii, place, k, dimension, bandwidth, terms
+            )
+            out[row, column] = log_ratio(own, density, place, indices, row, k, terms)
+
+
+@inner
+def _is_finite(table: NDArray, n_columns: int) -> bool:
+    for row in range(table.shape[0]):
+        for column in range(n_columns):
+            if not np.isfinite(table[row, column]):
                 return False
     return True

@@ -92,17 +92,13 @@ class Trees:
         return len(self.feature)
 
     @property
-    def right(self) -> NDArray:
-        """Index of the right child of every node, 0 in a leaf: int32."""
-        return self._found[0]
-
-    @property
     def depths(self) -> NDArray:
         """Number of steps to the deepest leaf of every tree."""
         return self._found[1]
 
     @cached_property
     def _found(self) -> tuple[NDArray, NDArray]:
+        """Right child of every node, 0 in a leaf, and depth of every tree: int32."""
         return find_right(self.starts, self.feature)
 
     @cached_property
@@ -128,7 +124,7 @@ class Trees:
         rows, row, weights = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (table, base, multipliers)
         )
-        nodes = self.feature, self.threshold, self.right, self.value
+        nodes = self.feature, self.threshold, self._found[0], self.value
         most = min(table.shape[1], int(self.depths.max())) + 1
         return contribute(rows, row, weights, self.starts, nodes, most)
 
@@ -197,8 +193,9 @@ class Trees:
 
     @cached_property
     def _packed(self) -> PackedTrees:
-        packed = pack(self.feature, self.threshold, self.right)
-        return self.starts, self.depths, (packed, packed.view(np.float32)), self.value
+        right, depths = self._found
+        packed = pack(self.feature, self.threshold, right)
+        return self.starts, depths, (packed, packed.view(np.float32)), self.value
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the trees without the arrays that are computed from them."""

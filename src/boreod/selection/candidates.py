@@ -13,17 +13,15 @@ detector has learned from the same labels, and ranks all rows. Candidates:
 - where no tree fits, the logistic head alone, with the columns that pursuit finds.
 
 Each candidate spends the rest of the budget on trees, the same number for every bag, so that every
-row can still be judged by the bags that did not hold it. Heads share trees in proportion to those
-of the whole detector; a head that cannot get a tree is dropped. Most of the time of a fit goes into
-trees. So the heads of the whole detector are reused with fewer of their trees where possible, and
-heads that must be fitted anew get few trees. With labels, candidates are compared with a few bags
-only, provided that every outlier is outside at least one of them; the best one is then learned from
-all bags.
+row can still be judged by the bags that did not hold it. Most of the time of a fit goes into trees.
+So the heads of the whole detector are reused with fewer of their trees where possible, and heads
+that must be fitted anew get few trees. With labels, candidates are compared with a few bags only;
+the best one is then learned from all bags.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -119,16 +117,11 @@ class Learner:
         return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
-        """Learn a candidate and judge it, unless that was done before."""
-
-        def make() -> tuple[float, Learned]:
-            learned = self.learn(candidate, engine)
-            return self.judge(learned[1]), learned
-
+        """Learn a candidate, unless that was done before, and judge it."""
         recipe = candidate.recipe
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        quality, learned = self.once(key, make)
-        return Judged(quality, candidate, learned)
+        learned = self.once(key, partial(self.learn, candidate, engine))
+        return Judged(self.judge(learned[1]), candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what ``make`` returns for a key; the last results are kept."""
