@@ -321,9 +321,7 @@ def buy_untaught(
 ) -> tuple[Selection, Learned]:
     """Return the best candidate without labels: some scores, and trees for the rest of the budget.
 
-    All sets of few scores are candidates. Of many scores, those that agree most with the ranking of
-    the whole detector join one after the other. Each set comes with trees on the raw columns, and
-    without.
+    Each set of scores comes with trees on the raw columns, and without.
     """
     raw, scores = learner.split(costs.names)
     if not scores:
