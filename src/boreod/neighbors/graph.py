@@ -16,7 +16,7 @@ between them changes nothing but the time.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -133,19 +133,8 @@ class NeighborGraph:
             reverse = Reverse(*(without_own(entries, own) if is_known else entries))
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
-        return self.make_block(rows, distances, indices, own, lambda: reverse)
-
-    def make_block(
-        self,
-        points: NDArray,
-        distances: NDArray,
-        indices: NDArray,
-        own: NDArray,
-        find_reverse: Callable[[], Reverse],
-    ) -> Block:
-        """Return embedded rows with their neighbors and all that a score may look at."""
-        graph = (self.metric, self.dimension, self.radii)
-        return Block(points, self.reference, distances, indices, own, *graph, find_reverse)
+        graph = self.metric, self.dimension, self.radii
+        return Block(rows, self.reference, distances, indices, own, *graph, lambda: reverse)
 
 
 @dataclass(eq=False)
@@ -225,12 +214,17 @@ class TrainingGraph:
         own = self.distinct[rows]
         # A slice copies nothing.
         chosen = rows if self._is_plain else own
-        return self.graph.make_block(
-            self.graph.reference[chosen],
-            self.distances[chosen],
-            self.indices[chosen],
-            own,
-            lambda: self._reverse_of(own),
+        graph = self.graph
+        return Block(
+            points=graph.reference[chosen],
+            reference=graph.reference,
+            distances=self.distances[chosen],
+            indices=self.indices[chosen],
+            own=own,
+            metric=graph.metric,
+            dimension=graph.dimension,
+            radii=graph.radii,
+            find_reverse=lambda: self._reverse_of(own),
         )
 
     def _reverse_of(self, own: NDArray) -> Reverse:
