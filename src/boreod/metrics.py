@@ -103,8 +103,6 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
     --------
     >>> average_precision(np.array([True, False, True]), np.array([0.9, 0.8, 0.7])) * 6
     5.0
-    >>> average_precision(np.array([True, False, True]), np.arange(3.0)[::-1], np.array([1, 4, 1]))
-    0.6666666666666666
     """
     return _area_of_precision(*roc_rates(y_true, y_score, weights), _count(y_true, weights))
 

@@ -35,7 +35,7 @@ def test_reverse_neighbors_of_training_rows(table, backend, request):
     points = request.getfixturevalue(table)
     k = 7
     graph = graph_of(points, 12, k, backend)
-    block = graph.block(slice(0, graph.n_distinct))
+    block = graph.block(slice(0, len(graph.distinct)))
     reverse = block.reverse
     assert_array_equal(
         points[block.own],

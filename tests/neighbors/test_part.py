@@ -24,7 +24,7 @@ def build(points, ks, metric, how):
 
 def lists_of(training):
     """Return what blocks of all rows hold."""
-    block = training.block(slice(0, training.n_distinct))
+    block = training.block(slice(0, len(training.distinct)))
     order = np.argsort(block.own, kind="stable")
     cuts = block.reverse.offsets
     reverse = [

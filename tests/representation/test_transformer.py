@@ -69,9 +69,9 @@ def test_keep_computes_the_same_and_only_that(rows):
     assert_array_equal(narrow.transform(new), model.transform(new)[:, places])
     views = {view.space.name: view for view in narrow.fitted_columns_.views}
     assert set(views) == {"", "s01", "r80"}
-    assert views[""].graph.k == 50
+    assert views[""].graph.ks[-1] == 50
     assert views[""].graph.reverse_k == 50
-    assert views["r80"].graph.k == 10
+    assert views["r80"].graph.ks[-1] == 10
     assert views["r80"].graph.reverse_k == 0
     assert model.columns_ != wanted  # the wide one is untouched
     assert narrow.keep(["lof_10"]).transform(new).shape == (20, 1)

@@ -218,11 +218,7 @@ def test_calls_that_do_not_fit(data, trees):
         trees.add_up(data[0][:, :5])
     with pytest.raises(ValueError, match="24 trees cannot be cut into 0 groups"):
         trees.add_up(data[0], 0)
-    with pytest.raises(ValueError, match="must fit together"):
-        trees.contribute(data[0], np.zeros(7), np.ones((300, 1)))
     with pytest.raises(ValueError, match="no tree"):
         Trees.build([])
     with pytest.raises(ValueError, match="no tree"):
         Trees.join([])
-    with pytest.raises(ValueError, match="needs a value for each"):
-        Trees.build([(FOREST.fit(*data).estimators_[0].tree_, [1.0])])

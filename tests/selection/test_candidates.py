@@ -231,8 +231,8 @@ def test_the_cheapest_of_equally_good_candidates(model, monkeypatch):
 
 def test_candidates_are_tried_on_few_bags_and_the_best_learned_from_all(model, labelled):
     learner = model._selector.learner
-    assert learner.n_bags == 12
-    assert learner.draft.n_bags == FEW_BAGS
+    assert len(learner.training.bags.rows) == 12
+    assert len(learner.draft.training.bags.rows) == FEW_BAGS
     assert learner.draft is learner.draft
     assert learner.draft.draft is learner.draft
     table = learner.training.table

@@ -381,3 +381,13 @@ def test_the_folder_stays_small(cache, monkeypatch):
     monkeypatch.setattr(prices, "MOST_BYTES", 1)
     ask(99, 3000)
     assert list(cache.glob("*.json")) == []
+
+
+def test_a_folder_in_the_cache_of_prices_is_left_alone(cache, monkeypatch):
+    monkeypatch.setattr(prices, "MOST_FILES", 2)
+    (cache / "mine.json").mkdir(parents=True)
+    os.utime(cache / "mine.json", (1, 1))
+    for number in range(4):
+        prices.remembered_costs(facts(number), ["a"], lambda: Costs({"a": 1.0}, unit="s"))
+    assert (cache / "mine.json").is_dir()
+    assert len(list(cache.glob("*.json"))) == 3

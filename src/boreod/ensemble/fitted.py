@@ -164,10 +164,7 @@ class Fitted:
         self, points: NDArray, engine: Engine, isolate: bool
     ) -> tuple[NDArray, NDArray | None]:
         """Return scaled columns and, if wanted, the distance to the 10th reference row."""
-        if isolate:
-            table, isolation = self.columns.compute_and_isolate(points, engine)
-        else:
-            table, isolation = self.columns.compute(points, engine), None
+        table, isolation = self.columns.compute_and_isolate(points, engine, isolate)
         return self.scaler.transform(table), isolation
 
     def _explain(self, table: NDArray, grouped: bool) -> Explanation:

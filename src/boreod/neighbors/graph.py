@@ -16,7 +16,7 @@ between them changes nothing but the time.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -92,11 +92,6 @@ class NeighborGraph:
         backend = make_backend(neighbors, reference, code, ks[-1])
         return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii or {})
 
-    @property
-    def k(self) -> int:
-        """The largest k in use."""
-        return self.ks[-1]
-
     def radii(self, ks: Ks) -> NDArray:
         """Return the k-distances of all reference rows, a column per k."""
         if ks not in self.known_radii:
@@ -127,7 +122,7 @@ class NeighborGraph:
         Lists are as long as the largest k, or as ``depth`` if that is more.
         """
         rows = embed(points, self.metric)
-        depth = max(self.k, depth)
+        depth = max(self.ks[-1], depth)
         is_known = max(own.tolist(), default=UNKNOWN) != UNKNOWN
         k = min(depth + is_known, self.reference.shape[0])
         reverse = NO_REVERSE
@@ -138,19 +133,8 @@ class NeighborGraph:
             reverse = Reverse(*(without_own(entries, own) if is_known else entries))
         if is_known:
             distances, indices = leave_out(distances, indices, own, depth)
-        return self.make_block(rows, distances, indices, own, lambda: reverse)
-
-    def make_block(
-        self,
-        points: NDArray,
-        distances: NDArray,
-        indices: NDArray,
-        own: NDArray,
-        find_reverse: Callable[[], Reverse],
-    ) -> Block:
-        """Return embedded rows with their neighbors and all that a score may look at."""
-        graph = (self.metric, self.dimension, self.radii)
-        return Block(points, self.reference, distances, indices, own, *graph, find_reverse)
+        graph = self.metric, self.dimension, self.radii
+        return Block(rows, self.reference, distances, indices, own, *graph, lambda: reverse)
 
 
 @dataclass(eq=False)
@@ -180,7 +164,7 @@ class TrainingGraph:
         ``copies`` is what :func:`distinct_rows` returns, if it is known already.
         """
         n = len(graph.reference)
-        k = graph.k
+        k = graph.ks[-1]
         copies = copies or distinct_rows(graph.reference)
         distinct, place = near_rows_together(copies, graph.backend)
         distances = unset((n, k))
@@ -216,11 +200,6 @@ class TrainingGraph:
             return self
         return replace(self, graph=replace(self.graph, backend=None))
 
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct reference rows."""
-        return len(self.distinct)
-
     @cached_property
     def _is_plain(self) -> bool:
         """Whether blocks are cut from all rows as they stand."""
@@ -235,12 +214,17 @@ class TrainingGraph:
         own = self.distinct[rows]
         # A slice copies nothing.
         chosen = rows if self._is_plain else own
-        return self.graph.make_block(
-            self.graph.reference[chosen],
-            self.distances[chosen],
-            self.indices[chosen],
-            own,
-            lambda: self._reverse_of(own),
+        graph = self.graph
+        return Block(
+            points=graph.reference[chosen],
+            reference=graph.reference,
+            distances=self.distances[chosen],
+            indices=self.indices[chosen],
+            own=own,
+            metric=graph.metric,
+            dimension=graph.dimension,
+            radii=graph.radii,
+            find_reverse=lambda: self._reverse_of(own),
         )
 
     def _reverse_of(self, own: NDArray) -> Reverse:
@@ -248,7 +232,11 @@ class TrainingGraph:
         if graph.reverse_k == 0:
             return NO_REVERSE
         if self.inverse is not None:
-            return Reverse(*pick(*self.inverse, own))
+            offsets, sources, from_source = self.inverse
+            sizes = offsets[own + 1] - offsets[own]
+            cuts = np.append(0, np.cumsum(sizes))
+            entries = np.arange(cuts[-1]) + np.repeat(offsets[own] - cuts[:-1], sizes)
+            return Reverse(cuts, sources[entries], from_source[entries])
         points = graph.reference[own]
         _, _, entries = graph.backend.nearest_and_reverse(points, 1, graph.reach)
         return Reverse(*without_own(entries, own))
@@ -369,16 +357,6 @@ def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
             if place < indices.shape[1] and indices[source, entry] != row:
                 indices[row, place] = indices[source, entry]
                 place += 1
-
-
-def pick(
-    offsets: NDArray, sources: NDArray, from_source: NDArray, rows: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the reverse neighbors of some rows."""
-    sizes = offsets[rows + 1] - offsets[rows]
-    cut = np.append(0, np.cumsum(sizes))
-    entries = np.arange(cut[-1]) + np.repeat(offsets[rows] - cut[:-1], sizes)
-    return cut, sources[entries], from_source[entries]
 
 
 @compiled

@@ -270,13 +270,17 @@ def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray
 
 
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
-    """Return cells of at most so many rows.
+    """Return cells of at most so many rows: leaves in order; large clumps of copies become several.
 
     Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order. Corners of boxes are
     stored one column of the table after the other: (columns, cells).
     """
     order, spans, boxes = halve(points, count_nodes(len(points), most_rows))
-    cuts, nodes = _cells_of(spans, most_rows)
+    leaves = _leaves(spans)
+    n_cells = -(-(spans[leaves, 1] - spans[leaves, 0]) // most_rows)
+    nodes = np.repeat(leaves, n_cells)
+    number = np.arange(len(nodes)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells)
+    cuts = np.append(spans[nodes, 0] + most_rows * number, spans[0, 1])
     low, high = (np.ascontiguousarray(boxes[nodes, side].T) for side in (0, 1))
     return order, cuts, low, high
 
@@ -289,12 +293,3 @@ def _leaves(spans: NDArray) -> NDArray:
     inside[: len(sizes) // 2] = sizes[1::2] > 0
     leaves = np.flatnonzero((sizes > 0) & ~inside)
     return leaves[np.argsort(spans[leaves, 0])]
-
-
-def _cells_of(spans: NDArray, most_rows: int) -> tuple[NDArray, NDArray]:
-    """Return cuts and nodes of the leaves in order; large clumps of copies become several cells."""
-    leaves = _leaves(spans)
-    n_cells = -(-(spans[leaves, 1] - spans[leaves, 0]) // most_rows)
-    nodes = np.repeat(leaves, n_cells)
-    number = np.arange(len(nodes)) - np.repeat(np.cumsum(n_cells) - n_cells, n_cells)
-    return np.append(spans[nodes, 0] + most_rows * number, spans[0, 1]), nodes

@@ -22,20 +22,9 @@ from boreod.parallel.engines import (
     use_engine,
 )
 
-__all__ = [
-    "Engine",
-    "Progress",
-    "Threads",
-    "computed_once",
-    "count_threads",
-    "current_engine",
-    "dask",
-    "for_collections",
-    "is_collection",
-    "one_blas_thread",
-    "plain_interrupts",
-    "use_engine",
-]
+__all__ = ["Engine", "Progress", "Threads", "computed_once", "count_threads", "current_engine"]
+__all__ += ["dask", "for_collections", "is_collection", "one_blas_thread", "plain_interrupts"]
+__all__ += ["use_engine"]
 
 
 def dask(client: Any = None, n_workers: int | None = None) -> AbstractContextManager[Engine]:

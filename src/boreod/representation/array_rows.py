@@ -47,20 +47,11 @@ class ColumnOfNumbers(NamedTuple):
 class ArrayRows:
     """The preparation of plain numbers, which stay as they are.
 
-    Attributes
-    ----------
-    names_
-        Names of the columns of numbers.
-    features_
-        Columns of the training table from which the columns of numbers were chosen.
-    inputs_
-        Columns that a new table must have.
-    since_
-        Columns whose value in a row depends on earlier rows; there are none.
-    middle
-        Medians of the training rows, which replace missing values of new rows.
-    is_named
-        Whether the training table had column names.
+    ``names_`` are the columns of numbers, ``features_`` the columns of the training table from
+    which they were chosen, and ``inputs_`` the columns that a new table must have; here all are the
+    same. No column depends on earlier rows (``since_``). ``middle`` are the medians of the training
+    rows, which replace missing values of new rows. ``is_named`` says whether the training table had
+    column names.
     """
 
     label_: str | None = None

@@ -93,7 +93,7 @@ class FittedColumns:
 
     def compute(self, points: NDArray, engine: Engine) -> NDArray:
         """Return the columns of some rows; copies of a row are computed once."""
-        return self._compute(points, engine, NO_VIEW)[0]
+        return self.compute_and_isolate(points, engine, isolate=False)[0]
 
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
         """Return the distance from each row to its 10th nearest reference row.
@@ -110,15 +110,10 @@ class FittedColumns:
         return FittedColumns([], [], views, [])
 
     def compute_and_isolate(
-        self, points: NDArray, engine: Engine
+        self, points: NDArray, engine: Engine, isolate: bool = True
     ) -> tuple[NDArray, NDArray | None]:
-        """Return the columns and the isolation of some rows, from one search."""
-        return self._compute(points, engine, self._widest)
-
-    def _compute(
-        self, points: NDArray, engine: Engine, widest: int
-    ) -> tuple[NDArray, NDArray | None]:
-        """Return columns, and the isolation of rows in the view with the number ``widest``."""
+        """Return the columns of some rows and, if wanted, their isolation, from one search."""
+        widest = self._widest if isolate else NO_VIEW
         if len(points) > 1:
             distinct, place = distinct_rows(points)
             if len(distinct) < len(points):
@@ -285,8 +280,7 @@ def _deal(
 ) -> NDArray | None:
     """Return the fold of every row; None if no rows are apart or no reference row can be spared.
 
-    There are FOLDS folds (fewer if there are fewer reference rows), or more if the rows outside a
-    fold would be too few for the largest k.
+    There are more than FOLDS folds if the rows outside a fold would be too few for the largest k.
     """
     if reference is None or apart is None:
         return None

@@ -83,11 +83,6 @@ class Both:
     # The scaler of all columns.
     ranked: Rank
 
-    @property
-    def n_raw(self) -> int:
-        """Number of raw columns."""
-        return len(self.scaled.low)
-
     def transform(self, table: NDArray) -> NDArray:
         """Scale rows."""
         low, factor = self.scaled.low, self.scaled.factor
@@ -95,7 +90,7 @@ class Both:
 
     def keep(self, places: list[int]) -> "Both":
         """Return the scaler of the columns at these positions."""
-        raw = [place for place in places if place < self.n_raw]
+        raw = [place for place in places if place < len(self.scaled.low)]
         return Both(self.scaled.keep(raw), self.ranked.keep(places))
 
 
@@ -112,7 +107,7 @@ def fit_scaler(kind: str, table: NDArray, n_raw: int) -> Scaler:
 
 def feature_sources(scaler: Scaler, n_columns: int) -> NDArray:
     """Return, for each scaled feature, the index of the column that it comes from."""
-    n_raw = scaler.n_raw if isinstance(scaler, Both) else 0
+    n_raw = len(scaler.scaled.low) if isinstance(scaler, Both) else 0
     return np.concatenate([np.arange(n_columns), np.arange(n_raw)])
 
 

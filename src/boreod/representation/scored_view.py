@@ -225,7 +225,7 @@ class ScoredView:
         engine: Engine,
     ) -> None:
         """Take one step of some scores for all reference rows, and store the results in them."""
-        results = [unset((graph.n_distinct, len(s.ks))) for s in scores]
+        results = [unset((len(graph.distinct), len(s.ks))) for s in scores]
         label = ", ".join(s.label for s in scores)
         if self.space.name:
             label = f"{label} in {self.space.name}"
@@ -236,7 +236,7 @@ class ScoredView:
 
         engine.map_unordered(
             partial(_take_step, step=step),
-            list(blocks(graph.n_distinct, block_rows)),
+            list(blocks(len(graph.distinct), block_rows)),
             take,
             label,
             # Engines may hold on to the scores, so these copies must not change later.

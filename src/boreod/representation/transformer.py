@@ -163,19 +163,10 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
-        Parameters
-        ----------
-        points
-            Float64 rows in C order, not to be changed afterwards.
-        names
-            Names of the columns of ``points``.
-        n_bags
-            Number of bags that are learned afterwards; they count in the check of memory.
-        apart
-            Mask of rows that are kept apart: they are no row's neighbor and in no isolation tree,
-            see :mod:`boreod.representation.columns`.
-        known
-            The same rows with their hashes, if these were computed before.
+        ``points`` are float64 rows in C order, not to be changed afterwards. ``known`` are the same
+        rows with their hashes, if these were computed before. Rows in the mask ``apart`` are no
+        row's neighbor and in no isolation tree, see :mod:`boreod.representation.columns`. The
+        ``n_bags`` bags that are learned afterwards count in the check of memory.
         """
         requests, detectors = read_scores(self.scores)
         ks = read_ks(self.ks)

@@ -34,8 +34,6 @@ Kriegel, Kröger, Schubert, Zimek: LoOP: local outlier probabilities. CIKM 2009.
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -326,21 +324,16 @@ class LoOP(Score):
 
     def finish(self, scores: NDArray, summary: NDArray) -> NDArray:
         """Turn the excess into a probability."""
+        from scipy.special import erf
+
         # The error function of infinity is 1.
         with np.errstate(over="ignore"):
-            return error_function()(scores / self.unit(summary))
+            probabilities: NDArray = erf(scores / self.unit(summary))
+        return probabilities
 
     def unit(self, summary: NDArray) -> NDArray:
         """Return Z_k sqrt 2, the divisor of the excess in the error function."""
         return summary[0] * np.sqrt(2.0)
-
-
-@cache
-def error_function() -> Any:
-    """Return the error function; SciPy is imported at the first call."""
-    from scipy.special import erf
-
-    return erf
 
 
 @inner

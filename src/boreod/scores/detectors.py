@@ -96,11 +96,6 @@ class IsolationTrees:
         """What its running time depends on; two fits to the same table give equal values."""
         return {"trees": self.trees.n_trees, "rows": self.n_sampled}
 
-    @property
-    def n_steps(self) -> int:
-        """Largest number of comparisons that one row can take."""
-        return int(self.trees.depths.sum())
-
     @cached_property
     def _usual(self) -> float:
         """Expected number of splits of a row, summed over all trees."""
@@ -149,7 +144,7 @@ class ForeignDetector:
 
     @property
     def work(self) -> Any:
-        """What its running time depends on; two fits to the same table give equal values."""
+        """What its running time depends on."""
         return self.detector
 
 

@@ -20,7 +20,6 @@ from boreod.scores.densities import (
     IN_A_CLUMP,
     LDF,
     LoOP,
-    error_function,
     excess,
     log_density,
     log_ratio,
@@ -89,8 +88,10 @@ class Together:
                 np.copyto(found[:, places], IN_A_CLUMP, where=np.isnan(found[:, places]))
             bounded[:] = without_infinities(bounded, self.summary)
         if n_bounded < found.shape[1]:
+            from scipy.special import erf
+
             probabilities = found[:, n_bounded:]
-            error_function()(probabilities, out=probabilities)
+            erf(probabilities, out=probabilities)
         return found
 
 

@@ -54,17 +54,11 @@ class Trees:
 
     @classmethod
     def _copy(cls, tree: Any, values: NDArray) -> "Trees":
-        n_nodes = tree.node_count
-        if values.shape != (n_nodes,):
-            raise ValueError(
-                f"A tree of {n_nodes} nodes needs a value for each; got {values.shape}."
-            )
         leaf = tree.children_left < 0
         feature = np.where(leaf, -1, tree.feature).astype(np.int32)
         threshold = round_down(np.where(leaf, 0.0, tree.threshold))
-        return cls(
-            np.array([0, n_nodes], np.int32), feature, threshold, np.where(leaf, values, 0.0)
-        )
+        starts = np.array([0, tree.node_count], np.int32)
+        return cls(starts, feature, threshold, np.where(leaf, values, 0.0))
 
     @classmethod
     def join(cls, parts: Iterable["Trees"]) -> "Trees":
@@ -97,17 +91,13 @@ class Trees:
         return len(self.feature)
 
     @property
-    def right(self) -> NDArray:
-        """Index of the right child of every node, 0 in a leaf: int32."""
-        return self._found[0]
-
-    @property
     def depths(self) -> NDArray:
         """Number of steps to the deepest leaf of every tree."""
         return self._found[1]
 
     @cached_property
     def _found(self) -> tuple[NDArray, NDArray]:
+        """Right child of every node, 0 in a leaf, and depth of every tree: int32."""
         return find_right(self.starts, self.feature)
 
     @cached_property
@@ -127,26 +117,13 @@ class Trees:
 
         The results are interventional Shapley values: a column that is left out takes its value
         from the base. For every row they sum up to its weighted sum less that of the base.
-
-        Parameters
-        ----------
-        table
-            Rows, float64.
-        base
-            One row, float64.
-        multipliers
-            Weight of every group for every row, (rows, groups).
+        ``multipliers`` are the weights of every group for every row: (rows, groups).
         """
         self._check_call(table, multipliers.shape[1])
-        if multipliers.shape[0] != len(table) or base.shape != (table.shape[1],):
-            raise ValueError(
-                f"Rows, base and weights must fit together; got shapes {table.shape}, "
-                f"{base.shape} and {multipliers.shape}."
-            )
         rows, row, weights = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (table, base, multipliers)
         )
-        nodes = self.feature, self.threshold, self.right, self.value
+        nodes = self.feature, self.threshold, self._found[0], self.value
         most = min(table.shape[1], int(self.depths.max())) + 1
         return contribute(rows, row, weights, self.starts, nodes, most)
 
@@ -177,8 +154,9 @@ class Trees:
 
     @cached_property
     def _packed(self) -> PackedTrees:
-        packed = pack(self.feature, self.threshold, self.right)
-        return self.starts, self.depths, (packed, packed.view(np.float32)), self.value
+        right, depths = self._found
+        packed = pack(self.feature, self.threshold, right)
+        return self.starts, depths, (packed, packed.view(np.float32)), self.value
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the trees without the arrays that are computed from them."""

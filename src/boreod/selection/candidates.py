@@ -13,17 +13,15 @@ detector has learned from the same labels, and ranks all rows. Candidates:
 - where no tree fits, the logistic head alone, with the columns that pursuit finds.
 
 Each candidate spends the rest of the budget on trees, the same number for every bag, so that every
-row can still be judged by the bags that did not hold it. Heads share trees in proportion to those
-of the whole detector; a head that cannot get a tree is dropped. Most of the time of a fit goes into
-trees. So the heads of the whole detector are reused with fewer of their trees where possible, and
-heads that must be fitted anew get few trees. With labels, candidates are compared with a few bags
-only, provided that every outlier is outside at least one of them; the best one is then learned from
-all bags.
+row can still be judged by the bags that did not hold it. Most of the time of a fit goes into trees.
+So the heads of the whole detector are reused with fewer of their trees where possible, and heads
+that must be fitted anew get few trees. With labels, candidates are compared with a few bags only;
+the best one is then learned from all bags.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -93,11 +91,6 @@ class Learner:
         kinds = tuple(member.kind for member in self.whole[0].members)
         return replace(self.training.options.recipe, kinds=kinds)
 
-    @property
-    def n_bags(self) -> int:
-        """Number of bags."""
-        return len(self.training.bags.rows)
-
     @cached_property
     def given(self) -> Heads:
         """Heads of the whole detector."""
@@ -109,7 +102,8 @@ class Learner:
     def draft(self) -> "Learner":
         """The same with the first few bags, or with all bags if few cannot judge every outlier."""
         bags = self.training.bags.first(FEW_BAGS)
-        if self.n_bags <= FEW_BAGS or bags.holds[self.training.codes == OUTLIER].all(axis=1).any():
+        in_all = bags.holds[self.training.codes == OUTLIER].all(axis=1)
+        if len(self.training.bags.rows) <= FEW_BAGS or in_all.any():
             return self
         fitted, oob = self.whole
         members = [
@@ -122,16 +116,11 @@ class Learner:
         return Learner(replace(self.training, bags=bags), whole, n_folds=0)
 
     def compare(self, candidate: Candidate, engine: Engine) -> Judged:
-        """Learn a candidate and judge it, unless that was done before."""
-
-        def make() -> tuple[float, Learned]:
-            learned = self.learn(candidate, engine)
-            return self.judge(learned[1]), learned
-
+        """Learn a candidate, unless that was done before, and judge it."""
         recipe = candidate.recipe
         key = frozenset(candidate.selection.columns), recipe.kinds, recipe.n_trees
-        quality, learned = self.once(key, make)
-        return Judged(quality, candidate, learned)
+        learned = self.once(key, partial(self.learn, candidate, engine))
+        return Judged(self.judge(learned[1]), candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what ``make`` returns for a key; the last results are kept."""
@@ -162,7 +151,7 @@ class Learner:
     def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
         """Return the price of heads with so many trees for every bag."""
         recipe = replace(self.recipe, n_trees=n_trees)
-        numbers = {kind: recipe.count_trees(kind, self.n_bags) for kind in kinds}
+        numbers = {kind: recipe.count_trees(kind, len(self.training.bags.rows)) for kind in kinds}
         return costs.cost_of_trees({kind: number for kind, number in numbers.items() if number})
 
     def must_fit(self, kinds: Iterable[str], names: list[str]) -> bool:
@@ -331,9 +320,7 @@ def buy_untaught(
 ) -> tuple[Selection, Learned]:
     """Return the best candidate without labels: some scores, and trees for the rest of the budget.
 
-    All sets of few scores are candidates. Of many scores, those that agree most with the ranking of
-    the whole detector join one after the other. Each set comes with trees on the raw columns, and
-    without.
+    Each set of scores comes with trees on the raw columns, and without.
     """
     raw, scores = learner.split(costs.names)
     if not scores:

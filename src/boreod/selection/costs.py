@@ -363,8 +363,10 @@ def complexity_costs(
     unit = SEARCH / (n_rows * n_columns)
     own = dict.fromkeys(fitted.names, RAW)
     for detector in fitted.detectors:
-        steps = detector.n_steps * unit if isinstance(detector, IsolationTrees) else SEARCH
-        own[detector.label] = max(RAW, steps)
+        own[detector.label] = SEARCH
+        if isinstance(detector, IsolationTrees):
+            # A row takes at most so many steps down the trees.
+            own[detector.label] = max(RAW, int(detector.trees.depths.sum()) * unit)
     needs: dict[str, Needs] = {}
     for view in fitted.views:
         for s in view.scores:

@@ -71,18 +71,9 @@ Measure = Callable[[], Costs]
 class PriceLists:
     """Everything that the columns of a model can cost.
 
-    Attributes
-    ----------
-    training, whole
-        The training, and the detector with all columns and heads.
-    rows
-        Some rows, to measure with.
-    neighbors
-        The back end that was asked for.
-    fresh
-        Whether times are measured for this model even if an earlier fit did the same work.
-    measured
-        Seconds per row, once they have been measured.
+    ``whole`` is the detector with all columns and heads, ``rows`` are some rows to measure with,
+    and ``neighbors`` is the back end that was asked for. ``fresh`` times are measured for this
+    model even if an earlier fit did the same work. ``measured`` are seconds per row, once known.
     """
 
     training: Training
@@ -129,7 +120,8 @@ class PriceLists:
         whole = self.whole
         n_bags = len(self.training.bags.rows)
         logistic = whole.logistic is not None
-        features = self._features
+        # Training rows as heads read them.
+        features = repeated(self.training.table)
 
         def per_row(rows: NDArray) -> NDArray:
             check_values(None, rows)
@@ -150,11 +142,6 @@ class PriceLists:
         sample = whole.scale_input(self.rows)
         costs = measured_costs(self.training.columns, sample, per_row, per_column, self._typical)
         return replace(costs, trees=measured_trees(whole, features))
-
-    @property
-    def _features(self) -> NDArray:
-        """Training rows as heads read them."""
-        return repeated(self.training.table)
 
     @property
     def _typical(self) -> NDArray:
@@ -194,8 +181,8 @@ class PriceLists:
     def _complete(self, times: Costs) -> Costs:
         """Return times with prices of calls."""
         if self._with_calls is None:
-            whole = self.whole
-            measure = partial(with_calls, times, whole, self.rows, self._typical, self._features)
+            values = self._typical, repeated(self.training.table)
+            measure = partial(with_calls, times, self.whole, self.rows, *values)
             self._with_calls = remembered_costs(self._facts, times.names, measure, rows=times)
         return self._with_calls
 
@@ -355,7 +342,8 @@ def _write(facts: Facts, costs: Costs) -> None:
 
 def _forget_old(folder: Path) -> None:
     """Remove the files that were unused for longest, and those that a killed process left."""
-    files = [*folder.glob("*.json"), *folder.glob(".*.part")]
+    found = [*folder.glob("*.json"), *folder.glob(".*.part")]
+    files = [path for path in found if not path.is_dir()]
     files.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
     total = 0
     for place, path in enumerate(files):

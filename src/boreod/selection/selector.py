@@ -86,7 +86,7 @@ class Selector:
             _check_call(amount, how.batch_size, prices, self._least(prices))
         if not self.training.taught:
             choice, learned = buy_untaught(self.learner, amount, prices, engine)
-        elif self.has_trees:
+        elif self.prices.whole.tree_heads:
             choose = partial(self._choose, how=how, engine=engine)
             best = None if how.method == "random" else self._best_single
             choice, learned = Offer(self.learner, amount, prices, choose, best).buy(engine)
@@ -100,11 +100,6 @@ class Selector:
     def _learn(self, columns: list[str], engine: Engine) -> Learned:
         learn = partial(self.training.learn, columns, engine)
         return self.learner.once(frozenset(columns), learn)
-
-    @property
-    def has_trees(self) -> bool:
-        """Whether there is a tree head."""
-        return bool(self.prices.whole.tree_heads)
 
     def _least(self, costs: Costs) -> float:
         """Return the price of the cheapest model: a column, and trees if it must have some."""
@@ -172,7 +167,7 @@ class Selector:
                 return paths
         bags = self.training.bags
         # Few bags are enough where candidates are compared anyway.
-        if self.has_trees:
+        if self.prices.whole.tree_heads:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
         rules = Rules(float(self.penalty), cost_aware)
