@@ -198,21 +198,23 @@ def tests_not_parametrised() -> int:
 
 def private_reads() -> list[str]:
     """Return private names of one package that another one reads or imports."""
+    known = owners()
     return [
-        f"{short(path)}:{line}: {name} of {', '.join(sorted(owners()[name]))}"
+        f"{short(path)}:{line}: {name} of {', '.join(sorted(known[name]))}"
         for path in FILES
         for line, name in read_names(parsed(path))
-        if is_private(name) and name in owners() and package_of(path) not in owners()[name]
+        if is_private(name) and name in known and package_of(path) not in known[name]
     ]
 
 
 def foreign_private_names() -> list[str]:
     """Return private names of other libraries that the package reads or imports."""
+    known = owners()
     found = {
         f"{short(path)}: {name}"
         for path in FILES
         for _, name in read_names(parsed(path))
-        if is_private(name) and name not in owners() and name not in OF_NAMED_TUPLES
+        if is_private(name) and name not in known and name not in OF_NAMED_TUPLES
     }
     for path in FILES:
         for node in ast.walk(parsed(path)):

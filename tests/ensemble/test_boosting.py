@@ -6,6 +6,7 @@ from oracles import boosting as oracle
 from boreod.ensemble import boosting
 from boreod.ensemble.boosting import MAX_BINS, find_edges, grow_boosted
 from boreod.persistence.members import pack_trees, unpack_trees
+from boreod.scores.tree_kernels import find_right
 
 
 def draw(n_rows=60, n_columns=3, seed=0, n_outliers=12):
@@ -29,6 +30,7 @@ def test_cuts_and_leaves_are_the_oracles(n_rows, digits, monkeypatch):
         part, targets = draw(n_rows, 3, seed, n_outliers=max(1, n_rows // 5))
         part = part.round(digits)
         trees = grow_boosted(part, targets, 8, seed, n_tried=3)
+        right, _ = find_right(trees.starts, trees.feature)
         odds = np.full(n_rows, np.log(targets.mean() / (1.0 - targets.mean())))
         for root in trees.starts[:-1]:
             gradient = targets - 1.0 / (1.0 + np.exp(-odds))
@@ -49,7 +51,7 @@ def test_cuts_and_leaves_are_the_oracles(n_rows, digits, monkeypatch):
                 left = part[rows, column] <= trees.threshold[node]
                 assert oracle.worth(gradient[rows], left, boosting.L2) == pytest.approx(best)
                 waiting += [(node + 1, rows[left], level + 1),
-                            (trees.right[node], rows[~left], level + 1)]  # fmt: skip
+                            (right[node], rows[~left], level + 1)]  # fmt: skip
             odds += added
         start = np.log(targets.mean() / (1.0 - targets.mean()))
         assert_allclose(odds_of(trees, part), odds - start, rtol=1e-9, atol=1e-12)

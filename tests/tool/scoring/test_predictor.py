@@ -51,7 +51,7 @@ def test_frames_and_arrays_of_plain_numbers(labelled, tmp_path):
 
 
 def test_a_predictor_without_a_model(tmp_path):
-    for use in ("predict", "explain", "reason"):
+    for use in ("predict", "explain", "reason", "novelty"):
         with pytest.raises(ValueError, match=r"Predictor holds no model .*load_predictor\("):
             getattr(Predictor(), use)(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="holds no model"):
