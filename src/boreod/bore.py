@@ -9,12 +9,12 @@ from boreod.ensemble.parameters import PRINTED
 class BORE(Detector):
     """Bagged Outlier Representation Ensemble: probabilities from a few labelled outliers.
 
-    Unsupervised outlier scores are put next to the raw columns; on many balanced bags of labelled
-    rows a logistic regression is run to its optimum; the bags' probabilities are averaged. Nothing
-    needs tuning: the defaults are the paper's.
+    Unsupervised outlier scores are added to the raw columns. A logistic regression is run to its
+    optimum on each of many balanced bags of labelled rows. The bags' probabilities are averaged.
+    Nothing needs tuning: the defaults are the paper's.
 
     Parameters, attributes and methods are those of :class:`Detector`; the defaults differ. Frames
-    of finite numbers are taken as they are.
+    of finite numbers are used unchanged.
 
     Examples
     --------

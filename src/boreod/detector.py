@@ -1,4 +1,4 @@
-"""The detector: it learns from a table and a few labelled outliers, predicts, explains, budgets."""
+"""The detector: it learns from a table with few labels, predicts, explains and keeps to budgets."""
 
 import copy
 from collections.abc import Iterable
@@ -46,24 +46,24 @@ Names = str | Iterable[str]
 class Detector(Predictor, ClassifierMixin, BaseEstimator):
     """Outlier detection for a table and a few labelled outliers, or none yet.
 
-    Several heads on raw columns and a few outlier scores are fitted to bags with ten inliers for
-    each outlier, and averaged by what they are worth out of bag. Unlabelled rows count as inliers
-    where few are labelled, so ``y`` may be 1 for some known outliers and -1 for all other rows;
-    probabilities then mean "would be labelled an outlier". Without any label, rows are ranked by a
-    consensus of scores, and ``predict_proba`` is the share of training rows that look less like an
-    outlier.
+    Several heads read raw columns and a few outlier scores. They are fitted to bags with ten
+    inliers per outlier, and averaged with weights learned out of bag. If few inliers are labelled,
+    unlabelled rows count as inliers, so ``y`` may be 1 for some known outliers and -1 for all other
+    rows; probabilities then mean "would be labelled an outlier". Without any label, rows are ranked
+    by a consensus of scores, and ``predict_proba`` is the share of training rows that look less
+    like an outlier.
 
-    ``X`` is a table wherever it is asked for: a pandas, polars, Arrow or Dask frame, whose columns
-    may hold words, dates and missing values and are found by their names, or an array. What becomes
-    of every column is learned in ``fit``, see ``preparation_``. An array of finite numbers is taken
-    as it is. Frames, and arrays with words or missing values, need ``pip install boreod[data]``.
+    ``X`` is always a table: an array, or a pandas, polars, Arrow or Dask frame. The columns of a
+    frame are found by name and may hold words, dates and missing values. ``fit`` learns how to
+    prepare every column, see ``preparation_``. An array of finite numbers is used unchanged.
+    Frames, and arrays with words or missing values, need ``pip install boreod[data]``.
 
     Parameters
     ----------
     representation
-        An :class:`OutlierRepresentation`, None for its defaults, or ``"few"`` for a handful of
-        scores that differ much and an isolation forest. With a budget and more than 10000 rows the
-        last two include the views ``"sample:256"`` and ``"sample:1024"``, whose searches are
+        An :class:`OutlierRepresentation`, None for its defaults, or ``"few"`` for an isolation
+        forest and a few scores that differ much. With a budget and more than 10000 rows, None and
+        ``"few"`` include the views ``"sample:256"`` and ``"sample:1024"``, whose searches are
         cheap.
     reference
         A :class:`Reference`: the rows among which neighbors are searched. None for the preset's.
@@ -80,23 +80,23 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     estimator
         A scikit-learn classifier with ``predict_proba`` that replaces all heads.
     calibration
-        None corrects probabilities for the classes in a bag only; ``"platt"`` fits slope and
-        intercept to out-of-bag log-odds, with caution where labels are few. Both keep the ranking.
+        None only corrects probabilities for the class shares of a bag. ``"platt"`` fits slope and
+        intercept to out-of-bag log-odds, cautiously if labels are few. Both keep the ranking.
     prior
-        Share of outliers among the rows to come, if it is known; None for that of the labels.
+        Share of outliers among future rows, if known; None for their share among the labels.
     threshold
         Threshold of ``predict``: a probability, ``"alerts:20"``, ``"fpr:0.01"`` or
         ``"precision:0.8"``. None for 0.5, and without any label for one alert in a hundred rows.
     budget
-        Cost of one prediction: a time per row such as ``"200us"``, or units of the costs. The
-        columns that fit are chosen; None takes all.
+        Largest cost of one prediction: a time per row such as ``"200us"``, or units of the costs.
+        Columns that fit are chosen. None uses all columns.
     selection
         A :class:`ColumnSelection`: how the columns that fit a budget are chosen, and what they
         cost. None for the preset's.
     outlier_label
         The label of outliers, if labels are not 1 (outlier), 0 (inlier) and -1 (unlabelled). It is
-        always the second class, whatever the alphabet says; scikit-learn's scorers expect the
-        other order for words, so score models with labels 0 and 1.
+        always the second class, even if it sorts first. scikit-learn's scorers expect sorted
+        classes, so use labels 0 and 1 with them.
     n_jobs
         Number of threads, -1 for all cores. Results do not depend on it.
     random_state
@@ -109,22 +109,22 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     classes_
         The two labels, inlier first.
     preparation_
-        What makes numbers of the columns: a :class:`boreod.tables.Preparation`, whose ``summary_``
-        and ``notes_`` say what was done. Plain numbers have a small one of their own.
+        The :class:`boreod.tables.Preparation` that turns columns into numbers. Its ``summary_`` and
+        ``notes_`` describe the steps. Plain numbers have a simpler preparation.
     fitted_, training_
-        What predictions need, and what other budgets can be learned from; a loaded model has no
-        training.
+        The model that predicts, and the training data from which other budgets are learned. A
+        loaded model has no training data.
     oob_
-        What the bags that did not hold a training row say about it, see ``oob_proba_``.
+        Results of the training rows from the bags that do not hold them, see ``oob_proba_``.
     record_, reference_rows_
-        What is remembered of the training table, a :class:`boreod.predictor.TrainingRecord`, and
-        the positions of the rows that were learned from; None for a sample in a model file.
+        A :class:`boreod.predictor.TrainingRecord` of the training table, and the positions of the
+        training rows in it. A model loaded from a file has None for the positions of a sample.
     threshold_
-        Probability above which ``predict`` says outlier.
+        Probability above which ``predict`` returns the label of outliers.
     stored_
-        What a model file said about itself, for a loaded model; otherwise None.
+        Metadata of the model file, for a loaded model; otherwise None.
     selection_, cost_
-        With a budget: how stable the choice of each column was, and what they cost together.
+        With a budget, the chosen columns with the stability of each choice, and their total cost.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         reading: dict[str, Any] | None = None,
         **unsupported: Any,
     ) -> Self:
-        """Learn what becomes of the columns, and then from labelled rows and others.
+        """Learn how to prepare the columns, and then learn from labelled and unlabelled rows.
 
         Parameters
         ----------
@@ -202,33 +202,34 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             ``reference`` asks for a sample.
         y
             1 for outliers, 0 for inliers, -1, NaN or None for unlabelled rows; or any labels with
-            ``outlier_label``. None if a column holds them, or nothing does. ``classes_`` and
-            ``predict`` are of the kind of ``y``: False and True if it holds booleans.
+            ``outlier_label``. None if a column holds them, or if there are none. ``classes_`` and
+            ``predict`` have the type of ``y``: False and True for booleans.
         label
-            In place of ``y`` the column of labels: 1 and 0, true and false, yes and no, or others
-            with ``outlier_label``; empty cells are unlabelled. ``predict`` gives 1 and 0 then.
+            Name of the column of labels, instead of ``y``: 1 and 0, true and false, yes and no, or
+            others with ``outlier_label``. Empty cells are unlabelled. ``predict`` then returns 1
+            and 0.
         ids
-            Columns that name a row. Nothing is learned from them. Here and below several names may
-            be one text, with commas between them.
+            Columns that identify a row. Nothing is learned from them. Here and below, several names
+            may be given as one string, separated by commas.
         drop, keep
-            Columns to leave out; the only columns to learn from.
+            Columns to leave out, and the only columns to learn from.
         labels
             A second table of ``ids`` and labels, a frame or a file. Its labels replace those of X.
         reading
             Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
-            names columns of ids, such as ``card`` or ``card:time`` (needed where there are several
-            columns of dates), to learn from the time since the last row of the same id. Tables must
-            be sorted by time then, and rows alone or in parts cannot be scored. ``"inlier_label"``
-            is the label of inliers, if rows with any other label than these two are unlabelled.
+            names columns of ids, such as ``card``, to learn from the time since the last row of the
+            same id. Several columns of dates need ``card:time``. With ``"since"``, tables must be
+            sorted by time and scored as a whole. ``"inlier_label"`` is the label of inliers; rows
+            with neither of the two labels are then unlabelled.
         **unsupported
-            Nothing; ``sample_weight`` is refused with a reason.
+            Always refused; the error for ``sample_weight`` gives the reason.
         """
         refuse_options(self, unsupported)
         asked = {"label": label, "ids": ids, "drop": drop, "keep": keep}
         asked |= {"labels": labels, "reading": reading}
         with plain_interrupts(), all_or_nothing(self), same_filters():
             settings = check_parameters(self)
-            # These are for views, bags, what is learned from bags, and a reference sample.
+            # These seed the views, the bags, the estimators and the reference sample.
             random = read_seed(self.random_state)
             seeds = random.randint(np.iinfo(np.int32).max, size=4).tolist()
             as_they_are = self._takes_numeric_frames_as_they_are
@@ -247,11 +248,11 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Return a fitted detector whose predictions keep to a budget.
 
-        Nothing is searched again: the bags of this fit are solved on the chosen columns, and only
-        these columns are computed for new rows. A time is what one core takes for one row, in a
-        large batch or in a batch of ``batch_size`` rows. Parameters are those of the detector and
-        of :class:`ColumnSelection`. None keeps this model's value, except for ``batch_size``, where
-        ``"same"`` keeps it and None stands for large batches.
+        No neighbors are searched again. Heads are fitted to the bags of this fit on the chosen
+        columns, and only these are computed for new rows. A budget in time is the time of one core
+        per row, in a large batch or in a batch of ``batch_size`` rows. Parameters are those of the
+        detector and of :class:`ColumnSelection`. None keeps this model's value, except for
+        ``batch_size``, where ``"same"`` keeps it and None stands for large batches.
         """
         selector = self._known_selector
         fast = copy.copy(self)
@@ -298,9 +299,9 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             return trace_budgets((choice, oob) for choice, _, oob in bought)
 
     def measure_costs(self) -> Costs:
-        """Measure again what columns cost, on this machine, and return the prices.
+        """Measure the costs of columns again on this machine, and return the prices.
 
-        Later budgets in time of this model use them, and so do later fits to tables of this shape.
+        Later time budgets of this model and later fits to tables of this shape use these prices.
         """
         self._selector = self._known_selector.timed()
         if self._costs is not None and self._costs.unit == SECONDS:
@@ -312,20 +313,19 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
     def report(self, path: str | PathLike[str], table: Any = None, **options: Any) -> None:
         """Write a page about the detector: its quality, alerts, suspects and columns.
 
-        ``path`` is the page, one HTML file. ``table`` holds rows with their labels, or is a file of
+        ``path`` names the HTML file. ``table`` holds rows with their labels, or names a file of
         them; rows of the fit are judged out of bag. None stands for the rows of the fit, which a
-        detector that was loaded from a file does not have. Other options are those of
-        :func:`boreod.tool.write_report`.
+        loaded detector does not have. Other options are those of :func:`boreod.tool.write_report`.
         """
         upper_floor("tool").write_report(self, path, table, **options)
 
     def save(self, path: str | PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
-        """Write everything that predictions need to one file, usually named ``.boreod``.
+        """Write everything that predictions need to one file, usually with suffix ``.boreod``.
 
-        :func:`boreod.load` reads it. Bags are not saved. The same model gives the same bytes, and a
-        file that is there already is replaced only when the new one is complete. ``extra`` is
-        anything that JSON can hold, for your own use; ``stored_.extra`` of the loaded detector
-        returns it. None keeps that of a loaded model.
+        :func:`boreod.load` reads it. Bags are not saved. The same model gives the same bytes. An
+        existing file is replaced only when the new one is complete. ``extra`` is anything that JSON
+        can hold, for your own use; ``stored_.extra`` of the loaded detector returns it. None keeps
+        that of a loaded model.
         """
         upper_floor("persistence").save(self, path, extra=extra)
 
@@ -345,7 +345,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         return self._costs
 
     def _learn(self, found: TrainingRows, settings: Settings, seeds: list[int]) -> None:
-        """Fit everything, and keep what reasons, checks and reports need of the training table."""
+        """Fit everything, and keep the facts that reasons, checks and reports need."""
         check_alerts(self.threshold, found.shares.n_rows)
         warn_of_many_outliers(found.codes, found.shares, settings.assumes_inliers)
         learned = LearnedRows(hash_rows(found.later))
@@ -375,7 +375,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         self._adopt(found.preparation)
 
     def _ask(self, batch_size: Any, costs: Any, method: Any, skip_unaffordable: Any) -> None:
-        """Set parameters of a choice; None keeps what there is, and SAME does for batches."""
+        """Set parameters of a choice; None keeps a value, and SAME keeps the batch size."""
         given = {"costs": costs, "method": method, "skip_unaffordable": skip_unaffordable}
         given = {name: value for name, value in given.items() if value is not None}
         check_size(batch_size, keep=True)
@@ -385,7 +385,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         check_parameters(self)
 
     def _batches(self, batch_size: Any, unit: str) -> Any:
-        """Return how many rows come at once; units are the same in every batch."""
+        """Return the number of rows per call; costs in units do not depend on it."""
         if not isinstance(batch_size, str):
             return batch_size
         return settings_of(self).selection.batch_size if unit == SECONDS else None

@@ -1,7 +1,7 @@
-"""A fitted detector that predicts and explains, but cannot learn, such as a model file gives back.
+"""A fitted detector that predicts and explains, but cannot learn, such as one loaded from a file.
 
-Nothing here needs scikit-learn, except to check rows that come as a frame of plain numbers.
-Detectors, which learn, are predictors too: both compute scores with the same code.
+Nothing here needs scikit-learn, except to check a frame of plain numbers. Detectors, which learn,
+are predictors too: both compute scores with the same code.
 """
 
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ PARAMETERS = ("representation", "reference", "scaling", "n_estimators", "bagging
 
 @dataclass
 class TrainingRecord:
-    """What a detector remembers of its training table.
+    """The facts that a detector keeps about its training table.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TrainingRecord:
     source
         Name of the file of the training table, without its folder; None for other tables.
     curve
-        Out-of-bag quality over budgets; None if nobody traced it, as `boreod fit --curve` does.
+        Out-of-bag quality over budgets, from `boreod fit --curve`; None if it was not traced.
     table
         The training rows; None in a loaded model.
     """
@@ -133,10 +133,10 @@ class Predictor:
         return self.fitted_.explain(rows, self._engine, grouped)
 
     def reason(self, X: ArrayLike, number: int = 3, *, novelty: bool = True) -> list[list[Any]]:
-        """Return reasons of every row in words, the strongest evidence for an outlier first.
+        """Return the reasons for every score in words, the strongest evidence for an outlier first.
 
-        :meth:`explain` gives the numbers behind them. Novel rows are described as such unless
-        ``novelty`` is False.
+        :meth:`explain` gives the numbers behind the reasons. Novel rows are described as such
+        unless ``novelty`` is False.
         """
         return upper_floor("tool.reasons").reasons_of(self, X, number, novelty)
 
@@ -207,7 +207,7 @@ class Predictor:
     def _by_partition(
         self, method: str, X: Any, width: int | None = None, dtype: Any = np.float64, **options: Any
     ) -> Any:
-        """Return what a method returns for a Dask collection, as a lazy Dask array."""
+        """Return the result of a method for a Dask collection as a lazy Dask array."""
         check_fitted(self)
         if self.preparation_.since_:
             raise TypeError(
@@ -241,7 +241,7 @@ class Predictor:
 
 
 def prepare(model: Predictor, X: Any, first_row: int = 1) -> NDArray:
-    """Return the rows of a table as float64: columns of ``preparation_.names_``.
+    """Return the rows of a table as float64, with the columns ``preparation_.names_``.
 
     Columns are found by name and may be in any order, with others between them. ``first_row`` is
     the number of the first row, for errors.
@@ -273,7 +273,7 @@ def assess(
 
 
 def price_of_rows(model: Predictor, batch_size: int | None = None) -> float | None:
-    """Return what a row costs, by known prices, if ``batch_size`` rows come at once.
+    """Return the cost of a row in calls of ``batch_size`` rows, by known prices.
 
     A ``batch_size`` of None means large batches. The result is None if a price is not known. If the
     price of a call is not known, a row alone costs the time that was measured for it.
@@ -290,7 +290,7 @@ def known_costs(model: Predictor) -> Costs | None:
 
 
 def settings_of(model: Predictor) -> Settings:
-    """Return the groups of parameters of a detector, without gaps."""
+    """Return the groups of parameters of a detector, completed by its preset."""
     return complete_settings(vars(model), model._preset)
 
 
@@ -316,7 +316,7 @@ def restore(
     selection: Selection | None = None,
     stored: Any = None,
 ) -> None:
-    """Give a detector what was learned, so that it predicts, but cannot learn again."""
+    """Set the learned attributes of a detector, so that it predicts, but cannot learn again."""
     check_parameters(model)
     # This raises if there is no such number of threads.
     Threads(model.n_jobs, model.verbose)
@@ -331,7 +331,7 @@ def restore(
 
 
 def set_prices(model: Predictor, costs: Costs | None, seconds_alone: float | None) -> None:
-    """Give a detector its prices, and the time of a row that comes alone."""
+    """Set the prices of a detector, and the time of a single row."""
     model._costs = costs
     model._seconds_alone = seconds_alone
 

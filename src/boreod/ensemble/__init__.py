@@ -1,1 +1,1 @@
-"""Balanced bags, a classifier on each, one probability."""
+"""Ensembles of classifiers on balanced bags, averaged to one probability."""

@@ -1,32 +1,32 @@
-"""Who counts as what where labels are few: assumed inliers, and a consensus without any label.
+"""The roles of rows if labels are few: assumed inliers, or a consensus without any label.
 
-Nobody labels thousands of ordinary rows. Where there are fewer labelled inliers than bags want,
+Nobody labels thousands of ordinary rows. If there are fewer labelled inliers than bags need,
 unlabelled rows count as inliers. Some of these are outliers that nobody has found yet, and some
 rows that were labelled inliers may be outliers too. Such rows can be found: where a model separates
-the classes well, few inliers score above the median of the known outliers. If there are more than
-MAX_RATIO of them for every known outlier above it, they are left out of the bags, the most
-suspicious first and at most a tenth of all inliers. They still count as inliers in thresholds and
-probabilities, which therefore mean "would be labelled an outlier".
+the classes well, few inliers score above the median of the known outliers. If the inliers above it
+are more than MAX_RATIO times as many as the known outliers above it, they are left out of the bags,
+the most suspicious first and at most a tenth of all inliers. They still count as inliers in
+thresholds and probabilities, which therefore mean "would be labelled an outlier".
 
-Which rows are left out of a bag is decided by bags that hold the same known outliers. Otherwise a
+The rows to leave out of a bag are chosen by bags that hold the same known outliers. Otherwise a
 known outlier could cause the inliers near it to be left out of the same bags that later judge it,
 and its out-of-bag score would be too good.
 
-If there is at most one inlier above that median for each known outlier above it, the labels look
-complete (this needs at least MIN_COMPLETE_OUTLIERS known outliers). Bags then hold more inliers,
-which teach more than they mislead.
+If at most as many inliers as known outliers are above that median, the labels look complete. This
+needs at least MIN_COMPLETE_OUTLIERS known outliers. Bags then hold more inliers, because these help
+more than they mislead.
 
-Without any label there is a consensus of scores, sharpened by trees. Every score column is brought
-to a common scale in two steps. First, r is the distance from the median divided by the mean
+Without any label, rows are ranked by a consensus of scores, refined by trees. Every score column is
+brought to a common scale in two steps. First, r is the distance from the median divided by the mean
 absolute deviation, and r / (3 + |r|) limits long tails. Then the result is standardized to mean 0
-and deviation 1 among the training rows. The consensus is the mean of these columns. Trees then
-learn to separate the rows that are highest in it from the others, on bags, so that each row is
-judged by trees that did not see it; where columns are noise these trees do not split. The consensus
-and the trees are standardized, and the score of a row is the mean of the two.
+and deviation 1 among the training rows. The consensus is the mean of these columns. Trees on bags
+then learn to separate the rows with the highest consensus from the others. Each row is judged by
+trees that did not see it. Where columns are noise, these trees do not split. The consensus and the
+trees are standardized, and the score of a row is the mean of the two.
 
 A ranking is no probability, so the result is the quantile of the score among the training rows.
-Between two of these, and beyond the last one, log-odds follow a straight line. A row that is more
-outlying than all training rows therefore still ranks above them.
+Between two training scores, and beyond the last one, log-odds are linear in the score. A row that
+is more outlying than all training rows therefore still ranks above them.
 """
 
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ MAX_COMPLETE_RATIO = 1.0
 MIN_COMPLETE_OUTLIERS = 5
 MAX_WIDENED_INLIERS = 4000
 MOST_KNOTS = 1000
-# A column with a smaller deviation on the common scale is constant.
+# A column with a smaller deviation on the common scale counts as constant.
 MIN_DEVIATION = 1e-12
 
 
@@ -55,11 +55,11 @@ class Assumed:
     Attributes
     ----------
     codes
-        1 outlier, 0 for rows that count as inliers, -1 for the rest.
+        1 for outliers, 0 for rows that count as inliers, -1 for the rest.
     unlabelled
         Whether unlabelled rows count as inliers.
     left_out
-        Suspicious rows.
+        Marks the suspicious rows that are left out of bags.
     suspicious_by_group
         (groups, inliers): the inliers that look suspicious to each group of bags; None if no row is
         left out.
@@ -75,7 +75,7 @@ class Assumed:
 
 
 def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:
-    """Count unlabelled rows as inliers, if that is allowed and bags want more inliers.
+    """Count unlabelled rows as inliers, if this is allowed and bags need more inliers.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def assume_inliers(labels: NDArray, how: BagPlan, allowed: bool) -> Assumed:
 
 
 def widen(how: BagPlan, n_outliers: int) -> BagPlan:
-    """Return how bags are drawn where labels look complete: with four times the inliers.
+    """Return the plan of bags for labels that look complete, with four times the inliers.
 
     Examples
     --------
@@ -105,11 +105,11 @@ def widen(how: BagPlan, n_outliers: int) -> BagPlan:
 def find_suspicious(
     assumed: Assumed, odds_by_bag: NDArray, outside: NDArray, weights: NDArray, how: BagPlan
 ) -> tuple[Assumed, BagPlan]:
-    """Leave out inliers that look like the known outliers, if there are too many to be chance.
+    """Leave out inliers that look like the known outliers, if they are too many for chance.
 
-    Also return how bags are to be drawn then. ``odds_by_bag`` are those of trees, and ``outside``
-    marks the rows that a bag does not hold; both are (rows, bags). ``weights`` say how many rows of
-    a larger table each row stands for.
+    Also return the plan of the next bags. ``odds_by_bag`` are log-odds of trees, and ``outside``
+    marks the rows that a bag does not hold; both are (rows, bags). ``weights`` are the numbers of
+    rows of a larger table that each row stands for.
     """
     outliers = np.flatnonzero(assumed.codes == OUTLIER)
     inliers = np.flatnonzero(assumed.codes == INLIER)
@@ -137,7 +137,7 @@ def find_suspicious(
 
 
 def _highest(odds: NDArray, number: int) -> NDArray:
-    """Mark the highest log-odds; NaN is low."""
+    """Mark the highest log-odds; NaN counts as the lowest."""
     marked = np.zeros(len(odds), dtype=bool)
     known = np.where(np.isfinite(odds), odds, -np.inf)
     marked[np.argsort(-known, kind="stable")[:number]] = True
@@ -149,7 +149,7 @@ class ConsensusHead(Head):
     """The mean of score columns on a common scale.
 
     ``center`` and ``spread`` are the median of every column and the mean absolute deviation from
-    it; ``mean`` and ``deviation`` are those of the softened column.
+    it; ``mean`` and ``deviation`` describe the softened column.
     """
 
     center: NDArray
@@ -171,7 +171,7 @@ class ConsensusHead(Head):
         return cls(center, spread, soft.mean(axis=0), soft.std(axis=0))
 
     def log_odds(self, table: NDArray) -> NDArray:
-        """Return the consensus as the only bag, (rows, 1)."""
+        """Return the consensus as if of a single bag, (rows, 1)."""
         return self.parts(table).mean(axis=1, keepdims=True)
 
     def parts(self, table: NDArray) -> NDArray:
@@ -192,7 +192,7 @@ def _soften(table: NDArray, center: NDArray, spread: NDArray) -> NDArray:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """From scores, which ascend, to log-odds of their quantile among the training rows."""
+    """A map from ascending scores to log-odds of their quantiles among the training rows."""
 
     scores: NDArray
     odds: NDArray
@@ -204,12 +204,12 @@ class Quantiles:
         middle = (np.cumsum(counts) - 0.5 * counts) / len(scores)
         if len(values) == 1:
             return cls(values + np.array([0.0, 1.0]), logit(np.array([0.5, 0.75])))
-        # These are all values if there are no more than MOST_KNOTS.
+        # All values are knots if there are at most MOST_KNOTS.
         some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
         return cls(values[some], logit(middle[some]))
 
     def apply(self, scores: NDArray) -> NDArray:
-        """Return log-odds; beyond an end, the line from the middle score through it goes on.
+        """Return log-odds; beyond an end, extend the line from the middle score through that end.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class Quantiles:
 def draw_top(scores: NDArray, how: BagPlan, seed: int) -> tuple[Bags, NDArray]:
     """Draw bags in which the highest rows of a consensus are the outliers, and mark these.
 
-    These are one row in a hundred, but at least five and at most half of all.
+    The outliers are one row in a hundred, but at least five and at most half of all.
     """
     number = min(max(5, round(0.01 * len(scores))), max(1, len(scores) // 2))
     top = np.argsort(-scores, kind="stable")[:number]

@@ -1,12 +1,12 @@
-"""Which rows are learned from: a reference sample of a large table, and bags drawn from it.
+"""The rows to learn from: a reference sample of a large table, and bags drawn from it.
 
 Where a table is too large to be used whole, a sample holds all labelled outliers and some of the
-other rows. Neighbors are searched among these. An inlier or unlabelled row of the sample stands for
-several rows of the table, so counts of rows need weights.
+other rows. Neighbors are searched among the rows of the sample. An inlier or unlabelled row of the
+sample stands for several rows of the table, so counts of rows need weights.
 
-Each bag holds a share of the outliers and as many inliers, or more of them, drawn without
-replacement. Both classes get the same total weight, except for boosted trees, which need no
-weights. Rows outside a bag judge it honestly: they are out of bag.
+Each bag holds a share of the outliers and at least as many inliers, drawn without replacement. Both
+classes get the same total weight, except for boosted trees, which need no weights. Rows outside a
+bag are called out of bag, and judge it without bias.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ MAX_GROUPS = 10
 class Shares:
     """The shares of labelled inliers and unlabelled rows that a sample of a table holds.
 
-    It always holds all outliers. ``n_rows`` is the number of rows of the table.
+    The sample always holds all outliers. ``n_rows`` is the number of rows of the table.
     """
 
     n_rows: int
@@ -41,9 +41,9 @@ def draw_reference(
 ) -> tuple[NDArray | None, Shares]:
     """Return the positions of the rows of a sample, None for all rows, and its shares.
 
-    ``"random"`` draws from all rows that are no labelled outliers. ``"stratified"`` gives labelled
-    inliers and unlabelled rows half of the places each, as far as there are so many; where few
-    inliers are labelled, all of them stay.
+    ``"random"`` draws from all rows that are not labelled outliers. ``"stratified"`` gives half of
+    the places each to labelled inliers and unlabelled rows. If too few inliers are labelled for
+    this, all of them stay.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Bags:
         Shares of the labelled outliers and inliers that one bag holds.
     put_back
         (rows, bags): suspicious rows that were drawn and put back. They do not judge the bag, as if
-        it held them.
+        they were still in it.
     """
 
     rows: NDArray
@@ -121,7 +121,7 @@ class Bags:
 
     @property
     def weights(self) -> NDArray:
-        """Weights of a bag's rows, 1 in the mean, with which both classes weigh the same."""
+        """Weights of a bag's rows, with mean 1 and the same total for both classes."""
         n_rows = self.rows.shape[1]
         counts = np.array([self.n_outliers, n_rows - self.n_outliers])
         return np.repeat(n_rows / (2.0 * counts), counts)
@@ -130,7 +130,7 @@ class Bags:
         """Return the factor by which bags overstate the odds of outliers: b0 w0 / (b1 w1).
 
         b0 and b1 are the shares of inliers and outliers that one bag holds, w0 and w1 their
-        weights. The inliers that bags are drawn from may be a share of all inliers.
+        weights. Bags are drawn from ``inlier_share`` of all inliers.
         """
         w1, w0 = self.weights[[0, -1]].tolist()
         return inlier_share * self.kept_inliers * w0 / (self.kept_outliers * w1)
@@ -152,7 +152,7 @@ class Bags:
 
 @dataclass(frozen=True)
 class BagPlan:
-    """How bags are drawn.
+    """The plan by which bags are drawn.
 
     Attributes
     ----------
@@ -161,9 +161,9 @@ class BagPlan:
     max_samples
         Share of the smaller class that a bag holds, or of the outliers if there is a ratio.
     ratio
-        Number of inliers for each outlier; None for balanced bags.
+        Number of inliers per outlier; None for balanced bags.
     min_inliers
-        Least number of inliers in a bag with a ratio, if there are so many.
+        Smallest number of inliers in a bag with a ratio, if there are enough inliers.
     grouped
         Whether bags share outliers, see :func:`draw_bags`.
     """
@@ -193,12 +193,12 @@ def draw_bags(
     """Draw bags.
 
     A balanced bag holds a share of the smaller class, at least one row, and as many rows of the
-    other class. With a ratio the outliers decide alone, and no bag holds more than the share of the
-    inliers. Every outlier is in some bag if the bags can hold all of them.
+    other class. With a ratio, only outliers set the size of a bag, and no bag holds more than this
+    share of the inliers. Every outlier is in some bag if the bags can hold all of them.
 
-    Bags of a group hold the same outliers, and every outlier is outside about as many groups. What
-    the trees of a group decide then depends on no label that bags of this group judge. An example
-    are the inliers to be ``left_out`` (groups, inliers), the same number in each group.
+    Bags of a group hold the same outliers, and every outlier is outside about as many groups. A
+    decision by the trees of a group then depends on no label that bags of this group judge. An
+    example is ``left_out`` (groups, inliers): the inliers to leave out, equally many per group.
 
     Examples
     --------

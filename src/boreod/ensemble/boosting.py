@@ -4,17 +4,17 @@ This is gradient boosting (Friedman, Greedy function approximation, 2001). Bags 
 few outliers, so regularization matters most. Three parts are as in CatBoost (Prokhorenkova and
 others, 2018; Dorogush and others, 2018):
 
-- a cut is worth the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of the
-  gradients y - p of a side's n rows. Noise is added to this worth. It is as large as the root mean
-  square of a gradient, which is about what a cut is worth if labels are random;
+- the score of a cut is the root of the sum of G^2 / (n + l2) over both sides, where G is the sum of
+  the gradients y - p of a side's n rows. Noise as large as the root mean square of a gradient is
+  added, because this is about the score of a cut if labels are random;
 - leaves are solved by several Newton steps G / (H + l2), where H is the sum of p (1 - p). No step
   is long enough to raise the loss. The value of a leaf is a tenth of the sum of its steps;
-- classes have no weights. The sum of all leaves is what a row adds to the log-odds of its bag, so
-  it is the log-odds of classes of equal weight.
+- classes have no weights. The sum of all leaves is the difference from the log-odds of the bag, so
+  it is the log-odds for classes of equal weight.
 
 As in random forests, every level of a tree looks at a few random columns, of those that are not
 constant in the bag. Cuts are quantiles of the bag, between values that differ. A bag of hundreds of
-rows does not need more cuts than that.
+rows needs no more cuts.
 """
 
 import numpy as np
@@ -47,9 +47,9 @@ def grow_boosted(
 ) -> Trees:
     """Fit trees to the rows of a bag; a fit of fewer trees gives the first of these.
 
-    ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and there are both.
-    Every level looks at ``n_tried`` columns, by default the root of the number of columns that are
-    not constant.
+    ``part`` is float32, ``targets`` are 1.0 for outliers and 0.0 for inliers, and both occur. Every
+    level looks at ``n_tried`` columns, by default the root of the number of columns that are not
+    constant.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def find_edges(column: NDArray) -> NDArray:
     >>> find_edges(np.array([1, 1, 2, 4], dtype=np.float32)).tolist()
     [1.5, 3.0]
     """
-    # Each step is the last of equal values.
+    # Each step is the place of the last of equal values.
     steps = np.flatnonzero(column[1:] > column[:-1])
     if len(steps) >= MAX_BINS:
         quantiles = np.arange(1, MAX_BINS) * len(column) // MAX_BINS - 1
@@ -90,7 +90,7 @@ def find_edges(column: NDArray) -> NDArray:
 
 
 def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArray]) -> Trees:
-    """Bring trees from levels, the children of node i at 2 i + 1 and 2 i + 2, to preorder."""
+    """Bring trees to preorder from levels, where node i has children 2 i + 1 and 2 i + 2."""
     first = np.concatenate([[0], np.cumsum([len(cuts) for cuts in edges])])
     inside = feature >= 0
     threshold = np.zeros(feature.shape, dtype=np.float32)
@@ -105,7 +105,7 @@ def _to_trees(feature: NDArray, cut: NDArray, value: NDArray, edges: list[NDArra
 
 
 def _preorder(node: int) -> list[int]:
-    """Return the nodes below a node, and itself, each before its children."""
+    """Return a node and all nodes below it, each before its children."""
     if node >= N_NODES:
         return []
     return [node, *_preorder(2 * node + 1), *_preorder(2 * node + 2)]
@@ -125,8 +125,8 @@ def _boost(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return columns, cuts and values of the nodes of all trees, level by level.
 
-    ``bins`` has a line for every column; ``useful`` columns are drawn, and change places. A column
-    of -1 is a leaf, or no node at all.
+    ``bins`` has a row per column. Columns are drawn from ``useful``, which changes its order. A
+    column of -1 marks a leaf or a missing node.
     """
     n_rows = bins.shape[1]
     shape = (n_trees, N_NODES)
@@ -178,7 +178,7 @@ def _random(state: NDArray) -> int:
 
 @inner
 def _almost_normal(state: NDArray) -> float:
-    """Return a random number of mean 0 and deviation 1: a sum of four, which is nearly normal."""
+    """Return a nearly normal number of mean 0 and deviation 1, from a sum of four numbers."""
     bits = _random(state)
     total = 0.0
     for shift in range(0, 64, 16):
@@ -213,7 +213,7 @@ def _start(
 
 @inner
 def _draw_column(order: NDArray, number: int, state: NDArray) -> int:
-    """Return one of the columns that were not drawn yet: those after the given number."""
+    """Draw one of the columns after the first ``number``, which were drawn before."""
     left = order.shape[0] - number
     other = number + int(_random(state) >> np.uint64(11)) % left
     order[number], order[other] = order[other], order[number]

@@ -1,4 +1,4 @@
-"""From the log-odds of bags to probabilities and decisions.
+"""Calibration turns the log-odds of bags into probabilities and decisions.
 
 If a bag keeps a share b1 of the outliers and b0 of the inliers, log(b0 / b1) corrects its log-odds.
 Calibration instead fits slope and intercept to out-of-bag log-odds, see
@@ -102,12 +102,12 @@ def warn_without_score(log_odds: NDArray) -> None:
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """Numbers of training rows, and how well their out-of-bag probabilities rank them.
+    """Numbers of training rows, and the quality of their out-of-bag ranking.
 
-    ``judged`` labelled rows have an out-of-bag probability; AUC and average precision are None if
-    these are of one class. ``table_rows`` is the size of the table that the rows were drawn from,
-    ``assumed`` whether unlabelled rows counted as inliers, and ``left_out`` the number of
-    suspicious rows that no bag held.
+    ``judged`` counts the labelled rows with an out-of-bag probability. AUC and average precision
+    are None if all of these are of one class. ``table_rows`` is the size of the table that the rows
+    were drawn from, ``assumed`` tells whether unlabelled rows counted as inliers, and ``left_out``
+    the number of suspicious rows that no bag held.
     """
 
     rows: int
@@ -131,11 +131,11 @@ class OutOfBag:
     Attributes
     ----------
     probabilities
-        NaN for a row that every bag holds.
+        Out-of-bag probabilities, NaN for a row that every bag holds.
     labels
-        1 outlier, 0 inlier, -1 unlabelled.
+        1 for outliers, 0 for inliers, -1 for unlabelled rows.
     shares
-        Which part of a larger table the rows are.
+        The part of a larger table that the rows are.
     assumed
         Whether unlabelled rows count as inliers.
     left_out
@@ -154,7 +154,7 @@ class OutOfBag:
         return count_as_inliers(self.labels) if self.assumed else self.labels
 
     def judged(self) -> tuple[NDArray, NDArray]:
-        """Return who is an outlier among the labelled rows with a probability, and these."""
+        """Return which labelled rows with a probability are outliers, and their probabilities."""
         judged = self._judged
         return self.codes[judged] == OUTLIER, self.probabilities[judged]
 
@@ -163,7 +163,7 @@ class OutOfBag:
         return np.isfinite(self.probabilities) & (self.codes >= 0)
 
     def summarize(self) -> TrainingSummary:
-        """Return numbers of rows, and how well probabilities rank them."""
+        """Return the numbers of rows, and the quality of their ranking."""
         y_true, y_score = self.judged()
         both = 0 < y_true.sum() < len(y_true)
         weights = None
@@ -212,7 +212,7 @@ def choose_threshold(
     """Return the threshold for out-of-bag probabilities of the training rows.
 
     ``weights`` are the numbers of rows of a larger table that the rows stand for. Rows marked by
-    ``always`` are alerts whatever their probability; they count as alerts and false positives.
+    ``always`` are alerts at any probability, and count among alerts and false positives.
 
     Examples
     --------

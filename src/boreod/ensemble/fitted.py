@@ -1,7 +1,7 @@
-"""A fitted detector without its training: from rows to log-odds, reasons and novelty.
+"""A fitted detector without its training, which computes log-odds, reasons and novelty.
 
-Model files hold it, and it is sent to other processes. It reads float64 rows that were checked
-already. Nothing here needs scikit-learn.
+Model files hold such a detector, and other processes receive it. It reads float64 rows that have
+been checked. Nothing here needs scikit-learn.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from boreod.parallel import Engine
 from boreod.representation.columns import FittedColumns
 from boreod.representation.scaling import MinMax, Scaler, feature_sources
 
-# The columns of so many rows are in memory together.
+# The columns of at most this many rows are in memory together.
 MAX_ROWS_AT_ONCE = 65_536
 
 
@@ -60,7 +60,7 @@ class Explanation:
 
 
 class Assessment(NamedTuple):
-    """Results of ``decision_function``, ``novelty`` and ``explain(grouped=True)``, as wanted."""
+    """Log-odds and, if wanted, the results of ``novelty`` and ``explain(grouped=True)``."""
 
     log_odds: NDArray
     novelty: Novelty | None
@@ -82,7 +82,7 @@ class Fitted:
     base
         Features of the mean inlier, with which explanations compare.
     correction
-        From log-odds of bags to those of the table.
+        The map from log-odds of bags to those of the table.
     classes
         Labels of both classes, inlier first.
     seen
@@ -100,7 +100,7 @@ class Fitted:
 
     @property
     def searches(self) -> bool:
-        """Whether neighbors are searched; a model of raw columns only has none."""
+        """Whether neighbors are searched; a model of raw columns only needs no search."""
         return bool(self.columns.views)
 
     def scale_input(self, rows: NDArray) -> NDArray:
@@ -121,7 +121,7 @@ class Fitted:
         return self._explain(self.represent(rows, engine), grouped)
 
     def novelty(self, rows: NDArray, engine: Engine) -> Novelty:
-        """Return how unlike all training rows every row is."""
+        """Return how different each row is from all training rows."""
         isolation = self.columns.isolate(self.scale_input(rows), engine)
         return self.seen.compare(rows, isolation)
 
@@ -146,7 +146,7 @@ class Fitted:
     ) -> tuple[NDArray, NDArray | None]:
         """Return log-odds of bags, and isolation if wanted.
 
-        Very many rows are scored in parts, and copies once.
+        Large tables are scored in parts, and copies of a row only once.
         """
         if len(points) <= MAX_ROWS_AT_ONCE:
             table, isolation = self._represent(points, engine, isolate)
@@ -183,7 +183,7 @@ class Fitted:
         return result.grouped(self.columns.families) if grouped else result
 
     def _by_column(self, by_feature: NDArray) -> NDArray:
-        """Add up the contributions of a column in several scalings."""
+        """Add up the contributions of each column over its scalings."""
         n_columns = len(self.columns.names)
         result = np.ascontiguousarray(by_feature[:, :n_columns])
         sources = feature_sources(self.scaler, n_columns)

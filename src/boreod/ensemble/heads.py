@@ -1,20 +1,20 @@
-"""Heads: models that are fitted to every bag, and how the log-odds of the bags become one.
+"""Heads: the models that are fitted to every bag, and the average of the bags.
 
 The logistic head is the paper's; any classifier with probabilities can take its place. Extremely
 randomized trees (Geurts, Ernst, Wehenkel, 2006) split at random places, which suits bags with few
 outliers. Boosted trees, see :mod:`boreod.ensemble.boosting`, find interactions where there are more
-outliers. A head returns log-odds, one column per bag, and one number per row: the log-odds of the
-bags' mean probability.
+outliers. A head returns log-odds with one column per bag, or one number per row, the log-odds of
+the bags' mean probability.
 
 Explanations need the contributions of columns. The bags' log-odds s_b of a logistic head are linear
 in the columns; the log-odds of their mean probability are not. But a difference of logarithms is a
-difference divided by the logarithmic mean L, so between a base row (the mean inlier of the bags)
-and a row, with p the mean of p_b over B bags,
+difference divided by the logarithmic mean L. Let p be the mean of p_b over B bags. From a base row
+(the mean inlier of the bags) to a row (with primes),
 
     log-odds(p') - log-odds(p) = sum over bags of w_b (s_b' - s_b),
     w_b = (p_b' - p_b) / (s_b' - s_b) (1 / L(p, p') + 1 / L(1 - p, 1 - p')) / B
 
-which is exact. A column's contribution is its share of the right-hand side. For one bag it is
+This is exact. A column's contribution is its share of the right-hand side. For one bag it is
 coefficient times value minus base. The decomposition is the one of Ang: The LMDI approach to
 decomposition analysis. Energy Policy 33(7), 2005.
 """
@@ -51,7 +51,7 @@ SMOOTHING = 0.05
 
 
 class Head:
-    """What all heads have in common."""
+    """The methods that all heads have in common."""
 
     def log_odds(self, table: NDArray) -> NDArray:
         """Return log-odds of rows for every bag, (rows, bags)."""
@@ -77,7 +77,7 @@ class LogisticHead(Head):
     """One logistic regression per bag.
 
     ``coefficients`` are those of scaled columns, (bags, columns); ``gradients`` are the largest
-    components of the gradient that were left in each bag.
+    components of the final gradient of each bag.
     """
 
     coefficients: NDArray
@@ -139,7 +139,7 @@ class LogisticHead(Head):
 
 @dataclass(frozen=True, eq=False)
 class ClassifierHead(Head):
-    """Any classifier with ``predict_proba``, a copy for each bag."""
+    """Any classifier with ``predict_proba``, with one copy per bag."""
 
     models: list[Any]
 
@@ -224,7 +224,7 @@ class TreeHead(Head):
     def combined(self, table: NDArray, use: NDArray | None = None) -> NDArray:
         """Return one log-odds per row, from the mean over bags of their probabilities.
 
-        Of boosted trees the log-odds are averaged, so that a single bag with large log-odds does
+        The log-odds of boosted trees are averaged, so that a single bag with large log-odds does
         not decide alone.
         """
         sums = self.trees.add_up(table, self.n_bags)
@@ -244,7 +244,7 @@ class TreeHead(Head):
         return np.log(probabilities) - np.log1p(-probabilities)
 
     def keep(self, n_trees: int) -> "TreeHead":
-        """Return the head with the first trees of every bag; a fit of so many gives the same."""
+        """Return the head with the first trees of every bag, equal to a fit of ``n_trees``."""
         if n_trees == self.n_trees:
             return self
         return replace(self, trees=self.trees.keep_per_group(self.n_bags, n_trees))
@@ -270,7 +270,7 @@ class TreeHead(Head):
             changes = self._odds_of(sums) - odds_of_start
             way = (sums - start) / self.n_trees
             p = start / self.n_trees
-            # This is the limit where nothing changes.
+            # This is the limit for a change of zero.
             ratio = np.broadcast_to(1.0 / (p * (1.0 - p)), way.shape).copy()
             np.divide(changes, way, out=ratio, where=np.abs(way) > 1e-12)
             slopes = weigh_bags(odds_of_start[0], changes) * ratio / self.n_trees
@@ -370,7 +370,7 @@ def _log_probability(odds: float) -> float:
 
 
 def weigh_bags(start: NDArray, way: NDArray) -> NDArray:
-    """Return the weight of each bag's change in log-odds; all in logarithms, against underflow."""
+    """Return the weight of each bag's change in log-odds, by logarithms against underflow."""
     low = np.minimum(start, start + way)
     high = np.maximum(start, start + way)
     # This is the logarithm of (sigma(high) - sigma(low)) / (high - low).

@@ -1,6 +1,6 @@
 """Logistic regression for many small problems, run to the optimum.
 
-Minimized for every bag, over standardized columns and an intercept:
+For every bag, this is minimized over standardized columns and an intercept:
 
     mean of w log(1 + exp(-s f)) + penalty / 2 |beta|^2,  f = beta' phi + intercept, s = +1 or -1
 
@@ -26,13 +26,13 @@ from boreod.compiled import (
 )
 
 MAX_STEPS = 200
-# A gradient of a mean over rows that is as good as zero.
+# A gradient of a mean over rows counts as zero if it is at most this large.
 SMALL_GRADIENT = 1e-8
-# Steps end at this gradient, unless rounding ends them before.
+# Steps end when the gradient is at most this large, unless rounding ends them before.
 VANISHING_GRADIENT = 1e-10
-# An old Hessian is used again if it needs at most so many more steps.
+# An old Hessian is used again if it needs at most this many more steps.
 MAX_OLD_STEPS = 6.0
-# The products of so many rows are computed together.
+# The products of at most this many rows are computed together.
 BLOCK = 32
 
 
@@ -104,11 +104,11 @@ def gram_of(design: NDArray) -> NDArray:
 def descend(
     design: NDArray, gram: NDArray, signs: NDArray, weights: NDArray, penalty: float, start: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Take Newton steps until the gradient vanishes; shorten those that would lead upwards.
+    """Take Newton steps until the gradient vanishes; shorten steps that would lead upwards.
 
-    ``design`` has a row for every coefficient, so some of the coefficients are a slice. A Hessian
+    ``design`` has a row for every coefficient, so that a slice selects coefficients. A Hessian
     takes much longer than a gradient. So the old Hessian is used again while the gradient falls
-    fast enough to need only a few more steps. Returns coefficients, gradient, and weighted targets
+    fast enough to need only a few more steps. Return coefficients, gradient, and weighted targets
     minus probabilities.
     """
     n = design.shape[1]
@@ -136,7 +136,7 @@ def descend(
             length = 1.0
             while not _objective(design, signs, weights, moved, ridge) < value:
                 length /= 2.0
-                # Rounding leaves no further progress.
+                # Rounding allows no further progress.
                 if length < 1e-8:
                     return beta, gradient, residual
                 moved = beta - length * step
@@ -164,7 +164,7 @@ def _largest(values: NDArray) -> float:
 def _objective(
     design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
 ) -> float:
-    """Return what is minimized, times the number of rows."""
+    """Return the objective times the number of rows."""
     d, n = design.shape
     odds = unset(n)
     value = 0.0
@@ -205,8 +205,8 @@ def _make_factor(
 ) -> float:  # fmt: skip
     """Factorize the matrix of a Newton step, design W design' + ridge, in the smaller dimension.
 
-    For one unknown per row it is R gram R + ridge with R R = W. If rounding leaves no factor, a
-    larger ridge gives one; the step is then shorter and still leads downwards. Returns that ridge.
+    With one unknown per row, it is R gram R + ridge with R R = W. If rounding leaves no factor, a
+    larger ridge gives one. The step is then shorter and still leads down. Return the ridge used.
     """
     n = design.shape[1]
     more = ridge
@@ -242,9 +242,9 @@ def _fill_hessian(design: NDArray, root: NDArray, out: NDArray) -> None:
 
 @inner
 def _solve(factor: NDArray, vector: NDArray) -> None:
-    """Solve factor factor' x = vector in its place, first for factor and then for factor'."""
+    """Solve factor factor' x = vector in place, first for factor and then for factor'."""
     for row in range(vector.shape[0]):
-        # Four sums do not have to wait for each other.
+        # Four separate sums do not have to wait for each other.
         a, b, c, d = vector[row], 0.0, 0.0, 0.0
         whole = row - row % 4
         for place in range(0, whole, 4):

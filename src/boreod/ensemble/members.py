@@ -2,22 +2,22 @@
 
 Heads differ in scale: log-odds of trees are small, those of a separable logistic regression are
 large. A line with a positive slope, learned out of bag, turns the output of each head into log-odds
-as if both classes had the same total weight. Unlike ranks, a line gives each row a score that
-depends on that row only, and it goes on beyond the largest training value.
+for classes of equal total weight. Unlike ranks, a line gives each row a score that depends on that
+row only, and it goes on beyond the largest training value.
 
-Weights come from a logistic regression on what heads say out of bag. This is stacked generalization
-(Wolpert, 1992) with weights that are not negative (Breiman, Stacked regressions, 1996). All rows
-have the same weight, so what matters is to separate the few outliers from the highest of many
-inliers. Weights in proportion to the average precision of each head alone would not notice that two
-heads agree.
+Weights come from a logistic regression on the out-of-bag log-odds of heads. This is stacked
+generalization (Wolpert, 1992) with weights that are not negative (Breiman, Stacked regressions,
+1996). All rows have the same weight, so the regression must separate the few outliers from the
+highest of many inliers. Weights in proportion to the average precision of each head alone would not
+notice that two heads agree.
 
 Few outliers say little about weights. A regression should have ten of them for every head (Peduzzi
-and others, 1996); with fewer, weights are those in proportion to average precision. With more, they
-are held near these, as by a normal prior whose standard deviation is the mean weight. No head loses
-all of its weight.
+and others, 1996); with fewer, weights are in proportion to average precision. With more, a penalty
+holds weights near these, like a normal prior whose standard deviation is the mean weight. No head
+loses all of its weight.
 
-Weights that were learned from a row would flatter it. So out-of-bag rows are split into folds, and
-each fold is averaged with weights learned from the others. New rows use the weights of all folds.
+Weights learned from a row overrate its score. So out-of-bag rows are split into folds, and each
+fold is averaged with weights learned from the others. New rows use the weights of all folds.
 
 ==================  ===========================================================================
 kind                what is fitted to every bag, and the features that it reads
@@ -61,7 +61,7 @@ MAX_ROWS_PER_THREAD = 512
 MIN_SLOPE = 0.01
 FOLDS = 5
 MIN_OUTLIERS_PER_HEAD = 10
-# Weights are learned from so many inliers at most; more of them change nothing.
+# Weights are learned from at most this many inliers; more inliers change nothing.
 MOST_INLIERS = 50_000
 
 
@@ -111,7 +111,7 @@ def average(members: list[Member], table: NDArray, engine: Engine | None = None)
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which heads are fitted, and how.
+    """The heads to fit, and their parameters.
 
     ``estimator`` of another library takes the place of all heads. ``n_trees`` extremely randomized
     trees are fitted to every bag. Boosted heads fit ten times as many, to the first BOOSTED_BAGS
@@ -139,7 +139,7 @@ class BaggedTable:
     """Features of training rows, and the bags drawn from them.
 
     Features are in this order: raw columns, scores, then some of these columns again in another
-    scaling. ``codes`` mark the rows that are evidence: 1 outliers, 0 inliers, -1 the rest.
+    scaling. ``codes`` are 1 for outliers, 0 for inliers, and -1 for rows that are no evidence.
     """
 
     table: NDArray
@@ -265,7 +265,7 @@ def _weigh(member: Member, odds: NDArray, codes: NDArray) -> Member | None:
 
 
 def _on_lines(found: list[Judged]) -> NDArray:
-    """Return the log-odds of members after their lines, (rows, members)."""
+    """Return the log-odds of members, mapped by their lines, (rows, members)."""
     return np.column_stack([member.line.apply(odds) for member, odds in found])
 
 
@@ -320,7 +320,7 @@ def stack(
 
     ``odds`` are out-of-bag log-odds (rows, heads) on one scale, NaN where a head cannot judge a
     row. ``codes`` mark outliers and inliers, and ``evidence`` is the average precision of every
-    head. Without folds (0) the mean flatters the rows a little.
+    head. Without folds (0) the mean is slightly too good for these rows.
 
     Examples
     --------
@@ -354,7 +354,7 @@ def stack(
 
 
 def mean_of(odds: NDArray, weights: NDArray) -> NDArray:
-    """Average the log-odds of heads; where some are NaN, those of the others."""
+    """Average the log-odds of heads, without heads that have NaN for a row."""
     known = np.isfinite(odds)
     total = np.where(known, weights * odds, 0.0).sum(axis=1)
     known_weights = np.where(known, weights, 0.0).sum(axis=1)

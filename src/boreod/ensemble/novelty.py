@@ -1,22 +1,22 @@
-"""Novelty: how unlike all training rows a row is, whatever the labels taught.
+"""Novelty: the difference of a row from all training rows, whatever their labels.
 
 Learned weights may be blind to kinds of outliers that no label showed. A row is therefore also
 compared with the training rows themselves, by its *isolation*: the distance to its 10th reference
-row. Let d be that of the row, and d_i those of the n training rows that are not labelled outlier,
-each to its own 10th neighbor. Then
+row. Let d be the isolation of the row, and d_i that of each of the n training rows that are not
+labelled outlier. Then
 
     p = (1 + number of d_i that are at least d) / (n + 1)
 
-is a valid p-value for a row that is exchangeable with these: at most a share x of such rows have
-p <= x (Laxhammar and Falkman: Conformal prediction for distribution-independent anomaly detection,
-2010). A small p alone is no alarm, because a share x of all ordinary rows have it. A row is *novel*
-if no training row is as isolated (p is at its floor) and d is more than FACTOR times the 99th
-percentile of the d_i.
+is a valid p-value for a row that is exchangeable with these rows: at most a share x of such rows
+have p <= x (Laxhammar and Falkman: Conformal prediction for distribution-independent anomaly
+detection, 2010). A small p alone is no alarm, because a share x of all ordinary rows have it. A row
+is *novel* if no training row is as isolated (p is at its floor) and d is more than FACTOR times the
+99th percentile of the d_i.
 
-The factor: within the training rows of 21 public tables, 60 % of them judging the others, rows
-beyond 2, 3, 4, 5 and 8 times the percentile and all d_i were outliers in 38, 52, 57, 54 and 53 % of
-the cases. At 4 novel rows are most often outliers, and one ordinary row in 5,700 is novel. Rows
-with one column moved 20 ranges outside are at least 7 times as far, on every one of the tables.
+FACTOR was chosen on the training rows of 21 public tables, where 60 % of the rows judged the rest.
+Of the rows beyond all d_i and 2, 3, 4, 5 and 8 times the percentile, 38, 52, 57, 54 and 53 % were
+outliers. At 4, novel rows are most often outliers, and one ordinary row in 5,700 is novel. Rows
+with one column moved 20 ranges outside are at least 7 times as far, on every table.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Novelty:
-    """How unlike the training rows some rows are.
+    """The differences of some rows from the training rows.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Novelty:
     distances
         Distances to the 10th reference row; None if the model searches no neighbors.
     p_values
-        Share of training rows that are as isolated; None if the model searches no neighbors.
+        Share of training rows at least as isolated; None if the model searches no neighbors.
     novel
         Whether rows are far more isolated than any training row.
     usual
@@ -138,8 +138,8 @@ class SeenRows:
     def usual(self) -> float:
         """The 99th percentile of the distances of rows that are not labelled outlier.
 
-        If nearly all rows are copies of others it is 0, and the largest distance takes its place.
-        If all are copies, distances have no measure but the range of the columns.
+        If nearly all rows are copies of others, this is 0 and the largest distance replaces it. If
+        all are copies, the range of the columns is the only measure of distances.
         """
         known = self._ascending
         if not len(known):
@@ -175,7 +175,7 @@ class SeenRows:
         if self.isolation is None:
             return np.zeros(len(self.codes), bool)
         known = self._ascending
-        # Only labelled outliers can be beyond the limit, because it was made of all other rows.
+        # Only labelled outliers can be beyond the limit, because all other rows define it.
         novel = self.isolation > self.limit
         if len(known) > 1 and known[-1] > max(FACTOR * self.usual, known[-2]):
             novel |= (self.isolation == known[-1]) & (self.codes != OUTLIER)

@@ -1,8 +1,8 @@
 """Parameters that users change together: one small object for each group.
 
 A field that is left at ``"preset"`` keeps the value of the detector's preset, so that
-``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the method as published in the
-paper and ``Detector(bagging=Bagging(max_samples=0.5))`` one number of ours. Groups follow
+``BORE(bagging=Bagging(max_samples=0.5))`` changes one number of the paper's method, and
+``Detector(bagging=Bagging(max_samples=0.5))`` one number of the default detector. Groups follow
 scikit-learn's rules for nested parameters: ``bagging__ratio`` works in a grid.
 """
 
@@ -42,7 +42,7 @@ class ParameterGroup:
         return self
 
     def completed(self, preset: Self) -> Self:
-        """Return the group with the values of a preset where nothing else was asked for."""
+        """Return the group, with the preset's values for the fields left at ``"preset"``."""
         given = self.get_params()
         for name, value in given.items():
             # The value may be an array, which compares element by element.
@@ -62,14 +62,14 @@ class Reference(ParameterGroup):
         all rows.
     sampling
         ``"stratified"`` prefers labelled inliers to unlabelled rows until they have half of the
-        places, ``"random"`` does not.
+        places; ``"random"`` does not.
     outliers
         Whether neighbors are also searched among labelled outliers. If not, a new row near a
         labelled outlier still looks isolated. All training rows are then scored as if they were
         new, against the reference rows of the other folds.
     input_scaling
-        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched, None leaves
-        them.
+        ``"minmax"`` brings the raw columns to [0, 1] before neighbors are searched; None leaves
+        them unchanged.
     neighbors
         How neighbors are searched: ``"brute"``, ``"tree"``, or ``"auto"`` for the faster of both.
     """
@@ -96,9 +96,9 @@ class Bagging(ParameterGroup):
     min_inliers
         Smallest number of inliers in a bag that has a ``ratio``.
     inliers
-        Which rows count as inliers: ``"labelled"`` ones, or ``"assumed"``: if few inliers are
-        labelled, unlabelled rows count as inliers, too. Rows that look like the known outliers are
-        then left out of the bags, even if they are labelled inliers. See
+        With ``"labelled"``, only labelled inliers count as inliers. With ``"assumed"``, unlabelled
+        rows count as inliers too if few inliers are labelled. Rows that look like the known
+        outliers are then left out of the bags, even if they are labelled inliers. See
         :mod:`boreod.ensemble.assumptions`.
     """
 
@@ -121,7 +121,7 @@ class Heads(ParameterGroup):
         Number of trees that are fitted to every bag. Boosted heads fit ten times as many to ten of
         the bags.
     penalty
-        Ridge penalty of the logistic regressions per row, on standardized columns; ``"auto"``
+        Ridge penalty per row of the logistic regressions, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.
     """
 
@@ -139,11 +139,11 @@ class ColumnSelection(ParameterGroup):
     method
         ``"budget"`` (cost-aware pursuit), ``"omp"`` (pursuit that ignores costs) or ``"random"``.
     costs
-        What columns cost, see :mod:`boreod.selection.prices`. None measures seconds for budgets in
-        time, and counts operations for other budgets.
+        The costs of columns, see :mod:`boreod.selection.prices`. None measures seconds for budgets
+        in time, and counts operations for other budgets.
     batch_size
-        Number of rows that come at once, for a budget in time: every call has a cost of its own,
-        which is divided among its rows. 1 for rows that come alone, None for large batches.
+        Number of rows per call, for a budget in time. Every call has a cost of its own, which is
+        divided among its rows. 1 stands for single rows, None for large batches.
     skip_unaffordable
         Whether a column that does not fit is skipped and the next one tried. False is the paper's
         rule: the first column that does not fit ends the choice, and the chosen columns are not
@@ -158,7 +158,7 @@ class ColumnSelection(ParameterGroup):
 
 @dataclass(frozen=True)
 class Settings:
-    """All groups of a detector, without gaps."""
+    """All groups of a detector, completed by its preset."""
 
     reference: Reference
     bagging: Bagging
@@ -172,19 +172,19 @@ class Settings:
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """Kinds of heads; a single one may stand without a list."""
+        """Kinds of heads; a single kind needs no list."""
         kinds = self.heads.kinds
         return tuple(kinds) if isinstance(kinds, list | tuple) else (kinds,)
 
     def plan_bags(self, n_bags: int) -> BagPlan:
-        """Return how so many bags are drawn."""
+        """Return the plan of ``n_bags`` bags."""
         bagging = self.bagging
         return BagPlan(
             n_bags, bagging.max_samples, bagging.ratio, bagging.min_inliers, self.assumes_inliers
         )
 
 
-# What Detector has, and what the paper prints.
+# DETECTOR holds the defaults of Detector, and PRINTED those of the paper.
 DETECTOR = Settings(
     Reference(None, "stratified", False, "minmax", "auto"),
     Bagging(0.7, 10.0, 50, "assumed"),
@@ -202,14 +202,14 @@ GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
 
 
 def make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
-    """Return a group from names and values that nobody checked before; raise for unknown names."""
+    """Return a group from unchecked names and values; raise for unknown names."""
     if not isinstance(name, str) or name not in GROUPS:
         raise ValueError(f"there is no group {shorten(name)} of parameters")
     return GROUPS[name]().set_params(**parameters)
 
 
 def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
-    """Return groups as a user gave them, completed by a preset; None is the preset's group."""
+    """Return a user's groups, completed by a preset; None stands for the preset's group."""
     groups: dict[str, Any] = {}
     for name, kind in GROUPS.items():
         group = given[name]

@@ -1,8 +1,8 @@
 """A short profile of the training rows: quantiles of columns and some known outliers.
 
 *Normal rows* are the training rows that are not labelled outlier. A model keeps their quantiles to
-judge how unusual a value is and how far a later table has moved. It keeps up to 200 known outliers
-to name the one that a row is close to. All of it is plain numbers and words.
+judge how unusual a value is and how far a later table has moved. It also keeps up to 200 known
+outliers, to name the one nearest to a row. A profile holds only plain numbers and words.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ from boreod.validation import OUTLIER
 SHARES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5,
           0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1.0)  # fmt: skip
 FEW_SHARES = (0.0, 0.05, 0.5, 0.95, 1.0)
-# From so many columns on few quantiles are kept, and from five times as many on none.
+# Tables with at least this many columns keep few quantiles, and with five times as many none.
 MANY_COLUMNS = 2000
 MAX_CASES = 200
-# All known outliers together have at most so many values.
+# All known outliers together have at most this many values.
 MAX_NUMBERS = 20_000
 MAX_COMPARED_ROWS = 5000
 MAX_RANGES = 1e6
@@ -33,7 +33,7 @@ MAX_RANGES = 1e6
 class KnownCases:
     """Some labelled outliers, in ranges of the columns, with their names.
 
-    One normal row in a hundred is at most ``near`` from one of them.
+    One normal row in a hundred is within a distance of ``near`` from one of these outliers.
     """
 
     names: list[str]
@@ -51,14 +51,14 @@ class KnownCases:
 
 @dataclass(frozen=True)
 class TrainingProfile:
-    """Quantiles of the normal rows, by column of numbers, and known outliers.
+    """Quantiles of the normal rows per column of numbers, and known outliers.
 
     Attributes
     ----------
     rows
         Number of normal rows.
     means
-        Means of the columns; that of a column of zeros and ones is a share of rows.
+        Means of the columns; the mean of a column of zeros and ones is a share of rows.
     quantiles
         For every column the quantiles at ``shares`` of the rows that have a value; empty if there
         are very many columns.
@@ -88,7 +88,7 @@ class TrainingProfile:
         codes
             Labels of the rows: 1 outlier, 0 inlier, -1 unlabelled.
         name
-            Function that returns the name of the row at a place; None for numbers from 1 on.
+            Function that returns the name of the row at a place; None numbers the rows from 1.
         filled
             For columns whose missing values were filled, the column that marks these rows.
         """
@@ -109,11 +109,11 @@ class TrainingProfile:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Shares of normal rows that are at most at the quantiles."""
+        """Shares of normal rows at or below each quantile."""
         return _shares_of(len(self.means))
 
     def compare(self, column: int, value: float) -> tuple[float, float]:
-        """Return about which shares of the normal rows are below and above a value.
+        """Return the approximate shares of the normal rows below and above a value.
 
         Examples
         --------
@@ -168,7 +168,7 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """Hashes of the rows that a detector has learned from, so that it is not judged by these.
+    """Hashes of the training rows, so that a detector is not judged by rows it has learned from.
 
     ``hashes`` are those of the training rows, prepared as new rows would be, in their order.
 
@@ -184,7 +184,7 @@ class LearnedRows:
     def find(self, rows: NDArray, start: int = 0) -> NDArray:
         """Return the place of an equal training row, -1 if there is none.
 
-        ``start`` is the place of the first row in its table. Of several equal training rows it is
+        ``start`` is the place of the first row in its table. Of several equal training rows, return
         the one at the same place, or else the first.
         """
         wanted = hash_rows(rows)
@@ -201,7 +201,7 @@ class LearnedRows:
 
     @cached_property
     def copies(self) -> float:
-        """Share of training rows that equal another one; as many new rows may, by chance."""
+        """Share of training rows that equal another one; about as many new rows may, too."""
         times = np.unique(self.hashes, return_counts=True)[1]
         return float(times[times > 1].sum() / len(self.hashes))
 

@@ -1,4 +1,4 @@
-"""The training of a fit, which is kept so that other columns and budgets can be learned."""
+"""The training data of a fit, kept to learn again from other columns and for other budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class NotStoredError(ValueError, AttributeError):
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of the detector at the time of its fit that learning again needs."""
+    """Parameters of the detector at the time of its fit, kept for learning again."""
 
     recipe: Recipe
     n_bags: int
@@ -86,7 +86,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Scaled training rows, their labels and bags, and what computes their columns.
+    """Scaled training rows, their labels and bags, and the representation that computes columns.
 
     ``columns`` are all columns and ``table`` holds their features for all training rows. ``seen``
     lacks the isolation of the rows. ``seed`` is that of estimators and random choices.
@@ -115,9 +115,9 @@ class Training:
         seeds: list[int],
         engine: Engine,
     ) -> "Training":
-        """Compute and scale the columns of all rows, and draw bags; the representation is fitted.
+        """Fit the representation, compute and scale the columns of all rows, and draw bags.
 
-        ``model`` is the detector, and ``seeds`` are those of bags and of what is learned from them.
+        ``model`` is the detector, and ``seeds`` are those of the bags and of the estimators.
         """
         options = Options.of(model, settings)
         rows = found.rows
@@ -180,7 +180,7 @@ class Training:
 
     @property
     def codes(self) -> NDArray:
-        """1 for outliers, 0 for rows that count as inliers, -1 for the rest."""
+        """1 for outliers, 0 for rows that count as inliers, -1 for the others."""
         return self.assumed.codes
 
     def learn(
@@ -191,11 +191,11 @@ class Training:
         known: Mapping[str, TreeHead | LogisticHead] | None = None,
         n_folds: int = FOLDS,
     ) -> tuple[Fitted, OutOfBag]:
-        """Solve the bags on some of the columns; nothing is searched again.
+        """Fit heads to the bags on some of the columns; no neighbors are searched again.
 
         ``recipe`` names the heads, None for those of the options. ``known`` heads of these columns
-        are not fitted again. ``n_folds`` keep weights of heads from flattering the rows that they
-        were learned from; 0 is faster.
+        are not fitted again. With ``n_folds`` folds, no row is scored with weights of heads that
+        were learned from it; 0 is faster.
         """
         recipe = recipe or self.options.recipe
         columns = self.columns
@@ -245,7 +245,7 @@ class Training:
         codes = self.codes
         share = self.shares.inliers
         weights = self.shares.weigh(self.labels)
-        # Labelled inliers and unlabelled rows have different shares; take that of both together.
+        # Labelled inliers and unlabelled rows have different shares. Their common share counts.
         if self.assumed.unlabelled:
             inliers = codes == INLIER
             share = float(inliers.sum() / weights[inliers].sum())

@@ -1,4 +1,4 @@
-"""From what a user passes to ``fit`` to training rows: numbers, labels, and a preparation."""
+"""Training rows from the arguments of ``fit``: numbers, labels, and a preparation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class TrainingRows:
     Attributes
     ----------
     rows, later
-        The rows, and the same rows as they would be read if they came again.
+        The rows, and the same rows as they would be prepared for a prediction.
     codes
-        1 outlier, 0 inlier, -1 unlabelled.
+        1 for outliers, 0 for inliers, -1 for unlabelled rows.
     classes
         The two labels, inlier first.
     shares
@@ -36,13 +36,13 @@ class TrainingRows:
     positions
         Positions of the rows in the table of the user, from 0.
     preparation
-        What made the numbers.
+        The preparation that turned the table into numbers.
     table
-        The rows as the user knows them, for a report.
+        The rows as the user passed them, for a report.
     source
         Name of the file, without its folder; None for other tables.
     name_of
-        Function that returns what users call the row at a place; None for arrays.
+        Function that returns the users' name of the row at a place; None for arrays.
     warn_of_copies
         Function that warns if too many rows are copies of others; None for arrays. Its arguments
         are the number of copies and the number of rows.
@@ -163,7 +163,7 @@ def _read_table(
 
 
 def representation_for(model: Any, found: TrainingRows, settings: Settings, seed: int) -> Any:
-    """Return the representation to fit, as the parameters of a detector ask for it."""
+    """Return the representation to fit, as set by the parameters of a detector."""
     from boreod.representation.transformer import make_representation
 
     n_outliers = int((found.codes == OUTLIER).sum())
@@ -179,7 +179,7 @@ def representation_for(model: Any, found: TrainingRows, settings: Settings, seed
 
 
 def refuse_options(model: Any, unsupported: dict[str, Any]) -> None:
-    """Say why ``fit`` does not take something that other classifiers take, or that is unknown."""
+    """Refuse arguments that ``fit`` does not know or that only other classifiers take."""
     for name in unsupported:
         known = [n for n in signature(model.fit).parameters if n != "unsupported"]
         why = suggest(name, known, "parameters")

@@ -19,7 +19,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# Ranges of descriptions. The others may be infinite: the density of a clump of copies is.
+# These descriptions have ranges. Others may be infinite, such as the density of copies.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although their bandwidth is 0.
@@ -75,7 +75,7 @@ class StoredForest:
 
 @dataclass(frozen=True)
 class StoredRepresentation:
-    """What computes the columns. Raw columns may be among them only if ``raw``."""
+    """The representation that computes the columns. It has raw columns only if ``raw``."""
 
     raw: bool
     reference_rows: int
@@ -84,7 +84,7 @@ class StoredRepresentation:
 
 
 def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arrays]:
-    """Return what computes the columns, and its arrays; some are not needed in the file."""
+    """Return the representation and its arrays; some arrays are not needed in the file."""
     detectors: list[Any] = columns.detectors
     foreign = [d.label for d in detectors if not isinstance(d, IsolationTrees)]
     if foreign:
@@ -112,7 +112,7 @@ def describe_columns(columns: FittedColumns) -> tuple[StoredRepresentation, Arra
 
 
 def _reference_rows(views: list[ScoredView]) -> tuple[NDArray, list[Any]]:
-    """Return every reference row that some view needs, once, and the positions of each view's."""
+    """Return all reference rows that views need, once, and the positions of each view's rows."""
     if not views:
         return np.empty((0, 0)), []
     positions: list[Any] = [view.space.rows for view in views]
@@ -167,7 +167,7 @@ def view_tensors(view: StoredView, owner: str, n_reference: int) -> Tensors:
 def build_columns(
     names: list[str], inputs: list[str], stored: StoredRepresentation, owners: dict[str, Arrays]
 ) -> FittedColumns:
-    """Return what computes the columns ``names`` from ``inputs``.
+    """Return the representation that computes the columns ``names`` from ``inputs``.
 
     ``owners`` are the arrays of the file by their owners.
     """

@@ -23,7 +23,7 @@ from safetensors.numpy import save
 from boreod.files import parse_json, typed_json, whole_file
 from boreod.text import shorten
 
-# Limit of the manifest and of the list of arrays in bytes. Parsed JSON can take 26 times as much.
+# Manifest and array list have at most this many bytes. Parsed JSON can take 26 times as much.
 JSON_LIMIT = 3 * 2**20
 TYPES: dict[str, np.dtype] = {
     "F64": np.dtype("<f8"),

@@ -42,7 +42,7 @@ from boreod.text import shorten
 from boreod.validation import INLIER, LARGEST, OUTLIER, UNLABELLED
 
 FORMAT = 8
-# The differences of such numbers are finite. Scores may be larger than the numbers of rows.
+# Scores are at most this large, so that their differences are finite. Values in rows are smaller.
 LARGEST_SCORE = 1e300
 
 CLASS_KINDS: dict[str, Callable[[object], bool]] = {
@@ -65,7 +65,7 @@ class StoredClasses:
 class StoredSelection:
     """What a budget bought, for ``batch_size`` rows at once (None for large batches).
 
-    ``costs`` is None if they are those of the model, in such batches.
+    ``costs`` is None if they equal the model's costs in such batches.
     """
 
     columns: list[str]
@@ -112,12 +112,12 @@ class StoredTable:
 class Manifest:
     """Everything but the arrays.
 
-    ``named`` says whether the table had column names of its own, ``quantiles`` how many of them
-    rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
-    training rows, ``shares`` says which part of a table they are, ``assumed`` whether unlabelled
-    rows count as inliers, and ``left_out`` how many of those are in no bag. ``knots`` is the number
-    of scores with known quantiles, 0 if there were labels. ``alone`` is the time of a single row
-    in seconds, None if it follows from ``costs`` or is unknown.
+    ``named`` tells whether the table had column names. ``quantiles`` is the number of quantiles
+    that rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
+    training rows, and ``shares`` tells which part of a table they are. ``assumed`` tells whether
+    unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no bag. ``knots``
+    is the number of scores with known quantiles, 0 if there were labels. ``alone`` is the time of a
+    single row in seconds, None if it follows from ``costs`` or is unknown.
     """
 
     format: int
@@ -158,7 +158,7 @@ class Manifest:
 
     @property
     def n_features(self) -> int:
-        """Number of features that the columns become when they are scaled."""
+        """Number of features after the scaling of the columns."""
         return len(self.columns) + (self.n_raw if self.scaling == "both" else 0)
 
     @property
@@ -306,7 +306,7 @@ def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
 def _may_be_score(name: str, rows: int) -> bool:
     """Whether this may name a score column, such as lof_10@r256, of a table with ``rows`` rows.
 
-    Of a column that is not in use, the file holds only the price.
+    The file holds only the price of a column that is not in use.
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
@@ -372,7 +372,7 @@ def _range_tensors(owner: str, number: int) -> Tensors:
 def check_values(arrays: Arrays, tensors: Tensors, manifest: Manifest) -> None:
     """Raise for numbers that no model has, and for those whose products would not be finite.
 
-    Whether trees are whole is checked when they are built.
+    The structure of trees is checked when they are built.
     """
     owners = by_owner(arrays)
     _check_training_rows(**owners["oob"], manifest=manifest)

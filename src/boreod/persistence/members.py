@@ -1,9 +1,9 @@
 """Heads and trees of a model file: entries in the manifest, arrays, and checks of both.
 
-Trees are stored in preorder: the column that every node asks for, -1 in a leaf; the thresholds of
+Trees are stored in preorder: the column that every node tests, -1 in a leaf; the thresholds of
 inner nodes; and, for every leaf, the index of its value in a list of distinct values. The positions
-of right children follow from that, so a file cannot hold a loop. This takes a quarter of the room
-that trees have in memory.
+of right children follow from that, so a file cannot hold a loop. Trees then need a quarter of their
+size in memory.
 
 Log-odds must be finite for all rows with scaled values up to LARGEST, and so must be all numbers
 on the way there.
@@ -106,8 +106,7 @@ def fits_trees(stored: StoredTrees) -> bool:
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
     """Return trees; refuse arrays in which kernels might loop forever or read outside.
 
-    Single numbers were compared with the tensors before. ``owner`` is for the name of a wrong
-    array.
+    Single numbers were compared with the tensors before. ``owner`` names a wrong array in errors.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)

@@ -1,7 +1,7 @@
 """The model file: saves a fitted detector, and loads one that predicts and explains.
 
 A file holds the columns in use, the heads, out-of-bag probabilities, prices, and a description of
-the training table. It does not hold what only learning needs.
+the training table. Data that only learning needs is left out.
 """
 
 import json
@@ -65,7 +65,7 @@ from boreod.validation import LARGEST, check_fitted
 if TYPE_CHECKING:
     from boreod.detector import Detector
 
-# Of more columns than this only those in use keep their prices: a manifest must stay small.
+# With more columns than this, only columns in use keep their prices, so manifests stay small.
 MOST_PRICES = 5000
 # Errors that a manifest may cause if it contradicts itself.
 MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
@@ -86,7 +86,7 @@ def save(
     check_fitted(model)
     manifest, found = _describe(model, _read_extra(model, extra))
     try:
-        # Reading it again makes all numbers plain, so that a loaded model gives the same bytes.
+        # Reading the manifest makes numbers plain, so that a loaded model gives the same bytes.
         manifest = read_manifest(write_manifest(manifest))
         tensors = expected_tensors(manifest)
         arrays = {
@@ -162,7 +162,7 @@ def _other_arrays(model: Predictor) -> Arrays:
 
 
 def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
-    """Return the free section: that of the user, or that of a loaded model."""
+    """Return the extra data of the user, or else those of a loaded model."""
     if extra is None:
         return {} if model.stored_ is None else model.stored_.extra
     try:
@@ -178,7 +178,7 @@ def _read_extra(model: Predictor, extra: Any) -> dict[str, Any]:
 
 
 def _limit_prices(costs: Costs | None, columns: list[str]) -> Costs | None:
-    """Return the prices of all columns, or of very many only those of the columns in use."""
+    """Return the prices of all columns or, if there are very many, of the columns in use."""
     if costs is None or len(costs.own) <= MOST_PRICES:
         return costs
     return costs.only([name for name in columns if name in costs.own])
@@ -215,7 +215,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _describe_table(model: Predictor) -> StoredTable:
-    """Return what is to be kept of a training table."""
+    """Return the stored facts about a training table."""
     preparation = model.preparation_
     is_plain = isinstance(preparation, ArrayRows)
     profile = model.record_.profile
@@ -265,12 +265,12 @@ def load_predictor(
 
 
 def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
-    """Read a detector from a model file, whoever wrote it: it need not be trusted.
+    """Read a detector from a model file, which need not be trusted.
 
-    The detector predicts and explains as it did before it was saved, and chooses thresholds. What
-    needs the bags (``within``, ``budget_curve``) is not there and says so; ``stored_`` holds what
-    the file says about itself. A BORE comes back as a Detector with its parameters. ``n_jobs`` is
-    the number of threads, None for that of the fit.
+    The detector predicts and explains as it did before it was saved, and chooses thresholds.
+    Methods that need the bags (``within``, ``budget_curve``) raise an error. ``stored_`` holds the
+    metadata of the file. A BORE comes back as a Detector with its parameters. ``n_jobs`` is the
+    number of threads, None for that of the fit.
     """
     from boreod.detector import Detector
 
@@ -279,9 +279,9 @@ def load(path: str | PathLike[str], n_jobs: int | None = None) -> "Detector":
 
 @dataclass(frozen=True)
 class Stored:
-    """What a model file says about itself: ``model.stored_`` of a loaded model.
+    """Metadata of a model file: ``model.stored_`` of a loaded model.
 
-    ``versions`` are those of the packages that wrote it, ``extra`` is the free section.
+    ``versions`` are those of the packages that wrote it, and ``extra`` holds the user's data.
     """
 
     format: int

@@ -1,7 +1,7 @@
 """Parameters of a detector as JSON, in a manifest and back.
 
 These are numbers, words, lists, and the few objects of this package. An object with one key stands
-for what JSON does not know: ``{"tuple": [1, 2]}``.
+for a value that JSON lacks: ``{"tuple": [1, 2]}``.
 """
 
 from collections.abc import Container, Mapping

@@ -1,1 +1,1 @@
-"""Which columns a budget buys: costs, pursuit, stability."""
+"""Selection of the columns that a budget buys, by costs, pursuit and stability."""

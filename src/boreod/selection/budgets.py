@@ -16,13 +16,13 @@ from boreod.selection.costs import SECONDS, Costs
 from boreod.text import count_of, shorten
 from boreod.validation import check_choice, is_number
 
-# Units in a second, which are exact, unlike their inverses.
+# The numbers of units in a second are exact, unlike their inverses.
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-# A batch size of "same" keeps that of the model.
+# A batch size of "same" keeps the batch size of the model.
 SAME = "same"
 SHARED = "measured:shared"
 SPELLINGS = (SHARED, "complexity:shared", "complexity:additive")
-# A loss of AUC that a user would hardly notice.
+# A user would hardly notice a loss of AUC of at most this much.
 LOSS = 0.01
 NO_CURVE = (
     "A budget curve needs labels of both classes with out-of-bag scores, and there are none, or "
@@ -239,7 +239,7 @@ def check_units(unit: str, costs: Any) -> None:
 
 
 def needs_clock(costs: Any, unit: str) -> bool:
-    """Whether costs are times that are measured, for a budget in this unit."""
+    """Whether a budget in this unit needs costs that are measured times."""
     if costs is None:
         return unit == SECONDS
     return isinstance(costs, str) and costs == SHARED
@@ -254,8 +254,8 @@ class Selection:
     columns
         The chosen columns, the most stable first.
     frequencies
-        For every column that some bag bought, the share of bags that did, in the order in which
-        columns were considered; empty if no bag was asked.
+        The share of bags that bought each column, for columns that some bag bought, in the order in
+        which they were considered; empty if bags had no part in the choice.
     cost
         Price of the chosen columns and trees.
     budget
@@ -263,7 +263,7 @@ class Selection:
     costs
         Prices of all columns, and of a tree.
     trees
-        Numbers of trees of every bag, by head.
+        Number of trees per bag, by head.
     cost_of_trees
         Price of all trees.
     batch_size
@@ -318,8 +318,7 @@ class BudgetCurve:
     unit
         "s" for seconds per row, empty for units of declared costs.
     n_trees, tree_costs
-        Numbers of trees of every bag, all heads together, and their prices; None without tree
-        heads.
+        Numbers of trees per bag over all heads, and their prices; None without tree heads.
     """
 
     budgets: NDArray

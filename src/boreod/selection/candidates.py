@@ -1,8 +1,8 @@
-"""What a budget buys where there are tree heads: columns, and with the rest trees for every bag.
+"""Purchases with tree heads: a budget buys columns, and its rest buys trees for every bag.
 
-Neither can be judged without the other, so a few candidates are learned and compared by how well
-they agree, out of bag, with the whole detector. A few labels alone would be poor judges; the whole
-detector has learned from the same labels, and ranks all rows. Candidates:
+Columns and trees must be judged together. So a few candidates are learned, and compared by their
+out-of-bag agreement with the whole detector. A few labels alone would be poor judges. The whole
+detector has learned from the same labels, and ranks all rows. The candidates are:
 
 - all columns and all heads;
 - raw columns, and all tree heads on them, or those of one kind;
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
 
 @dataclass
 class Learner:
-    """Learns candidates; heads that were fitted already are cut to fewer trees.
+    """Learns candidates, and reuses fitted heads with fewer of their trees.
 
     The first trees of a head are those that a fit of fewer trees would give, so a choice does not
     depend on earlier ones. ``whole`` was learned from all columns and heads. Weights of heads are
@@ -100,7 +100,7 @@ class Learner:
 
     @cached_property
     def draft(self) -> "Learner":
-        """The same with the first few bags, or with all bags if few cannot judge every outlier."""
+        """The learner with few bags, or with all bags if few cannot judge every outlier."""
         bags = self.training.bags.first(FEW_BAGS)
         in_all = bags.holds[self.training.codes == OUTLIER].all(axis=1)
         if len(self.training.bags.rows) <= FEW_BAGS or in_all.any():
@@ -123,7 +123,7 @@ class Learner:
         return Judged(self.judge(learned[1]), candidate, learned)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what ``make`` returns for a key; the last results are kept."""
+        """Return the result of ``make`` for a key; the last results are kept."""
         if key not in self.made:
             kept = list(self.made.items())[1 - MAX_CANDIDATES :]
             self.made = dict([*kept, (key, make())])
@@ -149,7 +149,7 @@ class Learner:
         return learned
 
     def price_trees(self, costs: Costs, kinds: Iterable[str], n_trees: int) -> float:
-        """Return the price of heads with so many trees for every bag."""
+        """Return the price of heads with ``n_trees`` trees per bag."""
         recipe = replace(self.recipe, n_trees=n_trees)
         numbers = {kind: recipe.count_trees(kind, len(self.training.bags.rows)) for kind in kinds}
         return costs.cost_of_trees({kind: number for kind, number in numbers.items() if number})
@@ -163,8 +163,8 @@ class Learner:
         """Return how well out-of-bag probabilities agree with those of the whole detector.
 
         With labels this is the average precision, where the highest rows of the whole detector
-        count as outliers: as many as there are known outliers plus suspicious rows that were left
-        out of the bags. Without labels it is the rank correlation.
+        count as outliers. Their number is that of known outliers plus suspicious rows left out of
+        the bags. Without labels it is the rank correlation.
         """
         both = np.column_stack([self.whole[1].probabilities, oob.probabilities])
         both = both[np.isfinite(both).all(axis=1)]
@@ -189,13 +189,13 @@ class Learner:
 
 
 def best_of(judged: Iterable[Judged]) -> Judged:
-    """Return the best candidate, of equally good ones the cheapest."""
+    """Return the best candidate; of equally good candidates, return the cheapest."""
     return max(judged, key=lambda one: (one.quality, -one.candidate.selection.cost))
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A budget, prices, and how columns are chosen for a part of it.
+    """A budget, its prices, and functions that choose columns for a part of it.
 
     ``choose`` returns columns for an amount, ``best_single`` the best column and its quality.
     """
@@ -227,7 +227,7 @@ class Offer:
             advice = ". Raise it, or add 'logistic' to `heads`."
             raise too_low(self.budget, what, least, costs.unit, advice)
         best = best_of(judged).candidate
-        # Boosted trees have few bags in any case, so those of the draft can be used.
+        # Boosted trees have few bags in any case, so the trees of the draft can be used.
         drafted = learner.draft.heads.items()
         learner.heads |= {key: head for key, head in drafted if key[0] == "boosted"}
         return best.selection, learner.compare(best, engine).learned
@@ -301,7 +301,7 @@ class Offer:
         return spend(self.learner, some, kinds, most)
 
     def _buy(self, amount: float, names: list[str]) -> Selection:
-        """Return what is chosen among some columns, nothing if none is affordable."""
+        """Return the choice among some columns, which is empty if none is affordable."""
         if not self._can_buy(amount, names):
             return price_columns([], {}, self.costs, self.budget)
         return self.choose(amount, self.costs.only(names))
@@ -344,8 +344,8 @@ def buy_untaught(
 def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
     """Return all sets of the scores if there are at most four of them.
 
-    If there are more, return the best one, the best two and so on: those that agree most, by rank
-    correlation, with the whole detector.
+    If there are more, return the best one, the best two and so on. The best scores have the highest
+    rank correlation with the whole detector.
     """
     places = learner.training.place_of(scores)
     table = np.column_stack([learner.whole[1].probabilities, learner.training.table[:, places]])
@@ -357,7 +357,7 @@ def _sets_of_scores(learner: Learner, scores: list[str]) -> list[list[str]]:
 
 
 def _rank_correlations(table: NDArray) -> NDArray:
-    """Return the rank correlation of the first column with each of the others, 0 if one is flat."""
+    """Return rank correlations of the first column with the others, 0 for constant columns."""
     ranks = average_ranks(table)
     ranks = ranks - ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
@@ -398,6 +398,6 @@ def _on_raw(kinds: Iterable[str]) -> tuple[str, ...]:
 
 
 def cost_of_fewest(learner: Learner, costs: Costs) -> float:
-    """Return the price of one tree for every bag, of the cheapest head; 0 without tree heads."""
+    """Return the price of one tree per bag for the cheapest head; 0 without tree heads."""
     with_trees = (kind for kind in learner.recipe.kinds if learner.recipe.trees_of(kind))
     return min((learner.price_trees(costs, (kind,), 1) for kind in with_trees), default=0.0)

@@ -1,6 +1,6 @@
-"""What a set of columns costs at prediction time.
+"""Costs of sets of columns at prediction time.
 
-Scores are no independent purchases: all scores of a view share one neighbor search, and some share
+Scores are not independent purchases: all scores of a view share one neighbor search, and some share
 the distances among neighbors. A column therefore has work of its own and *needs* some depth of
 shared parts. A set of columns pays for every part once, as deep as its most demanding column:
 
@@ -8,9 +8,9 @@ shared parts. A set of columns pays for every part once, as deep as its most dem
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
-Times have further lists of the same form for calls: the time of a call beyond the prices of its
-rows. A row of a batch of b pays its own price and 1 / b of that of the call. In large batches that
-is nothing.
+Costs in time have further lists of the same form for calls. The price of a call is its time beyond
+the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
+call, which vanishes in large batches.
 
 Costs by complexity count operations per row, the same on every machine. For a view of n reference
 rows and d columns, and a score at k:
@@ -25,8 +25,8 @@ own              k           per column, for every step of its definition (k k f
 isolation        levels      of all trees together, and at least a raw column
 ===============  ==========  ================================================================
 
-In units of the paper: a search through the whole training table is of its cheapest class, 10, and
-a raw column costs 1. A foreign detector counts as one search, one tree of a tree head costs 1.
+In units of the paper, a search through the whole training table costs 10, the cheapest class, and a
+raw column costs 1. A foreign detector counts as one search. One tree of a tree head costs 1.
 """
 
 import warnings
@@ -56,9 +56,9 @@ SEARCH = 10.0
 TREE = 1.0
 # The name under which the price of a tree is declared.
 TREE_NAME = "tree"
-# Sums of prices stay finite.
+# Prices are at most this large, so that their sums stay finite.
 MAX_PRICE = 1e100
-# The price of a call with so many rows is that of all larger calls.
+# All calls with at least this many rows have the same price.
 FEW_ROWS = 10
 
 
@@ -191,7 +191,7 @@ class Costs:
         return self if self.call is None else replace(self, call=None, few=None)
 
     def joined(self, other: "Costs", join: Callable[[float, float], float]) -> "Costs":
-        """Return the list that joins the prices of two lists of the same columns one by one."""
+        """Join the prices of two lists of the same columns one by one."""
 
         def both(mine: Mapping[str, float], theirs: Mapping[str, float]) -> dict[str, float]:
             names = dict.fromkeys((*mine, *theirs))
@@ -230,7 +230,7 @@ class Costs:
 
     @cached_property
     def arrays(self) -> "Work":
-        """The same as arrays, columns in order."""
+        """The same costs as arrays, with columns in order."""
         parts = dict.fromkeys(part for needs in self.needs.values() for part in needs)
         numbers = {part: number for number, part in enumerate(parts)}
         needs = np.zeros((len(self.own), len(parts)))
@@ -253,7 +253,7 @@ class Costs:
 
 
 class Work(NamedTuple):
-    """Costs as arrays: the own work of each column, and its needs, a column for each part."""
+    """Costs as arrays: the own work of each column, and its needs with one column per part."""
 
     own: NDArray
     needs: NDArray
@@ -284,8 +284,8 @@ def declared_costs(
     """Return the costs of the existing columns; warn of columns without a price.
 
     Prices are ready-made costs, or declared by column (``"lof_10"``) or by score for all of its
-    columns (``"lof"``). Raw columns cost 1 by default. So does a tree of a head of these kinds; its
-    price is that of ``"tree"``, unless there is a column of this name.
+    columns (``"lof"``). Raw columns, and trees of heads of these ``kinds``, cost 1 by default.
+    ``"tree"`` declares the price of a tree, unless a column has this name.
     """
     if isinstance(prices, Costs):
         costs = replace(prices, trees=_price_trees(prices, kinds))
@@ -325,7 +325,7 @@ def _price_trees(costs: Costs, kinds: Iterable[str]) -> dict[str, float]:
 
 
 def _spell_out(prices: Mapping[Any, Any], fitted: FittedColumns) -> dict[str, float]:
-    """Return a price per column, for those that have one."""
+    """Return the price of each column that has one."""
     families = fitted.families
     scores = dict.fromkeys(families.values())
     for name, price in prices.items():
@@ -365,7 +365,7 @@ def complexity_costs(
     for detector in fitted.detectors:
         own[detector.label] = SEARCH
         if isinstance(detector, IsolationTrees):
-            # A row takes at most so many steps down the trees.
+            # A row takes at most one step per level of every tree.
             own[detector.label] = max(RAW, int(detector.trees.depths.sum()) * unit)
     needs: dict[str, Needs] = {}
     for view in fitted.views:
@@ -391,7 +391,7 @@ def _count_operations(view: ScoredView, s: FittedScore, k: int, unit: float) -> 
 
 @inner
 def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
-    """Return what a column adds to a set that has paid for its parts up to ``levels``."""
+    """Return the cost that a column adds to a set that has paid for parts up to ``levels``."""
     result = work.own[column]
     for part in range(levels.shape[0]):
         result += max(0.0, work.needs[column, part] - levels[part])
@@ -400,6 +400,6 @@ def marginal_cost(work: Work, levels: NDArray, column: int) -> float:
 
 @inner
 def pay(work: Work, levels: NDArray, column: int) -> None:
-    """Raise the levels to what one more column needs."""
+    """Raise the levels to the needs of one more column."""
     for part in range(levels.shape[0]):
         levels[part] = max(levels[part], work.needs[column, part])

@@ -1,16 +1,16 @@
 """Measured costs: seconds of every part of a prediction, on this machine.
 
 Search and scores are timed apart, on a few training rows and one thread. A score is timed at its
-smallest, a middle and its largest k, and at all k together. If all together take less than the sum
-of the single ones, the difference is work that its columns share. Prices hold a reserve of a
+smallest, a middle and its largest k, and at all k together. If all k together take less time than
+the sum of single k, the difference is work that columns share. Prices include a reserve of a
 quarter.
 
-Calls of few rows are timed part by part as well. The time of a call beyond the prices of its rows
-is the price of the call: checks, and all other work that is done once per call. A row of a batch of
-b pays 1 / b of it. Calls of one row and of ten are timed, because several rows are searched for
-copies, and because some kernels work on 16 rows at once. Parts that are timed one after the other
-find their arrays in the cache, unlike those of a whole prediction. Their times are therefore raised
-in proportion, so that they add up to the time of the whole detector.
+Calls of few rows are timed part by part as well. The price of a call is its time beyond the prices
+of its rows. It pays for checks and all other work that is done once per call. A row in a batch of b
+rows pays 1 / b of this price. Calls of one row and of ten are timed, because several rows are
+searched for copies, and because some kernels work on 16 rows at once. Parts that are timed one
+after the other find their arrays in the cache, unlike those of a whole prediction. Their times are
+therefore raised in proportion, so that they add up to the time of the whole detector.
 """
 
 import time
@@ -34,14 +34,14 @@ from boreod.scores.base import FittedScore
 from boreod.selection.costs import FEW_ROWS, SECONDS, Costs, kind_of_tree
 from boreod.validation import read_rows
 
-# Work of every prediction is timed for so many seconds, because other processes may disturb it.
+# Work of every prediction is timed for up to this many seconds, as other processes disturb it.
 PATIENCE = 0.02
 SCORE_ROWS = 64
-# Batches with cold caches take longer than the fastest of some warm calls.
+# Times are multiplied by this, because batches with cold caches take longer than warm calls.
 RESERVE = 1.25
-# Work with expensive calls is timed with so many rows, so that its price is that of a batch.
+# Work with expensive calls is timed with this many rows, so that its price is that of a batch.
 CALL_ROWS = 1024
-# No column is free.
+# Every column costs at least this, so that none is free.
 MIN_SECONDS = 1e-9
 
 ByK = dict[int, float]
@@ -81,8 +81,8 @@ def cut(rows: NDArray, size: int) -> list[NDArray]:
 def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> float:
     """Return the seconds of the fastest of some calls with the reserve; the first may compile.
 
-    There are at least three calls, and more while they take less than the patience in seconds. They
-    end when the two fastest ones agree.
+    Calls end when the two fastest agree, or after at least three calls that took ``patience``
+    seconds together.
     """
     times: list[float] = []
     while True:
@@ -96,7 +96,7 @@ def seconds(work: Callable[[Any], object], item: Any, patience: float = 0.0) -> 
 def _time_calls(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     """Return the median of the processor's seconds over some items, with the reserve.
 
-    It is the lowest of two rounds, because other processes may be at work.
+    The result is the lower of two rounds, because other processes may be at work.
     """
     # The first call may compile.
     work(items[0])
@@ -144,10 +144,10 @@ def measured_trees(whole: Fitted, table: NDArray) -> dict[str, float]:
 def with_calls(
     prices: Costs, whole: Fitted, rows: NDArray, typical: NDArray, table: NDArray
 ) -> Costs:
-    """Return prices with those of calls.
+    """Return prices, completed by the prices of calls.
 
-    ``whole`` has all columns and heads. ``rows`` are some as a user passes them, ``typical`` are
-    values of columns, ``table`` some training rows as heads read them.
+    ``whole`` has all columns and heads. ``rows`` are rows as a user passes them, ``typical`` are
+    values of columns, and ``table`` holds training rows as heads read them.
     """
     rows = rows[np.arange(max(len(rows), FEW_ROWS)) % len(rows)]
 
@@ -165,7 +165,7 @@ def with_calls(
 
 
 def time_whole(fitted: Fitted, rows: NDArray, size: int) -> float:
-    """Return the seconds of a call of ``predict_proba`` with so many rows, with the reserve."""
+    """Return the seconds of a call of ``predict_proba`` with ``size`` rows, with the reserve."""
 
     def predict(some: NDArray) -> NDArray:
         return _as_pairs(fitted.log_odds(_checked(some), current_engine(1, False)))
@@ -211,7 +211,7 @@ def _time_member(member: Member, clock: Clock, table: NDArray) -> float:
 
 
 def _checked(rows: NDArray) -> NDArray:
-    """Read rows as a detector of so many columns does."""
+    """Read rows as a detector does that takes these columns."""
     return read_rows(SimpleNamespace(n_features_in_=rows.shape[1]), rows, fitting=False)
 
 
@@ -282,7 +282,7 @@ def _time_view(
 def _time_score(
     view: ScoredView, s: FittedScore, block: Block, clock: Clock
 ) -> tuple[ByK, ByK, ByK]:
-    """Return seconds per row: of every column alone, shared by those of lower k, in geometry."""
+    """Return seconds per row of each column alone, of work shared with lower k, and of geometry."""
     reads_geometry = s.definition.reads == "geometry"
     most = min(view.geometry_rows, 6) if reads_geometry else SCORE_ROWS
     # Known parts keep their geometry; fresh parts have to compute it.
@@ -303,7 +303,7 @@ def _time_score(
     geometry = _at_all(s.ks, lambda k: timed[k][1])
     share = 1.0
     if len(s.ks) > 1:
-        # The time that columns of lower k add to that of the largest, as a share of their own.
+        # This is the time that columns of lower k add to the largest, as a share of their own time.
         deepest = single[s.ks[-1]]
         extra = work(s.ks)[0] - deepest
         share = min(1.0, max(0.0, extra / (sum(single.values()) - deepest)))
@@ -317,9 +317,9 @@ def _probes(ks: Ks) -> Ks:
 
 
 def _at_all(ks: Ks, measure: Callable[[int], float]) -> ByK:
-    """Measure at a few ks and interpolate; lines are above times that grow faster and faster.
+    """Measure at a few ks and interpolate linearly, which never underestimates convex times.
 
-    A smaller k never costs more than a larger one; if it seems to, that is noise.
+    A smaller k never costs more than a larger one; measurements that say so are noise.
     """
     probes = _probes(ks)
     if not probes:

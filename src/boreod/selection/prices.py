@@ -15,9 +15,8 @@ Prices of calls are measured when a ``batch_size`` is asked for.
 
 Measured prices are remembered, so that two fits of one table buy the same columns. The folder
 ``prices`` of the cache has one JSON file per machine, version of boreod, shape of the table and
-work that was timed. All of it can be measured again: a file that is not exactly what was written is
-ignored, prices that cannot be written are not remembered, and the folder can be deleted at any
-time.
+work that was timed. Prices can always be measured again. So a file that was changed is ignored,
+prices that cannot be written are not remembered, and the folder can be deleted at any time.
 """
 
 import hashlib
@@ -60,7 +59,7 @@ from boreod.validation import check_values
 
 MAX_LISTS = 4
 MOST_FILES = 200
-# All files together, and so each of them, have at most so many bytes.
+# All files together, and so each of them, have at most this many bytes.
 MOST_BYTES = 2**25
 
 Facts = dict[str, Any]
@@ -69,7 +68,7 @@ Measure = Callable[[], Costs]
 
 @dataclass
 class PriceLists:
-    """Everything that the columns of a model can cost.
+    """All price lists of the columns of a model.
 
     ``whole`` is the detector with all columns and heads, ``rows`` are some rows to measure with,
     and ``neighbors`` is the back end that was asked for. ``fresh`` times are measured for this
@@ -98,7 +97,7 @@ class PriceLists:
 
     @cached_property
     def _facts(self) -> Facts:
-        """All that measured prices depend on."""
+        """The facts that measured prices depend on."""
         training = self.training
         whole = self.whole
         work: Facts = {
@@ -160,7 +159,7 @@ class PriceLists:
     def read(self, costs: Any, unit: str, batch_size: int | None = None) -> Costs:
         """Return the costs that a spelling stands for; times are measured if necessary.
 
-        What None means depends on the unit of a budget. The same spelling gives the same costs
+        The meaning of None depends on the unit of a budget. The same spelling gives the same costs
         again, without another warning. Times have prices of calls if there is a ``batch_size``.
         """
         if needs_clock(costs, unit):
@@ -226,7 +225,7 @@ def remembered_costs(
 
 
 def facts_of_prices(fitted: FittedColumns, shape: tuple[int, int], work: Facts) -> Facts:
-    """Return all that prices depend on and that is the same in two fits of one table.
+    """Return the facts that prices depend on and that agree between two fits of one table.
 
     ``work`` describes the work that is done besides computing columns.
     """
@@ -281,7 +280,7 @@ def _describe(view: ScoredView) -> list[Any]:
 
 @cache
 def _machine() -> Facts:
-    """Return what makes one machine faster than another."""
+    """Return the facts that determine the speed of this machine."""
     facts: Facts = {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -323,7 +322,7 @@ def _read(facts: Facts, names: list[str]) -> Costs | None:
             return None
         costs: Costs = typed_json(Costs, held["costs"], "prices")
         if costs.names == names and costs.unit == SECONDS:
-            # Files that are used are not old.
+            # A file that is used counts as new.
             with suppress(OSError):
                 os.utime(path)
             return costs

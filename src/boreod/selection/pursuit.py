@@ -1,7 +1,7 @@
 """Orthogonal matching pursuit for logistic regression, plain and cost-aware.
 
-The column that explains most of the residual joins, the model is solved again, and so on: the
-paper's Algorithm 1. The criterion is the printed one,
+In the paper's Algorithm 1 the column that explains most of the residual joins, the model is solved
+again, and so on. The criterion is that of the paper,
 
     |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
 
@@ -13,12 +13,12 @@ The order does not depend on a budget. A path is therefore followed as far as a 
 continued later for a larger one.
 
 *Stability selection.* Every bag follows its own path and buys columns until one does not fit.
-Columns are ranked by the share of bags that bought them; equal shares by their mean position among
-the bought ones (a bag that did not buy a column counts as having it next), then by lower cost, then
-by column order. The stable set takes columns in this order. By the *prefix* rule, the paper's, it
-ends at the first that does not fit; by the *fill* rule that one is skipped and the next is tried.
-Columns that no bag bought are not taken. After Meinshausen, Bühlmann: Stability selection. J. R.
-Stat. Soc. B 72(4), 2010.
+Columns are ranked by the share of bags that bought them. Ties are broken by the mean position among
+the bought columns (a column that a bag did not buy counts as next), then by lower cost, then by
+column order. The stable set takes columns in this order. The paper's *prefix* rule ends at the
+first column that does not fit. The *fill* rule skips this column and tries the next. Columns that
+no bag bought are not taken. See Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B
+72(4), 2010.
 """
 
 from dataclasses import dataclass, field
@@ -41,9 +41,9 @@ MIN_DIVISOR = 1e-30
 class Path:
     """The path of one bag through the columns, as far as it has been followed.
 
-    ``order`` holds places of columns in the order in which they joined, and ``spent`` what had been
-    spent on columns after each of them. ``coefficients`` are those of the last model that was
-    solved: for standardized columns, intercept first.
+    ``order`` holds places of columns in the order in which they joined, and ``spent`` the cost of
+    the columns up to each of them. ``coefficients`` are those of the last model that was solved:
+    for standardized columns, intercept first.
     """
 
     order: NDArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -62,9 +62,9 @@ class Path:
 
 
 class Rules(NamedTuple):
-    """How a path is followed.
+    """The rules for following a path.
 
-    With ``cost_aware`` the criterion is divided by costs, and with ``intercept`` models have one.
+    With ``cost_aware``, costs divide the criterion. With ``intercept``, models have an intercept.
     """
 
     penalty: float = 1e-6
@@ -120,9 +120,8 @@ def pursue(
 class _Bag(NamedTuple):
     """The rows of a bag.
 
-    ``columns`` and ``standard``, the standardized columns, have a line for every column.
-    ``squares`` are the squared norms of columns. ``signs`` are 1.0 for outliers and -1.0 for
-    inliers.
+    ``columns`` and ``standard``, the standardized columns, have one row per column. ``squares`` are
+    the squared norms of columns. ``signs`` are 1.0 for outliers and -1.0 for inliers.
     """
 
     columns: NDArray
@@ -135,7 +134,7 @@ class _Bag(NamedTuple):
 
 @dataclass
 class Paths:
-    """The paths of all bags through some columns, followed as far as budgets asked for.
+    """The paths of all bags through some columns, followed as far as budgets required.
 
     ``table`` holds scaled training rows, and ``places`` are those of ``costs.names`` in it.
     """
@@ -198,7 +197,7 @@ def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[
 
 
 def _inverse_length(columns: NDArray) -> NDArray:
-    """Return what brings columns to mean square 1, and 0 for columns of zeros."""
+    """Return the factors that bring columns to mean square 1, and 0 for columns of zeros."""
     length = np.sqrt((columns**2).mean(axis=0))
     return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
 

@@ -44,7 +44,7 @@ from boreod.selection.prices import PriceLists
 from boreod.selection.pursuit import Paths, Rules, stable_set
 from boreod.validation import OUTLIER
 
-# The paths of so many sets of offered columns are kept.
+# The paths of at most this many sets of offered columns are kept.
 MAX_PATHS = 32
 MEASURE_AGAIN = (
     "or measure again if the machine was busy: `measure_costs()`, or delete the folder 'prices' of "
@@ -70,7 +70,7 @@ class Selector:
         self.known: list[Paths] = []
 
     def timed(self) -> "Selector":
-        """Return the same with times that will be measured again."""
+        """Return the same selector with times that will be measured again."""
         again = copy(self)
         again.prices = replace(self.prices, fresh=True)
         return again
@@ -147,7 +147,7 @@ class Selector:
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection:
         """Return a single affordable column if it is clearly better than a choice, or the choice.
 
-        Both are judged by the rows out of bag; clearly means by more than a standard error.
+        Both are judged by the rows out of bag, and must differ by more than a standard error.
         """
         outliers, scores = oob.judged()
         is_everything = len(choice.columns) == len(choice.costs.names)
@@ -219,13 +219,13 @@ class Selector:
         return np.flatnonzero(self.training.codes >= 0)
 
     def _ranks(self, columns: NDArray) -> NDArray:
-        """Return ranks of these rows between 0 and 1, which do not depend on long tails."""
+        """Return ranks of the labelled rows between 0 and 1, which do not depend on long tails."""
         values = self.training.table[np.ix_(self._labelled, columns)]
         return average_ranks(values) / (len(values) + 1)
 
 
 def _check_call(budget: float, batch_size: int, costs: Costs, least: float) -> None:
-    """Refuse a budget below the price of any call with so many rows."""
+    """Refuse a budget below the price of any call with ``batch_size`` rows."""
     if budget < least:
         rows = "a row alone" if batch_size == 1 else f"a row in batches of {batch_size}"
         advice = (
