@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from math import log10
 from typing import Any
 
-# Longest representation of a value in a sentence, in characters.
+# In a sentence, a value takes at most this many characters.
 LONGEST = 60
 
 

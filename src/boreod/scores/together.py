@@ -52,7 +52,7 @@ class Together:
     ) -> "Together":
         """Take the first score of every kind.
 
-        ``radii`` gives the k-distances of all reference rows, ``dimension`` is the view's.
+        ``radii`` returns k-distances of all reference rows. ``dimension`` is that of the view.
         """
         found = [next((s for s in scores if type(s.definition) is kind), None) for kind in KINDS]
         taken = [s for s in found if s is not None]
@@ -81,7 +81,7 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        # Some rows are near copies.
+        # Some rows have copies among their neighbors.
         if not is_finite:
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
