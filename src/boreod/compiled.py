@@ -36,7 +36,7 @@ ZERO: int = np.int64(0)  # type: ignore[assignment]
 # In checked mode, unset integers have this value, which is an index outside every table.
 POISON = 2**30
 _MAKING = threading.RLock()
-# A fork holds these locks of Numba.
+# These locks of Numba are held during a fork.
 _HELD: list[Any] = []
 
 
@@ -53,7 +53,7 @@ def inner(function: Function) -> Function:
 
 
 class Kernel:
-    """A function that is handed over to Numba when it is called, or compiled into another one."""
+    """A function that Numba compiles at its first call, or compiles into another kernel."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         functools.update_wrapper(self, function)
@@ -81,7 +81,7 @@ class Kernel:
             return self._function
         result = numba.njit(**OPTIONS)(self._function)
         module = sys.modules.get(self._function.__module__)
-        # Processes cannot import code that is in no module, such as that of an executed string.
+        # Processes cannot import code that is in no module, such as the code of an executed string.
         if getattr(module, self._function.__qualname__, None) is self:
             result._cache = self._make_cache(numba.config.CACHE_DIR) or result._cache
         return result

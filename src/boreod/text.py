@@ -50,7 +50,7 @@ def close_names(name: object, known: Iterable[str]) -> list[str]:
 def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
     """Return a hint at the new name of a missing column, or an empty text.
 
-    ``there`` are the columns of the table, ``trained`` those of the model.
+    ``there`` are the columns of the table, ``trained`` the columns of the model.
 
     Examples
     --------

@@ -389,7 +389,7 @@ def _distinct(labels: NDArray) -> list[Any]:
 
 
 def _is_empty(value: Any) -> bool:
-    # The named types are those of pandas' missing values.
+    # These are the types of missing values in pandas.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return value == "" or (isinstance(value, float) and isnan(value))

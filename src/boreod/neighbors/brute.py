@@ -214,8 +214,8 @@ def _truly_covering(
 ) -> None:  # fmt: skip
     """Keep the pairs whose true distance is within the radius, grouped by row.
 
-    ``offsets`` has one place more than needed. While pairs are put in their places, it holds the
-    next free place of every row. In the end, this is the start of the next row.
+    ``offsets`` has one element more than needed. While pairs are sorted by row, it holds the next
+    free place of every row. In the end, this is the start of the next row.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):

@@ -54,8 +54,8 @@ Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
     """Return a table rounded to float32, cell by cell."""
     order, cuts, low, high = cells
-    # A table of a smaller extent stays smaller than 1, because squares of differences that vanish
-    # in float64 must not look large in float32.
+    # A table of less than MIN_EXTENT is not scaled up to 1: squares of differences that vanish in
+    # float64 must not look large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
     n, d = points.shape
     radii = unset(len(cuts) - 1)

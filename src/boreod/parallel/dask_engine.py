@@ -201,7 +201,7 @@ class DaskEngine(Engine):
                 failure = error
                 break
             except (OSError, LookupError, ValueError) as error:
-                # The worker died. After a second the scheduler knows that.
+                # The worker died. After a second the scheduler has noticed.
                 failure = error
                 time.sleep(1.0)
         raise ConnectionError(

@@ -253,7 +253,7 @@ class _OneBlasThread:
 
     def _lift(self) -> None:
         for library, number in self._before:
-            # Another number means that somebody else has set it since.
+            # If the number is not 1, other code has set it meanwhile.
             if library.num_threads == 1:
                 _set_threads(library, number)
 

@@ -153,7 +153,7 @@ def _bytes_of_lists(plan: list[PlannedScore]) -> int:
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
     """Return the bytes that this process may still use.
 
-    ``cgroups`` is the folder of all control groups; the file ``own`` lists those of this process.
+    ``cgroups`` is the folder of all control groups. The file ``own`` lists this process's groups.
     """
     import psutil  # type: ignore[import-untyped]
 

@@ -1,4 +1,4 @@
-"""Base of all scores: describe a row's neighborhood, then compare it with those of its neighbors.
+"""Base of all scores: describe each row, then compare it with the descriptions of its neighbors.
 
 A score names one or more *descriptions*, methods that turn a block of rows into an array with one
 column per k. Descriptions of the reference rows are computed once and frozen. A new row is

@@ -6,7 +6,7 @@ LDF is LOF with a kernel density, in which each neighbor has its own bandwidth.
     lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
     ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
 
-KDEOS: by how many standard deviations is the density below that of the neighbors?
+KDEOS: by how many standard deviations is the density below the mean around the row?
 
     h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
     dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o

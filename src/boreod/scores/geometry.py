@@ -125,7 +125,7 @@ class LDOF(Score):
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the ratios; sums over k neighbors continue those of smaller k."""
+        """Return the ratios; the sums over k neighbors continue the sums for smaller k."""
         return _scatter_ratio(block.distances, block.distances_among(ks[-1]), np.array(ks))
 
 

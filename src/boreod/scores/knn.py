@@ -120,7 +120,7 @@ class INFLO(Score):
     descriptions = ()
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Compare the own k-distance with those of the neighbors and reverse neighbors."""
+        """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
         lists = block.distances, block.indices
         return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
 

@@ -41,7 +41,7 @@ class Together:
     scores: list[FittedScore]
     # Arguments of the kernel, without rows and result.
     arguments: tuple[Any, ...]
-    # Summaries of all columns but those of LoOP, which come last.
+    # Summaries of all columns except the columns of LoOP, which come last.
     summary: NDArray
     # LDF, and the slice of its columns.
     ldf: tuple[LDF, slice] | None
@@ -101,7 +101,7 @@ def _score(
     density: NDArray, plain_density: NDArray, kernel_radii: NDArray, log_radii: NDArray,
     kernel_density: NDArray, settings: NDArray, deviation: NDArray, unit: NDArray, out: NDArray,
 ) -> bool:  # fmt: skip
-    """Fill in scores before they are finished; return whether all but those of LoOP are finite.
+    """Fill in scores before they are finished; return whether all except LoOP's are finite.
 
     One kind is computed after the other, so that its descriptions stay in the cache.
     """

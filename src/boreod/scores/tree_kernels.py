@@ -228,7 +228,7 @@ def _share(
             column = feature[node]
         gain = value[node] / (a * ways) if a > 0 else 0.0
         loss = value[node] / (b * ways) if b > 0 else 0.0
-        # Splits whose sides are both done are closed.
+        # A split is closed when both of its sides are done.
         while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:
             n_open, b = n_open - 1, b - 1
             column, ways = places[n_open, 0], sums[n_open, 0]
