@@ -3,15 +3,15 @@
 Numba is imported when a kernel is first called, so a process that calls none does not wait for it.
 
 Kernels are serial, release the interpreter lock and keep the rules of IEEE arithmetic (no
-``fastmath``), because scores meet infinities beside duplicates. Parallelism lives in
+``fastmath``), because duplicate rows make some values infinite. Parallelism lives in
 :mod:`boreod.parallel`, over blocks of rows.
 
-With ``NUMBA_BOUNDSCHECK=1`` every index is checked, and buffers that kernels must fill hold
-values that show when they are read unset: NaN, and an index outside every table. Numba's cache
-does not know about that flag, so it needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
+With ``NUMBA_BOUNDSCHECK=1`` every index is checked. Buffers are then filled with NaN, or with an
+index outside every table, so that a read of an unset value is noticed. Numba's cache ignores this
+flag, so checked code needs a ``NUMBA_CACHE_DIR`` of its own (``make test-checked``).
 
 Machine code on disk is stamped with the contents of the source files of a kernel and of all that it
-calls. Numba itself looks only at the kernel's own file: it would run old code after others changed.
+calls. Numba itself checks only the kernel's own file, and would run old code after others changed.
 """
 
 import contextlib
@@ -33,10 +33,10 @@ CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # With a plain 0, which Numba types as a literal, callees would be compiled again.
 ZERO: int = np.int64(0)  # type: ignore[assignment]
-# Unset integers in checked mode: -1 would be the last row, this index is in no table.
+# In checked mode, unset integers have this value, which is an index outside every table.
 POISON = 2**30
 _MAKING = threading.RLock()
-# A fork holds these locks of Numba.
+# These locks of Numba are held during a fork.
 _HELD: list[Any] = []
 
 
@@ -53,7 +53,7 @@ def inner(function: Function) -> Function:
 
 
 class Kernel:
-    """A function that is handed over to Numba when it is called, or compiled into another one."""
+    """A function that Numba compiles at its first call, or compiles into another kernel."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         functools.update_wrapper(self, function)
@@ -81,13 +81,13 @@ class Kernel:
             return self._function
         result = numba.njit(**OPTIONS)(self._function)
         module = sys.modules.get(self._function.__module__)
-        # Processes cannot import code that is in no module, such as that of an executed string.
+        # Processes cannot import code that is in no module, such as the code of an executed string.
         if getattr(module, self._function.__qualname__, None) is self:
             result._cache = self._make_cache(numba.config.CACHE_DIR) or result._cache
         return result
 
     def _make_cache(self, folder: str) -> Any:
-        """Return where machine code is kept, None if it cannot be kept anywhere."""
+        """Return the cache of machine code, or None if no directory can hold it."""
         is_closed = os.path.isdir(folder) and not os.access(folder, os.W_OK)
         for writable in [False] if is_closed else [True, False]:
             # Numba raises an error if it finds no such directory.
@@ -119,12 +119,12 @@ class Kernel:
         return hashlib.sha256(b"".join(digests)).hexdigest()
 
     def __reduce__(self) -> str:
-        """Travel by name, as functions do."""
+        """Pickle a kernel by its name, as functions are."""
         return self._function.__qualname__
 
 
 class Inner(Kernel):
-    """A part of kernels, with no entry for Python and no file of its own."""
+    """A function inlined into kernels, without a compiled entry for Python or a cache file."""
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function as it is written."""
@@ -141,7 +141,7 @@ KERNELS: list[Kernel] = []
 
 
 def count_kernels() -> tuple[int, int, list[str]]:
-    """Return how many kernels this process compiled, how many it read, and where they are kept."""
+    """Return the numbers of kernels that were compiled and read, and the folders of caches."""
     dispatchers: list[Any] = [vars(kernel).get("dispatcher") for kernel in KERNELS]
     # Kernels that were not called have no dispatcher; with NUMBA_DISABLE_JIT it is the function.
     stats = [dispatcher.stats for dispatcher in dispatchers if hasattr(dispatcher, "stats")]
@@ -152,7 +152,7 @@ def count_kernels() -> tuple[int, int, list[str]]:
 
 @functools.cache
 def _prepare_forks() -> None:
-    """Let forks wait from now on.
+    """Let forks wait from now on until no thread compiles.
 
     The handler that is registered last is called first. Numba writes to a log while it compiles, so
     logging, which registers its own lock, must be imported before.
@@ -166,7 +166,7 @@ def _prepare_forks() -> None:
 
 
 def _hold_locks() -> None:
-    """Wait before a fork until no other thread makes kernels: in the child nobody would end it."""
+    """Wait before a fork until no other thread compiles; the child could not finish the work."""
     while True:
         _MAKING.acquire()
         lock = _compiler_lock()
@@ -189,12 +189,12 @@ def _free_locks() -> None:
 
 
 def _compiler_lock() -> Any:
-    """Return the lock under which Numba compiles; None as long as it is not loaded here."""
+    """Return the lock under which Numba compiles; None if Numba is not loaded yet."""
     if not _load_numba.cache_info().currsize:
         return None
     from numba.core.compiler_lock import global_compiler_lock
 
-    # Its own `acquire` always waits.
+    # The `acquire` of Numba's own class always waits.
     return vars(global_compiler_lock)["_lock"]
 
 
@@ -249,7 +249,7 @@ def _return_first(result: Any, *_: Any, **__: Any) -> Any:
 
 
 def _save(save: Callable[..., None], *compiled: Any) -> None:
-    """Keep compiled code on disk, or go on without: a full disk is no reason to predict nothing."""
+    """Save compiled code to disk; if that fails, warn and go on, as with a full disk."""
     try:
         save(*compiled)
     except OSError as error:
@@ -274,7 +274,7 @@ def poisoned(shape: Any, dtype: Any = np.float64) -> NDArray:
 
 
 def _poison_in_kernels(shape: Any, dtype: Any = np.float64) -> Any:  # noqa: ARG001
-    """Do the same inside kernels, where the type is known when they are compiled."""
+    """Return :func:`poisoned` for kernels, whose types are known when they are compiled."""
     import numba
 
     poison: float = np.nan
@@ -308,19 +308,19 @@ def all_products(matrix: NDArray, out: NDArray) -> None:
 
 
 def lower_products(matrix: NDArray, start: int, stop: int, out: NDArray) -> None:
-    """Fill some lines of ``out`` with the inner products of these rows and all up to the last."""
+    """Fill lines of ``out`` with inner products of rows from ``start`` and rows before ``stop``."""
     out[start:stop, :stop] = matrix[start:stop] @ matrix[:stop].T
 
 
 def float32_products(
     first: NDArray, second: NDArray, start: int, stop: int, factor: NDArray, out: NDArray
 ) -> None:
-    """Fill the corner of ``out`` with the product of an array and some columns, times a factor."""
+    """Fill the corner of ``out`` with ``factor`` times ``first`` times columns of ``second``."""
     out[: first.shape[0], : stop - start] = factor[0] * (first @ second[:, start:stop])
 
 
 def factorize(matrix: NDArray) -> bool:
-    """Put Cholesky's factor in the place of the lower half of a matrix; return if there is one."""
+    """Replace the lower half of a matrix by its Cholesky factor; return whether there is one."""
     with contextlib.suppress(np.linalg.LinAlgError):
         matrix[:] = np.linalg.cholesky(matrix)
         return True
@@ -328,7 +328,7 @@ def factorize(matrix: NDArray) -> bool:
 
 
 def _linear_algebra(types: Any) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
-    """Return what these functions are in kernels: BLAS and LAPACK of SciPy.
+    """Return these functions with their implementations in kernels: BLAS and LAPACK of SciPy.
 
     They are called by the names under which Numba links them for itself, because the checks around
     ``@`` and ``np.linalg`` take seconds to compile.

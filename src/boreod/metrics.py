@@ -49,7 +49,7 @@ def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> ND
 
 
 def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
-    """Return the area under the ROC curve over false-positive rates up to ``most``, divided by it.
+    """Return the area under the ROC curve up to a false-positive rate of ``most``, over ``most``.
 
     This is the mean true-positive rate of a detector that may raise few false alarms: 1 for a
     perfect ranking and ``most / 2`` for a random one. It is not the standardized value of
@@ -76,7 +76,7 @@ def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
 def precision_at(y_true: NDArray, y_score: NDArray, number: int | None = None) -> float:
     """Return the share of outliers among the rows with the highest scores.
 
-    Without a ``number`` these are as many rows as there are outliers.
+    By default, ``number`` is the number of outliers.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def resampled_rates(
 
 
 def _sort(y_score: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the order of descending scores, and a mask of the last of equal ones there."""
+    """Return the order of descending scores, and a mask of the last row of every tie."""
     order = np.argsort(-y_score, kind="stable")
     return order, np.append(np.diff(y_score[order]) != 0, True)
 
@@ -284,14 +284,14 @@ def auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def read_codes(y: ArrayLike, outlier: Any) -> NDArray:
-    """Return 1 for outliers, 0 for inliers and -1 for rows that cannot judge an estimator."""
+    """Return 1 for outliers, 0 for inliers and -1 for rows on which no estimator is judged."""
     labels = np.asarray(y).ravel().tolist()
     codes = np.array([label_code(value, outlier) for value in labels], dtype=np.int64)
     return codes if INLIER in codes else np.where(codes == UNLABELLED, INLIER, codes)
 
 
 def _judged(estimator: Any, X: Any, y: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Return who is an outlier among the labelled rows, and their scores."""
+    """Return a mask of outliers among the labelled rows, and the scores of these rows."""
     codes = read_codes(y, np.asarray(estimator.classes_).tolist()[1])
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from math import log10
 from typing import Any
 
-# Longest representation of a value in a sentence, in characters.
+# In a sentence, a value takes at most this many characters.
 LONGEST = 60
 
 
@@ -50,7 +50,7 @@ def close_names(name: object, known: Iterable[str]) -> list[str]:
 def renamed_hint(name: str, there: Iterable[str], trained: Iterable[str]) -> str:
     """Return a hint at the new name of a missing column, or an empty text.
 
-    ``there`` are the columns of the table, ``trained`` those of the model.
+    ``there`` are the columns of the table, ``trained`` the columns of the model.
 
     Examples
     --------

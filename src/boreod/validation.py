@@ -1,4 +1,4 @@
-"""Rows and labels: from what a user passes to float64 rows and three codes, or to one sentence.
+"""Checks of rows and labels, which become float64 rows and three codes, or raise an error.
 
 Labels are three-valued: 1 outlier, 0 inlier, -1 unlabelled.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER, INLIER, UNLABELLED = 1, 0, -1
-# Squares of differences stay finite up to this value, and do not vanish from the other one on.
+# Squares of differences are finite up to LARGEST, and do not vanish from SMALLEST on.
 LARGEST = 1e150
 SMALLEST = 1e-140
 FLOAT64 = np.dtype(np.float64)
@@ -33,8 +33,8 @@ def read_rows(
 
     In fit the rows are always a copy, so that later changes of the table do not matter. A plain
     float64 array for an estimator that was fitted without column names is not checked by
-    scikit-learn: scoring one row must not cost more than the score. ``names`` are the column names
-    of an array in fit; ``fill`` is a row of substitutes for missing values.
+    scikit-learn, because the check would take longer than the score of one row. ``names`` are the
+    column names of an array in fit; ``fill`` is a row of substitutes for missing values.
     """
     if not fitting and _is_plain(estimator, table):
         rows = table if table.flags.writeable else table.copy()
@@ -98,7 +98,7 @@ def is_number(value: Any, kind: type = Real) -> bool:
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None:
-    """Raise for a parameter that is none of some words."""
+    """Raise if a parameter is not one of the allowed words."""
     if not isinstance(value, str | None) or value not in allowed:
         raise ValueError(f"`{name}` must be one of {list(allowed)}; got {value!r}.")
 
@@ -139,7 +139,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 
 def read_seed(random_state: Any) -> np.random.RandomState:
-    """Return a random number generator, or raise for what is no seed."""
+    """Return a random number generator; raise if ``random_state`` is no seed."""
     from sklearn.utils import check_random_state
 
     try:
@@ -263,7 +263,7 @@ def read_labels(
 ) -> tuple[NDArray, NDArray]:
     """Return codes (1, 0, -1) and the two class labels, inlier first.
 
-    If inliers may be assumed (``assume``), labels may be missing, or be those of outliers only.
+    If inliers may be assumed (``assume``), labels may be missing or name only outliers.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def read_labels(
 
 
 def label_code(value: Any, outlier: Any, minus_one_is_empty: bool = True) -> int:
-    """Return 1 for the label of outliers, -1 for an empty one or -1, and 0 for all others.
+    """Return 1 for the outlier label, -1 for an empty label or -1, and 0 for all other labels.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def _read_numbers(labels: NDArray, assume: bool) -> tuple[NDArray, NDArray]:
 def _read_with_outlier_label(
     labels: NDArray, outlier: Any, minus_one_is_empty: bool = True
 ) -> tuple[NDArray, NDArray]:
-    """Read labels of which one is that of outliers; empty ones are unlabelled, others inliers."""
+    """Read labels, one of which means outlier; empty labels mean unlabelled, others inlier."""
     codes = np.array([label_code(v, outlier, minus_one_is_empty) for v in labels.tolist()])
     if OUTLIER not in codes:
         raise ValueError(
@@ -389,7 +389,7 @@ def _distinct(labels: NDArray) -> list[Any]:
 
 
 def _is_empty(value: Any) -> bool:
-    # The named types are those of pandas' missing values.
+    # These are the types of missing values in pandas.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return value == "" or (isinstance(value, float) and isnan(value))
@@ -424,7 +424,7 @@ def is_frame(table: Any) -> bool:
 
 
 def read_untidy_array(table: Any) -> NDArray | None:
-    """Return an array with missing values or words, which has to be prepared; None for others.
+    """Return a table as an array if it has missing values or words, otherwise None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A block of rows and what surrounds them: all that a score may look at.
+"""A block of rows with their neighbors, which is the only input of a score.
 
 A block of training rows and a block of new rows look the same to a score, so one function serves
 both. The distances among the neighbors of a row are computed once per block, and COF, LDOF and
@@ -15,7 +15,7 @@ from boreod.compiled import ZERO, compiled, inner, unset
 from boreod.neighbors.metrics import distances_to_tile, finish
 
 Ks = tuple[int, ...]
-# The widest vector instructions handle so many values at once.
+# Vector instructions handle at most this many values at once.
 LANES = 8
 
 
@@ -23,8 +23,8 @@ LANES = 8
 class Reverse:
     """Reference rows that have a row within their k-distance, for a block of rows.
 
-    Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block. They are
-    positions of reference rows, ascending within a row of the block, and the distances to them.
+    Entries ``offsets[i]`` to ``offsets[i + 1]`` belong to row ``i`` of the block. ``indices``
+    holds reference rows, ascending within a row of the block; ``distances`` holds their distances.
     """
 
     offsets: NDArray
@@ -40,12 +40,12 @@ class Reverse:
 
 @dataclass
 class Block:
-    """Rows, their neighbors in the reference table, and on demand the distances among those.
+    """Rows, their neighbors in the reference table, and on demand the distances among neighbors.
 
     ``points`` and ``reference`` are embedded by the metric. ``distances`` and ``indices`` list the
     neighbors, nearest first, without the row itself. ``own`` are the positions of the rows among
     the reference rows, -1 for others. ``dimension`` is the number of columns of the view. ``radii``
-    returns the k-distances of all reference rows for some ks, a column per k.
+    returns the k-distances of all reference rows for some ks, one column per k.
     """
 
     points: NDArray
@@ -60,7 +60,7 @@ class Block:
     _among: NDArray | None = field(default=None, repr=False)
 
     def own_radii(self, ks: Ks) -> NDArray:
-        """Return the k-distances of the rows of the block, a column per k."""
+        """Return the k-distances of the rows of the block, one column per k."""
         return self.distances.take([k - 1 for k in ks], axis=1)
 
     def part(self, rows: slice) -> "Block":
@@ -81,7 +81,7 @@ class Block:
         return self.find_reverse()
 
     def distances_among(self, k: int) -> NDArray:
-        """Return the distances among the first ``k`` neighbors, or among more of them."""
+        """Return the distances among at least the first ``k`` neighbors."""
         if self._among is None or self._among.shape[1] < k:
             self._among = _distances_among(self.reference, self.indices, k, self.metric)
         return self._among
@@ -89,13 +89,13 @@ class Block:
 
 @inner
 def whole_vectors(n: int) -> int:
-    """Return a length that holds ``n`` values and leaves no rest for loops over vectors."""
+    """Return the smallest multiple of LANES that is at least ``n``."""
     return (n + LANES - 1) // LANES * LANES
 
 
 @compiled
 def _distances_among(reference: NDArray, indices: NDArray, k: int, metric: int) -> NDArray:
-    """Return the distances among the first ``k`` neighbors of every row: (rows, k, k and more).
+    """Return the distances among the first ``k`` neighbors of every row: (rows, k, at least k).
 
     Lines are whole vectors long, and only their first ``k`` values have a meaning. Inner loops run
     over neighbors, not over columns. This keeps the order of additions and still fills vector

@@ -1,8 +1,8 @@
-"""Exact search by brute force: a float32 pass over the table, then float64 for the few that matter.
+"""Exact search by brute force: a float32 pass over the table, then float64 for candidates.
 
-The first pass gives candidates and the distance up to which they are complete. True distances of
-the candidates then show that the k nearest lie below that; where ties left no space to note all
-candidates, the cells of the table that are near enough are searched again in float64.
+The first pass gives candidates and the distance up to which they are complete. Then the float64
+distances of the candidates show that the k nearest are below that distance. If ties left no space
+for all candidates, the cells that are near enough are searched again in float64.
 """
 
 from contextlib import nullcontext
@@ -34,20 +34,20 @@ from boreod.neighbors.rounded import Rounded, rough_reach, round_table
 from boreod.neighbors.tree import Cells, box_lengths, cut_into_cells
 from boreod.parallel import computed_once, one_blas_thread
 
-# Below so many rows times values of the table, a search takes less time than preparing BLAS.
+# Below this product of rows and values of the table, a search is faster than preparing BLAS.
 WORTH_PRODUCTS = 2**20
-# A cell has at most so many rows, and more in wide tables, where no cell is skipped.
+# A cell has at most CELL_ROWS rows, or WIDE_CELL_ROWS in tables of at least WIDE_FROM columns.
 CELL_ROWS = 256
 WIDE_CELL_ROWS = 1024
 WIDE_FROM = 500
-# The radii in the order of cells as the float32 pass needs them, the largest of every cell, and the
-# radii themselves.
+# A reach holds the radii as the float32 pass needs them, in the order of cells; the largest radius
+# in every cell; and the radii themselves.
 Reach = tuple[NDArray, NDArray, NDArray]
 NO_LIMIT = nullcontext()
 
 
 class BruteForce:
-    """All distances to reference rows that the metric has embedded, the nearest kept."""
+    """A search of embedded reference rows that skips only cells that are too far away."""
 
     name = "brute"
 
@@ -63,16 +63,16 @@ class BruteForce:
 
     @property
     def order(self) -> NDArray:
-        """An order of the rows that brings near ones together."""
+        """An order of the rows in which near rows are close together."""
         return self._table[1][0]
 
     def uses_products(self, n_rows: int) -> bool:
-        """Return whether a search for so many rows may multiply matrices."""
+        """Return whether a search for this many rows may multiply matrices."""
         worth = n_rows >= TOGETHER and n_rows * self.points.size >= WORTH_PRODUCTS
         return worth and self.metric != MANHATTAN
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        """Return the ``k`` nearest reference rows: distances and indices, in order."""
+        """Return distances and indices of the ``k`` nearest reference rows, nearest first."""
         return self._search(rows, k, self._no_reach)[:2]
 
     @computed_once
@@ -80,7 +80,7 @@ class BruteForce:
         return self.reach(np.empty(0))
 
     def reach(self, radii: NDArray) -> Reach:
-        """Return what a search makes of the radii of all reference rows, or of none."""
+        """Return the radii of all reference rows, or of none, as a search needs them."""
         table, cells = self._table
         lengths = np.sqrt(2.0 * radii) if self.metric == COSINE else radii
         farthest = np.full(len(cells[1]) - 1, NO_RADIUS)
@@ -92,9 +92,9 @@ class BruteForce:
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: Reach
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the nearest, and every reference row that has the row within its radius.
+        """Return the nearest rows, and every reference row that has a row within its radius.
 
-        The second part is (offsets, indices, distances), indices ascending within a row.
+        The last item is (offsets, indices, distances). Indices ascend within a row.
         """
         distances, indices, pairs, n_pairs = self._search(rows, k, reach)
         m = len(rows)
@@ -108,7 +108,7 @@ class BruteForce:
         return distances, indices, (offsets[:-1], covering[: offsets[m]], within[: offsets[m]])
 
     def _search(self, rows: NDArray, k: int, reach: Reach) -> tuple[NDArray, NDArray, NDArray, int]:
-        """Return the nearest, and pairs of which the one may lie within the other's radius."""
+        """Return the nearest rows, and pairs whose reference row may cover the row."""
         table, cells = self._table
         with_products = self.uses_products(len(rows))
         with one_blas_thread() if with_products else NO_LIMIT:
@@ -135,9 +135,9 @@ def _nearest_of(
     points: NDArray, rows: NDArray, candidates: NDArray, counts: NDArray,
     known: NDArray, metric: int, distances: NDArray, indices: NDArray, kept: NDArray,
 ) -> int:  # fmt: skip
-    """Fill in the nearest of the candidates; return how many rows may lack some.
+    """Fill in the nearest candidates; return the number of rows that may lack some.
 
-    The counts of these become negative.
+    The counts of such rows become negative.
     """
     k = distances.shape[1]
     n_unsure = 0
@@ -146,7 +146,7 @@ def _nearest_of(
         to = known[row, COMPLETE_TO]
         some = candidates[row]
         sure = ZERO
-        # Without it, not all candidates were noted.
+        # Otherwise not all candidates were noted.
         if counts[row, COMPLETE]:
             reduced_distances(points, candidates, rows, row, size, metric, kept)
             for place in range(size):
@@ -170,7 +170,7 @@ def _search_again(
 ) -> None:  # fmt: skip
     """Search some of the rows in float64 and fill in their lists.
 
-    Their nearest rows lie within a known length. A cell that is farther away is met only if there
+    Their nearest rows lie within a known length. A cell that is farther away is read only if there
     are fewer than k rows so far.
     """
     order, cuts, _, _ = cells
@@ -214,8 +214,8 @@ def _truly_covering(
 ) -> None:  # fmt: skip
     """Keep the pairs whose true distance is within the radius, grouped by row.
 
-    ``offsets`` has one place more than needed. While pairs are put in their places, it holds the
-    next free place of every row. In the end that is where the next row begins.
+    ``offsets`` has one element more than needed. While pairs are sorted by row, it holds the next
+    free place of every row. In the end, this is the start of the next row.
     """
     m, n_kept = rows.shape[0], 0
     for row in range(m + 2):

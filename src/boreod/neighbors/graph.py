@@ -5,8 +5,8 @@ order that all back ends share. Reverse neighbors are defined by distance: ``o``
 neighbor of ``p`` at k if ``d(p, o)`` is at most the k-distance of ``o``, for training rows and new
 rows alike.
 
-Copies of a row have the same neighborhood, so only the first of them is searched and scored. A
-table of many copies costs what its distinct rows cost.
+Copies of a row have the same neighborhood, so only the first of them is searched and scored.
+Further copies take almost no time.
 
 A search back end has three methods. ``nearest(rows, k)`` returns distances and indices of the k
 nearest reference rows by (distance, index). ``reach(radii)`` prepares the radii of all reference
@@ -33,23 +33,23 @@ from boreod.neighbors.tree import KDTree
 from boreod.parallel import Engine
 from boreod.text import shorten
 
-# From so many rows on, descriptions do not fit into the cache of the processor.
+# Descriptions of at least this many rows do not fit into the cache of the processor.
 LARGE_TABLE = 20_000
-# Below so many rows a tree cannot win back the time of the comparison.
+# In a table of fewer rows, a tree cannot win back the time of the comparison.
 ALWAYS_BRUTE_BELOW = 2000
-# Above so many columns, boxes of a tree hardly ever exclude each other.
+# In a table of more columns, hardly any box of a tree can be skipped.
 ALWAYS_BRUTE_ABOVE = 15
-# Searches are timed with so many rows. Brute force needs whole blocks where it is at its best.
+# Back ends are timed on this many rows. In large tables brute force is fastest on whole blocks.
 TIMED_ROWS = 16
 TIMED_ROWS_LARGE = 128
-# A search handles so many rows together, because their candidates stay in the cache.
+# A search handles this many rows together, so that their candidates stay in the cache.
 SEARCH_ROWS = 128
-# From so many columns on, up to four times as many rows share the reading of the table.
+# With at least this many columns, up to four times as many rows are searched together.
 WIDE = 100
-# So many blocks keep all threads busy.
+# At least this many blocks keep all threads busy.
 ENOUGH_BLOCKS = 32
 Backend = BruteForce | KDTree
-# Copies are known by the positions of distinct rows, and every row's place among these.
+# Copies hold the positions of distinct rows, and the place of every row among them.
 Copies = tuple[NDArray, NDArray]
 BACKENDS: dict[str, type[BruteForce] | type[KDTree]] = {"brute": BruteForce, "tree": KDTree}
 NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
@@ -59,10 +59,10 @@ NO_REVERSE = Reverse(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 class NeighborGraph:
     """Finds the neighbors of new rows, and knows the k-distances of the reference rows.
 
-    ``reference`` holds rows that the metric has embedded, of ``dimension`` columns before that.
-    ``ks`` are all k in use, ascending, and ``reverse_k`` is the largest that needs reverse
-    neighbors, 0 for none. ``backend`` is None in a graph that travels with training rows and need
-    not search. The first entry of ``known_radii`` has all k-distances that are known.
+    ``reference`` holds the embedded rows of a view of ``dimension`` columns. ``ks`` are all k in
+    use, ascending. ``reverse_k`` is the largest k that needs reverse neighbors, or 0 if none does.
+    ``backend`` is None in a graph that is sent with training rows and does not search. The first
+    entry of ``known_radii`` has all k-distances that are known.
     """
 
     reference: NDArray
@@ -93,9 +93,9 @@ class NeighborGraph:
         return cls(reference, code, points.shape[1], ks, reverse_k, backend, radii or {})
 
     def radii(self, ks: Ks) -> NDArray:
-        """Return the k-distances of all reference rows, a column per k."""
+        """Return the k-distances of all reference rows, one column per k."""
         if ks not in self.known_radii:
-            # A list is made at once, while other threads may add entries.
+            # The entries are copied, because other threads may add some meanwhile.
             known, distances = list(self.known_radii.items())[0]  # noqa: RUF015
             chosen = distances[:, [known.index(k) for k in ks]]
             self.known_radii[ks] = np.ascontiguousarray(chosen)
@@ -103,12 +103,12 @@ class NeighborGraph:
 
     @cached_property
     def reverse_radii(self) -> NDArray:
-        """The k-distances that decide who is a reverse neighbor."""
+        """The k-distances that decide which rows are reverse neighbors."""
         return self.radii((self.reverse_k,))[:, 0]
 
     @cached_property
     def reach(self) -> Any:
-        """The same as the search needs them."""
+        """These k-distances, in the form that the search needs."""
         return self.backend.reach(self.reverse_radii)
 
     def narrowed(self, ks: Ks, reverse_k: int) -> "NeighborGraph":
@@ -141,11 +141,11 @@ class NeighborGraph:
 class TrainingGraph:
     """The neighbor lists of the reference rows themselves, which only a fit needs.
 
-    ``graph`` is for rows that come later. ``distinct`` are the first copies of all rows, in the
-    order in which blocks are cut, and ``place`` is the place of every row's first copy there.
-    ``inverse`` holds offsets, indices and distances of all reverse neighbors. It is None if nobody
-    needs them, or if some lists end in ties and so miss some. They are then searched block by
-    block, because ties can make them as many as all pairs.
+    ``graph`` serves new rows. ``distinct`` are the first copies of all rows, in the order in which
+    blocks are cut. ``place`` is the position in ``distinct`` of every row's first copy. ``inverse``
+    holds offsets, indices and distances of all reverse neighbors. It is None if no score needs
+    them, or if lists end in ties and may miss some. Reverse neighbors are then searched block by
+    block, because with ties they can be as many as all pairs.
     """
 
     graph: NeighborGraph
@@ -161,7 +161,7 @@ class TrainingGraph:
     ) -> "TrainingGraph":
         """Search the neighbors of all reference rows, block by block; give the graph the radii.
 
-        ``copies`` is what :func:`distinct_rows` returns, if it is known already.
+        ``copies`` is the result of :func:`distinct_rows`, if it is known already.
         """
         n = len(graph.reference)
         k = graph.ks[-1]
@@ -181,7 +181,7 @@ class TrainingGraph:
             list(blocks(len(distinct), _search_rows(graph.reference))),
             take,
             "neighbor search",
-            # They are sent as one object, because they share the rows.
+            # These are sent as one object, because they share the rows.
             [(graph.backend, graph.reference, distinct)],
         )
         if len(distinct) < n:
@@ -194,7 +194,7 @@ class TrainingGraph:
         return result
 
     def without_search(self) -> "TrainingGraph":
-        """Return what blocks of training rows need, a smaller message to other processes."""
+        """Return a copy without the search, which is a smaller message to other processes."""
         # Reverse neighbors may still have to be searched.
         if self.graph.reverse_k > 0 and self.inverse is None:
             return self
@@ -276,7 +276,7 @@ def choose_backend(points: NDArray, metric: int, k: int) -> Backend:
 
 
 def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
-    """Time one search after another one, which may compile kernels and load BLAS."""
+    """Time a second search; the first one may compile kernels and load BLAS."""
     backend.nearest(rows, k)
     started = time.perf_counter()
     backend.nearest(rows, k)
@@ -286,7 +286,7 @@ def _seconds(backend: Backend, rows: NDArray, k: int) -> float:
 def near_rows_together(copies: Copies, backend: Any) -> Copies:
     """Order the distinct rows of a large table so that near rows come into the same block.
 
-    They look up the same neighbors, which are then read from memory less often.
+    Near rows share neighbors, which are then read from memory less often.
     """
     distinct, place = copies
     if len(place) < LARGE_TABLE:
@@ -306,14 +306,14 @@ def _search(
     one_more = min(k + 1, reference.shape[0] - 1)
     own = distinct[rows]
     distances, indices = leave_out(*backend.nearest(reference[own], one_more + 1), own, one_more)
-    # Lists are complete if nobody needs reverse neighbors, or if they hold all other rows.
+    # Lists are complete if no score needs reverse neighbors, or if they hold all other rows.
     complete = reverse_k == 0 or one_more == k
     ties = not complete and bool((distances[:, k] == distances[:, reverse_k - 1]).any())
     return distances[:, :k], indices[:, :k], ties
 
 
 def _search_rows(reference: NDArray) -> int:
-    """Return how many rows to search together."""
+    """Return the number of rows to search together."""
     n, d = reference.shape
     most = SEARCH_ROWS if d < WIDE else 4 * SEARCH_ROWS
     return min(most, max(SEARCH_ROWS, n // ENOUGH_BLOCKS))
@@ -329,7 +329,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def leave_out(
     distances: NDArray, indices: NDArray, own: NDArray, k: int
 ) -> tuple[NDArray, NDArray]:
-    """Cut lists to ``k`` entries without the row itself, or without the last if it is not there."""
+    """Cut lists to ``k`` entries, and leave out the row itself where it is listed."""
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     for row in range(m):
@@ -344,7 +344,7 @@ def leave_out(
 
 @compiled
 def copy_lists(distances: NDArray, indices: NDArray, first: NDArray) -> None:
-    """Give copies of a row its list, in which they stand back for the row itself."""
+    """Give every copy of a row the list of that row, with the row in place of the copy."""
     for row in range(first.shape[0]):
         source = first[row]
         if source == row:

@@ -1,8 +1,8 @@
-"""The search for rows that are already in the reference table, whatever its size.
+"""The search for rows that are already in the reference table.
 
 Users often score the table that a model was fitted on. A row that is in the reference table must
-not be its own nearest neighbor, so it is left out of its list. Rows are compared by value over all
-columns: a 64-bit hash finds the candidate, and equality decides.
+not be its own nearest neighbor, so it is left out of its own list. Rows are compared by value over
+all columns: a 64-bit hash finds the candidate, and equality decides.
 """
 
 import numpy as np
@@ -17,9 +17,9 @@ MINUS_ZERO = np.uint64(1 << 63)
 
 
 class KnownRows:
-    """The index of every distinct row of a table, float64 in C order.
+    """An index of the distinct rows of a table, which is float64 in C order.
 
-    ``hashes`` are those of :func:`hash_rows`, where they are known already.
+    ``hashes`` are the results of :func:`hash_rows`, if they are known already.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class KnownRows:
         return distinct, np.searchsorted(distinct, first)
 
     def part(self, rows: NDArray) -> "KnownRows":
-        """Return the same for some of the rows; nothing is hashed again."""
+        """Return the index of some of the rows, without hashing them again."""
         return KnownRows(self.rows[rows], self.hashes[rows])
 
     @computed_once
@@ -76,7 +76,7 @@ class KnownRows:
 
 
 def hash_rows(rows: NDArray) -> NDArray:
-    """Return 64 bits of every row, by which equal rows are found where the rows are not kept."""
+    """Return a 64-bit hash of every row, to find equal rows where rows are not stored."""
     return _hash_rows(_bits(np.asarray(rows, np.float64))).view(np.int64)
 
 
@@ -102,7 +102,7 @@ def _hash_row(bits: NDArray) -> np.uint64:
     state = np.uint64(0x9E3779B97F4A7C15)
     for column in range(bits.shape[0]):
         value = bits[column]
-        # It is the same number as 0.0.
+        # The number -0.0 equals 0.0.
         if value == MINUS_ZERO:
             value = np.uint64(0)
         state = (state ^ value) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""Metrics: how far apart two rows are, and which of two rows comes first, the same in every kernel.
+"""Metrics: the distance of two rows and the order of neighbors, the same in every kernel.
 
 A kernel works with *reduced* distances, which order rows in the same way and cost less (the square
 for ``euclidean``). Terms are always added in the order of the columns, so the same two rows give
@@ -6,7 +6,7 @@ the same float64 in a tree, in a tile of the brute-force search and among neighb
 
 ``cosine`` is one minus the cosine of the angle, that is half the squared Euclidean distance between
 rows of length one. A row of zeros has no direction; it is placed on an axis of its own, so it is at
-distance 1 from every other direction and 0 from other rows of zeros.
+distance 1 from every other direction and at distance 0 from other rows of zeros.
 
 Of two rows at the same distance the one with the lower index comes first. All searches go through
 the functions that order (distance, index) pairs, so they agree on ties to the last row.
@@ -22,10 +22,10 @@ METRICS = {"euclidean": EUCLIDEAN, "manhattan": MANHATTAN, "cosine": COSINE}
 
 
 def embed(points: NDArray, metric: int) -> NDArray:
-    """Return the rows as the kernels want them: float64, C order, of length one for cosine."""
+    """Return the rows as kernels need them: float64 in C order, of length one for cosine."""
     if metric != COSINE:
         return np.ascontiguousarray(points, dtype=np.float64)
-    # Sums over columns then always have one order.
+    # In C order, sums over columns always add in the same order.
     points = np.ascontiguousarray(points)
     largest_value = np.abs(points).max(axis=1, keepdims=True)
     # Squares of scaled values cannot underflow.
@@ -100,11 +100,11 @@ def distances_to_tile(
     columns: NDArray, start: int, stop: int, rows: NDArray, row: int, d: int, metric: int,
     out: NDArray, to: int,
 ) -> None:  # fmt: skip
-    """Fill line ``to`` of ``out``: reduced distances of a row to the rows ``start`` to ``stop``.
+    """Fill line ``to`` of ``out`` with reduced distances of a row to rows ``start`` to ``stop``.
 
     ``columns`` holds ``d`` columns of the table one after the other, so that the inner loops run
-    over neighboring memory and the compiler uses vector instructions. Places are unsigned numbers,
-    because signed ones are compared with zero, and parts of arrays would count references.
+    over neighboring memory and the compiler uses vector instructions. Indices are unsigned, because
+    signed indices are compared with zero. No array is sliced, because slices count references.
     """
     width = stop - start
     for place in range(width):
@@ -138,7 +138,7 @@ def comes_before(distance: float, index: int, other_distance: float, other_index
 
 @inner
 def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None:
-    """Move the first ``k`` of ``size`` pairs to the front, the last of them to the end of these.
+    """Move the first ``k`` of ``size`` pairs to the front, and the k-th to position ``k - 1``.
 
     The others are in any order (Hoare's selection).
     """
@@ -169,7 +169,7 @@ def bring_first(distances: NDArray, indices: NDArray, k: int, size: int) -> None
 def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
     """Sort the first ``size`` pairs in place by Shell's method, which is fast below 1000.
 
-    With indices in the place of distances and the other way round, pairs are sorted by index.
+    If the two arrays are swapped, pairs are sorted by index.
     """
     gap = 1
     while gap < size // 3:
@@ -190,7 +190,7 @@ def sort_pairs(distances: NDArray, indices: NDArray, size: int) -> None:
 
 @inner
 def replace_last(distances: NDArray, indices: NDArray, distance: float, index: int) -> None:
-    """Put a pair in the place of the last one of a heap, whose last pair is at the root."""
+    """Replace the last pair of a heap, which is at its root, by another pair."""
     size = distances.shape[0]
     place = 0
     while 2 * place + 1 < size:

@@ -1,9 +1,9 @@
-"""A neighbor graph of some of the reference rows, taken from the graph of all of them.
+"""A neighbor graph of some reference rows, derived from the graph of all reference rows.
 
-Lists that are somewhat longer than asked for still hold enough neighbors when a fold of the rows is
-taken out. Only the few lists that do not are searched again. The graphs of all folds together
-therefore cost one more search. They equal, to the bit, those that a search among their own rows
-would give.
+Lists are somewhat longer than asked for, so most of them still hold enough neighbors when a fold of
+the rows is taken out. Only the few other lists are searched again. So the graphs of all folds
+together cost only one more search. Each graph is bit-identical to the graph that a search among its
+own rows would give.
 """
 
 import math
@@ -24,14 +24,14 @@ from boreod.neighbors.graph import (
 )
 from boreod.neighbors.known_rows import distinct_rows
 
-# Lists are longer than they have to be on average, by so many standard deviations.
+# Lists are longer than the mean length needed, by this many standard deviations.
 DEVIATIONS = 2.5
 
 
 def depth_for(k: int, share: float) -> int:
-    """Return how long lists must be to hold k neighbors when a share of all rows is taken out.
+    """Return the length of lists that hold k neighbors when a share of all rows is taken out.
 
-    It is the number of draws until k of them lie outside the share: the mean and some deviations.
+    It is the mean number of draws until k of them lie outside the share, plus some deviations.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def depth_for(k: int, share: float) -> int:
 
 
 class PartSearch:
-    """A back end for some of the rows of another one; they keep their order."""
+    """A search back end for some of the rows of another back end, in the same order."""
 
     def __init__(self, whole: NeighborGraph, rows: NDArray) -> None:
         self._backend, self._n_rows = whole.backend, len(whole.reference)
@@ -54,12 +54,12 @@ class PartSearch:
 
     @property
     def order(self) -> NDArray:
-        """An order of the rows that brings near ones together."""
+        """An order of the rows in which near rows are close together."""
         places = self.place[self._backend.order]
         return places[places >= 0]
 
     def reach(self, radii: NDArray) -> Any:
-        """Return what the whole search makes of the radii of the part."""
+        """Return the radii of the part as the search of all rows needs them."""
         of_all = np.zeros(self._n_rows)
         of_all[self._rows] = radii
         return self._backend.reach(of_all)
@@ -72,7 +72,7 @@ class PartSearch:
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: Any
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the same, and rows of the part that have a row within their radius."""
+        """Return the k nearest rows, and rows of the part that have a row within their radius."""
         depth = min(self._n_rows, depth_for(k, self._share))
         *lists, entries = self._backend.nearest_and_reverse(rows, depth, reach)
         offsets, indices, distances = entries
@@ -84,7 +84,7 @@ class PartSearch:
     def _complete(
         self, rows: NDArray, k: int, depth: int, lists: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray]:
-        """Cut lists to k rows of the part; search longer ones where these are too short."""
+        """Cut lists to k rows of the part; where too few are left, search longer lists."""
         distances, indices, short = cut(*lists, self.place, k)
         while len(short):
             depth = min(self._n_rows, 2 * depth)
@@ -98,15 +98,15 @@ class PartSearch:
 def part_of(
     training: TrainingGraph, rows: NDArray, ks: Ks, reverse_k: int, copies: Copies | None = None
 ) -> TrainingGraph:
-    """Return the graph of some reference rows, ascending, and their lists.
+    """Return the graph and the lists of some reference rows, whose positions ascend.
 
-    ``copies`` is what :func:`distinct_rows` returns for them, if it is known already.
+    ``copies`` is the result of :func:`distinct_rows` for these rows, if it is known already.
     """
     whole = training.graph
     search = PartSearch(whole, rows)
     reference = np.ascontiguousarray(whole.reference[rows])
     k = ks[-1]
-    # One neighbor more shows whether a list ends in ties.
+    # One extra neighbor shows whether a list ends in ties.
     one_more = min(k + 1, len(rows) - 1)
     lists = training.distances[rows], training.indices[rows]
     distances, indices, short = cut(*lists, search.place, one_more)
@@ -130,7 +130,7 @@ def part_of(
 def cut(
     distances: NDArray, indices: NDArray, place: NDArray, k: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Keep the first k entries inside the part, as places there; also return the short lists."""
+    """Return the first k entries of the part, as places in it, and the rows with fewer."""
     m = distances.shape[0]
     kept, kept_index = unset((m, k)), unset((m, k), np.int32)
     short = unset(m, np.int64)

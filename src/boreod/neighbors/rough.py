@@ -33,28 +33,28 @@ from boreod.neighbors.rounded import (
 )
 from boreod.neighbors.tree import Cells, box_lengths
 
-# The nearest cells, with so many rows together, give a first bound.
+# The nearest cells, with at most this many rows in all, give a first bound.
 NEAR_ROWS = 1024
-# From so many rows on a product is faster.
+# A product is faster for at least this many rows.
 TOGETHER = 4
-# The error of products may be this share of the k-th reduced distance.
+# The error of products may be at most this share of the k-th reduced distance.
 NEGLIGIBLE = 0.02
-# Larger squares are not computed by products, because infinity less infinity is NaN in float32.
+# Products are not used for larger squares, because infinity minus infinity is NaN in float32.
 TOO_FAR = 1e30
-# These mark a cell that gives a first bound and one without radii, and are below all distances.
+# These mark a cell that gives a first bound, and a cell without radii. No distance is as small.
 MARK = -1.0
 NO_RADIUS = -2.0
-# So many comparisons, a byte each, are read as one number of 64 bits.
+# This many comparisons, a byte each, are read as one 64-bit number.
 GROUP = 8
-# A bound is one of so many steps, each of 2**15 float32 numbers.
+# A bound is found among this many steps of 2**15 float32 numbers each.
 STEPS = 1024
 SHIFT = 15
 
 # Columns of `known` are the bound on the k-th distance of a row, the length up to which its
-# candidates are complete, and its largest error so far. For the cell that the row meets they are
-# the error of its distances and the square of its length around the center.
+# candidates are complete, and its largest error so far. The last two are the error of its distances
+# to the current cell, and the square of its length relative to the center of that cell.
 BOUND, COMPLETE_TO, MET_ERROR, ERROR, SQUARE = range(5)
-# Columns of `counts` are the number of candidates, whether these are all, and the center in use.
+# Columns of `counts` are the number of candidates, whether they are complete, and the center.
 COUNT, COMPLETE, CENTER = range(3)
 
 # The memory of the last search for one row is used again.
@@ -66,7 +66,7 @@ class Work(NamedTuple):
 
     ``bounds`` are the distances of rows to the boxes of cells. ``kept`` are upper bounds on the
     reduced distances of ``candidates``; ``bits`` reads them as integers. ``progress`` holds the
-    next turn and the number of pairs. ``placed`` are rows around their centers. ``chosen`` are the
+    next turn and the number of pairs. ``placed`` are rows relative to centers. ``chosen`` are the
     rows that meet a cell, ``gathered`` holds their values, and ``tiles`` their reduced distances to
     the rows of the cell. ``groups`` holds results of comparisons, eight in a number; ``below``
     reads them one by one. ``steps`` counts candidates by their bounds; ``number`` reads it as
@@ -100,13 +100,13 @@ def find_candidates(
     tile: int,
     with_products: bool,
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
-    """Meet the table cell by cell: a cell is read from memory once for the whole block.
+    """Compare a block of rows with the table cell by cell, so that each cell is read once.
 
-    ``reach`` is what :func:`rough_reach` gives, and the largest radius in every cell. A cell has at
-    most ``tile`` rows.
+    ``reach`` is the result of :func:`rough_reach`, and the largest radius in every cell. A cell has
+    at most ``tile`` rows.
 
     Return candidates, ``counts`` and ``known``, and pairs with their number. Complete candidates
-    hold every reference row up to the length ``COMPLETE_TO``, the k nearest among them. In a pair,
+    hold every reference row up to the length ``COMPLETE_TO``, and thus the k nearest. In a pair,
     the row may lie within the radius of the reference row.
     """
     m, d = rows.shape
@@ -129,7 +129,7 @@ def find_candidates(
         meet(n_turns, True, farthest)
         spoiled = known[:, MET_ERROR] > NEGLIGIBLE * known[:, BOUND]
         if spoiled.any():
-            # No limit exceeds NaN: the other rows do not meet their marked cells again.
+            # No limit exceeds NaN, so the other rows do not meet their marked cells again.
             bounds[~spoiled[:, np.newaxis] & (bounds == MARK)] = np.nan
             known[spoiled, :3] = (np.inf, np.inf, 0.0)
             counts[spoiled, COUNT] = 0
@@ -140,7 +140,7 @@ def find_candidates(
 
 
 def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
-    """Return the fields of :class:`Work`; a row alone takes the memory of the last one."""
+    """Return the fields of :class:`Work`; a single row reuses the memory of the last one."""
     shape = (m, d, n_cells, tile, room)
     if m == 1 and getattr(_LAST, "shape", None) == shape:
         return cast(tuple[NDArray, ...], _LAST.work)
@@ -178,10 +178,10 @@ def _meet_cells(
     reach: NDArray, fields: tuple[NDArray, ...], last: int, with_products: bool,
     farthest: NDArray, pairs: NDArray,
 ) -> bool:  # fmt: skip
-    """Continue a search, which has a turn for every marked cell and then for every other one.
+    """Continue a search, which has one turn per marked cell, then one turn per other cell.
 
-    After either part, a turn without a cell makes lists short. The search stops before the turn
-    ``last``. Return whether it stopped earlier, because there is not enough space for pairs.
+    After each of these parts, a turn without a cell shortens lists. The search stops before the
+    turn ``last``. Return whether it stopped earlier, because there is not enough space for pairs.
     """
     work = Work(*fields)
     bounds, known, progress, chosen = work.bounds, work.known, work.progress, work.chosen
@@ -215,7 +215,7 @@ def _meet_cells(
 
 @inner
 def _begin(cells: Cells, rows: NDArray, metric: int, work: Work) -> None:
-    """Fill in the distances to boxes, mark the few nearest cells of every row, and begin lists."""
+    """Fill in distances to boxes, mark the nearest cells of every row, and start empty lists."""
     bounds, known, counts, near = work.bounds, work.known, work.counts, work.steps
     n_cells, n_near = bounds.shape[1], NEAR_ROWS // work.tiles.shape[1]
     size = n_near if n_near < n_cells else n_cells
@@ -240,7 +240,7 @@ def _begin(cells: Cells, rows: NDArray, metric: int, work: Work) -> None:
 
 @inner
 def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
-    """Return whether a row is within one of two limits of a cell with, or without, a mark."""
+    """Return whether a cell is marked as asked, and within one of two limits of a row."""
     return (bound < 0.0) == marked and (bound <= limit or bound <= other)
 
 
@@ -250,8 +250,8 @@ def _next_turn(
 ) -> tuple[int, int, int]:
     """Go on to the next turn in which rows meet a cell. Return turn, cell and number of rows.
 
-    If nearly all rows meet the cell, the others come along, because a product of all rows need not
-    gather any. A turn without a cell has all rows.
+    If nearly all rows meet the cell, all rows do, because a product of all rows need not gather
+    them first. A turn without a cell has all rows.
     """
     bounds, known, chosen = work.bounds, work.known, work.chosen
     m, n_cells = bounds.shape[0], farthest.shape[0]
@@ -280,7 +280,7 @@ def _measure(
     table: Rounded, cells: Cells, cell: int, rows: NDArray, size: int, metric: int,
     with_products: bool, work: Work,
 ) -> None:  # fmt: skip
-    """Fill in reduced distances of the chosen rows to those of a cell, and their errors E."""
+    """Fill in reduced distances of chosen rows to the rows of a cell, and their errors E."""
     values, centers, center_of, radii, extent = table
     cuts = cells[1]
     known, counts, placed = work.known, work.counts, work.placed
@@ -353,7 +353,7 @@ def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Wo
 def _make_room(
     size: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
 ) -> None:
-    """Shorten those lists of chosen rows that lack the room needed, or all if none is needed."""
+    """Shorten lists of chosen rows that lack the room needed, or all if none is needed."""
     chosen, counts, room = work.chosen, work.counts, work.kept.shape[1]
     for place in range(size):
         row = chosen[place]
@@ -367,7 +367,7 @@ def _tighten(
 ) -> None:
     """Drop candidates that are too far, so that there is room for ``needed`` more.
 
-    Ties may leave no room. Then only ``k`` candidates stay, which keep the bound.
+    Ties may leave no room. Then only ``k`` candidates are kept, which still give the bound.
     """
     known, counts, kept, candidates = work.known, work.counts, work.kept, work.candidates
     count, stay = counts[row, COUNT], ZERO
@@ -391,9 +391,9 @@ def _tighten(
 
 @inner
 def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
-    """Return a number that at least ``k`` values do not exceed, little more than the k-th of them.
+    """Return a number that is equal to, or slightly above, the k-th smallest value.
 
-    The bits of float32 numbers that are not negative have the order of the numbers.
+    The bits of float32 numbers that are not negative sort like the numbers.
     """
     bits, steps, number = work.bits, work.steps, work.number
     highest = ZERO
@@ -409,7 +409,7 @@ def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
                 steps[step if step > 0 else 0] += 1
         if steps[0] < k:
             break
-        # The values are too different for so few steps.
+        # The k-th value may lie below all steps.
         highest = ((lowest + 1) << SHIFT) - 1
     step, so_far = 0, steps[0]
     while so_far < k:
@@ -425,7 +425,7 @@ def _cover(
     cells: Cells, cell: int, marked: bool, size: int, farthest: NDArray, reach: NDArray,
     work: Work, pairs: NDArray, found: int,
 ) -> int:  # fmt: skip
-    """Note the rows of a cell whose radii may cover chosen rows; return how many so far."""
+    """Note rows of a cell whose radii may cover chosen rows; return the number of pairs."""
     order, cuts, _, _ = cells
     bounds, known, tiles = work.bounds, work.known, work.tiles
     below, groups, chosen = work.below, work.groups, work.chosen

@@ -1,24 +1,24 @@
-"""A table rounded to float32, cell by cell, and what rounding does to distances.
+"""A table rounded to float32, cell by cell, and bounds on the errors of its distances.
 
-Every cell has a center, its own or that of a cell before it. Its rows are differences from it,
-divided by the extent of the table: small numbers where neighbors are near, wherever the table lies.
-Let u = 2^-24, x be a row of a cell and q another one as they stand there, r the largest |x| of the
-cell, and D the distance of the two. Rounding both moves them by u |x| and u |q|. The reduced
+Every cell has a center: its own, or the center of an earlier cell. A row of a cell is stored as its
+difference from the center, divided by the extent of the table, so its numbers are small. Let
+u = 2^-24, let x be a row of a cell and q any row, both relative to the center, r the largest |x| of
+the cell, and D the distance of x and q. Rounding moves x by u |x| and q by u |q|. The reduced
 distance F (the square for ``euclidean``) is computed in one of two ways, and both give
 
     F <= g D + E   and   D <= g F + E   (D and F reduced),
 
-with g = (1 - c)^-4 and c = (d + 5) u. They differ in E.
+with d columns, g = (1 - c)^-4 and c = (d + 5) u. The two ways differ in E.
 
-*Differences.* |q| is at most r + D, so rounding changes the length of q - x by at most
-2 u r + u D; computing it changes it by less than (d + 4) u D. With e = 2 u r the float32 length is
-at most (1 + c) D + e, and (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2 gives E = (1 + 1 / c) e^2.
+*Differences.* |q| is at most r + D, so rounding changes the length of q - x by at most 2 u r + u D.
+Computing the length adds an error of less than (d + 4) u D. With e = 2 u r, the float32 length is
+at most (1 + c) D + e. Then (a + e)^2 <= (1 + c) a^2 + (1 + 1 / c) e^2 gives E = (1 + 1 / c) e^2.
 
-*Products.* |q|^2 + |x|^2 - 2 q.x is one row of a matrix product with d + 2 terms, whose sizes add
-up to at most S^2, S = |q| + r. In any order of addition the sum is known to (d + 2) u S^2, the two
-squares in it to u S^2, and rounding the rows changes the length by u S, its square by a relative u
-and u S^2. So E = (d + 8) u S^2. This is ten times faster where many rows meet a cell, and good as
-long as E is small against the distance of the k nearest.
+*Products.* |q|^2 + |x|^2 - 2 q.x is an entry of a matrix product. Its d + 2 terms have sizes that
+add up to at most S^2, with S = |q| + r. In any order of addition, the sum has an error of at most
+(d + 2) u S^2, and the two squares in it of u S^2. Rounding the rows changes the length by u S, and
+its square by a relative u and by u S^2. So E = (d + 8) u S^2. Products are ten times faster where
+many rows meet a cell. They are used if E is small compared with the k-th distance.
 """
 
 from functools import cache
@@ -39,23 +39,23 @@ UNDERFLOW = 1e-17
 MIN_EXTENT = 1e-140
 # A few float32 operations lose less than this factor.
 ROUNDED = 1.0 + 2.0**-20
-# A product has so many columns besides those of the table, for the squares.
+# A product has this many more columns than the table, for the squares.
 EXTRA = 2
 # Products are multiplied by this factor.
 FACTOR = np.full(1, -2.0, np.float32)
-# Cells share a center if their radius around it is at most so many times that around their own.
+# A cell shares a center if this multiplies its radius by at most this factor.
 MOST_SPREAD = 1.5
 
-# A rounded table has its columns, cell by cell, with two more for products; the centers; the number
+# A rounded table holds its columns, cell by cell, and two more for products; the centers; the index
 # of every cell's center; the radii of cells around their centers; and the extent.
 Rounded = tuple[NDArray, NDArray, NDArray, NDArray, float]
 
 
 def round_table(points: NDArray, cells: Cells, metric: int) -> Rounded:
-    """Return a table in float32, in cells."""
+    """Return a table rounded to float32, cell by cell."""
     order, cuts, low, high = cells
-    # A table of a smaller extent stays smaller than 1, because squares of differences that vanish
-    # in float64 must not look large in float32.
+    # A table of less than MIN_EXTENT is not scaled up to 1: squares of differences that vanish in
+    # float64 must not look large in float32.
     extent = max(float((high.max(axis=1) - low.min(axis=1)).max()), MIN_EXTENT)
     n, d = points.shape
     radii = unset(len(cuts) - 1)
@@ -90,13 +90,13 @@ def _longest(rows: NDArray, metric: int) -> float:
 
 @cache
 def growth_of(n_columns: int) -> float:
-    """Return g."""
+    """Return the factor g of the error bounds."""
     return float((1.0 - _relative_error(n_columns)) ** -4)
 
 
 def rough_reach(radii: NDArray, extent: float, n_columns: int, metric: int) -> NDArray:
-    """Return what lengths around the rows of the table become in the float32 pass."""
-    # A length too large for float32 covers everything.
+    """Return radii around the rows of the table as the float32 pass needs them."""
+    # A radius too large for float32 becomes infinite and covers every row.
     with np.errstate(over="ignore"):
         reduced = radii / extent
         if metric != MANHATTAN:
@@ -113,7 +113,7 @@ def _relative_error(n_columns: int) -> float:
 def place_row(
     rows: NDArray, row: int, centers: NDArray, center: int, extent: float, placed: NDArray
 ) -> float:
-    """Fill in a row as it stands around a center; return the square of its length."""
+    """Fill in a row relative to a center; return the square of its length."""
     d = rows.shape[1]
     factor = 1.0 / extent
     square = 0.0
@@ -128,7 +128,7 @@ def place_row(
 
 @inner
 def error_of_differences(radius: float, d: int, metric: int) -> float:
-    """Return E of the first way."""
+    """Return the error bound E for differences."""
     error = 2.1 * UNIT * radius + UNDERFLOW
     if metric == MANHATTAN:
         return 1.1 * error
@@ -137,6 +137,6 @@ def error_of_differences(radius: float, d: int, metric: int) -> float:
 
 @inner
 def error_of_products(square: float, radius: float, d: int) -> float:
-    """Return E of the second way."""
+    """Return the error bound E for products."""
     length = np.sqrt(square) + radius
     return 1.1 * ((d + 8) * UNIT * length * length + UNDERFLOW * UNDERFLOW / UNIT)

@@ -30,11 +30,11 @@ from boreod.neighbors.metrics import (
 from boreod.parallel import computed_once
 
 LEAF_ROWS = 24
-# This index comes after every row.
+# This index comes after the index of every row.
 NOBODY = np.iinfo(np.int32).max
-# A tree has its rows in order, the order, and the spans and boxes of its nodes.
+# A tree holds its rows in order, that order, and the spans and boxes of its nodes.
 Tree = tuple[NDArray, NDArray, NDArray, NDArray]
-# Cells have an order of the rows, cuts in it, and their low and high corners.
+# Cells hold an order of the rows, the cuts in that order, and low and high corners of boxes.
 Cells = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
@@ -54,7 +54,7 @@ class KDTree:
 
     @property
     def order(self) -> NDArray:
-        """An order of the rows that brings near ones together."""
+        """An order of the rows in which near rows are close together."""
         return self._tree[1]
 
     def reach(self, radii: NDArray) -> tuple[NDArray, NDArray]:
@@ -63,13 +63,13 @@ class KDTree:
         return in_order, _largest_below(in_order, self._tree[2])
 
     def nearest(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        """Return the ``k`` nearest reference rows: distances and indices, in order."""
+        """Return distances and indices of the ``k`` nearest reference rows, nearest first."""
         return _nearest(self._tree, rows, k, self.metric)
 
     def nearest_and_reverse(
         self, rows: NDArray, k: int, reach: tuple[NDArray, NDArray]
     ) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray, NDArray]]:
-        """Return the nearest, and every reference row that has the row within its radius."""
+        """Return the nearest rows, and every reference row that has a row within its radius."""
         distances, indices = self.nearest(rows, k)
         return distances, indices, _reverse(self._tree, rows, *reach, self.metric)
 
@@ -174,7 +174,7 @@ def _reverse(
 
 @inner
 def _double(indices: NDArray, distances: NDArray) -> tuple[NDArray, NDArray]:
-    """Return copies with room for as many entries again."""
+    """Return copies with room for twice as many entries."""
     size = indices.shape[0]
     more_indices, more_distances = unset(2 * size, np.int32), unset(2 * size)
     for entry in range(size):
@@ -185,8 +185,8 @@ def _double(indices: NDArray, distances: NDArray) -> tuple[NDArray, NDArray]:
 def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
     """Halve the rows along the widest side of their box until a leaf is small or without extent.
 
-    Returns an order of the rows, the span of every node in it, and its box. The children of node
-    ``i`` are ``2 i + 1`` and ``2 i + 2``; a node that does not exist has an empty span.
+    Return an order of the rows, and for every node its span in that order and its box. The children
+    of node ``i`` are ``2 i + 1`` and ``2 i + 2``; a node that does not exist has an empty span.
     """
     n, d = points.shape
     order, values = np.arange(n, dtype=np.int32), unset(n)
@@ -202,7 +202,7 @@ def halve(points: NDArray, n_nodes: int) -> tuple[NDArray, NDArray, NDArray]:
 def _halve(
     points: NDArray, order: NDArray, values: NDArray, spans: NDArray, boxes: NDArray
 ) -> None:
-    """Fill order, but for that in leaves, spans and boxes; ``values`` is room for a column."""
+    """Fill in spans, boxes, and the order except within leaves; ``values`` is a buffer."""
     n_nodes, d = boxes.shape[0], boxes.shape[2]
     for node in range(n_nodes):
         start, stop = spans[node, 0], spans[node, 1]
@@ -228,7 +228,7 @@ def _halve(
 
 
 def count_nodes(n_rows: int, leaf: int) -> int:
-    """Return how many nodes give leaves of at most so many rows."""
+    """Return the number of nodes of a tree whose leaves have at most ``leaf`` rows."""
     levels = max(0, int(np.ceil(np.log2(max(1, n_rows / leaf)))))
     return 2 ** (levels + 1) - 1
 
@@ -242,7 +242,7 @@ def is_leaf(spans: NDArray, node: int) -> bool:
 
 @inner
 def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
-    """Return the reduced distance of a row to the nearest corner, side or inside of a box."""
+    """Return the reduced distance of a row to a box, which is 0 inside the box."""
     total = 0.0
     for column in range(row.shape[0]):
         difference = max(box[0, column] - row[column], row[column] - box[1, column], 0.0)
@@ -252,7 +252,7 @@ def box_distance(box: NDArray, row: NDArray, metric: int) -> float:
 
 @inner
 def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray, to: int) -> None:
-    """Fill in a line: the lengths of the differences between a row and the boxes of all cells."""
+    """Fill line ``to`` of ``out`` with the lengths from a row to the boxes of all cells."""
     _, _, low, high = cells
     n_cells, line = low.shape[1], out[to]
     for cell in range(n_cells):
@@ -270,7 +270,7 @@ def box_lengths(cells: Cells, rows: NDArray, row: int, metric: int, out: NDArray
 
 
 def cut_into_cells(points: NDArray, most_rows: int) -> Cells:
-    """Return cells of at most so many rows: leaves in order; large clumps of copies become several.
+    """Return leaves as cells of at most ``most_rows`` rows; large leaves of copies are cut.
 
     Cell ``i`` holds the rows ``cuts[i]`` to ``cuts[i + 1]`` of the order. Corners of boxes are
     stored one column of the table after the other: (columns, cells).

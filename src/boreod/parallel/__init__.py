@@ -1,6 +1,6 @@
 """Engines run one function over many blocks of rows: threads of this process, or a Dask cluster.
 
-Everything that knows Dask is in ``dask_engine.py``, which is imported by name when it is needed.
+All code that uses Dask is in ``dask_engine.py``, which is imported by name when it is needed.
 """
 
 import sys
@@ -45,12 +45,12 @@ def dask(client: Any = None, n_workers: int | None = None) -> AbstractContextMan
 
 
 def for_collections() -> Any:
-    """Import what works on Dask collections: ``count_rows``, ``gather_rows`` and ``map_rows``."""
+    """Return the module with ``count_rows``, ``gather_rows`` and ``map_rows`` of collections."""
     return import_module("boreod.parallel.dask_engine")
 
 
 def is_collection(table: Any) -> bool:
-    """Return whether a table is a Dask frame, series or array; there are none without Dask."""
+    """Return whether a table is a Dask frame, series or array; without Dask, none is."""
     # Fast path for a single row.
     if type(table) is np.ndarray:
         return False

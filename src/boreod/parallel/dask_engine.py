@@ -1,4 +1,4 @@
-"""Everything that knows Dask: the engine of a cluster, and tables that are Dask collections.
+"""All code that uses Dask: the engine of a cluster, and tables that are Dask collections.
 
 The engine sends blocks of rows to the workers and gets results back. Items are sent in batches, so
 that small items do not cost a task each. Only some batches are submitted at a time, so that the
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Whoever gets this module for a collection asks here what else is one.
+# Callers with this module test through it whether other tables are collections, too.
 from boreod.parallel import is_collection as is_collection  # noqa: PLC0414
 from boreod.parallel.engines import (
     Engine,
@@ -40,14 +40,14 @@ from boreod.parallel.engines import (
     use_engine,
 )
 
-# With so many batches no worker waits long for the last one.
+# With this many batches per thread, no worker waits long for the last batch.
 BATCHES_PER_THREAD = 16
-# A batch stays a message of some megabytes.
+# With at most this many items, a batch is a message of some megabytes.
 MAX_BATCH_ITEMS = 64
 MAX_SUBMITTED_PER_THREAD = 4
 MAX_ROUNDS = 3
 MAX_SCATTER_ATTEMPTS = 5
-# By the id of an object: a reference to it, and its future on the cluster.
+# The id of an object leads to a weak reference to it and to its future on the cluster.
 Sent = dict[int, tuple[weakref.ref[Any], Any]]
 
 
@@ -68,10 +68,10 @@ def connect(client: Any = None, n_workers: int | None = None) -> Iterator["DaskE
 
 
 class DaskEngine(Engine):
-    """Tasks on the workers of a cluster; made by :func:`dask`.
+    """An engine of tasks on the workers of a cluster; :func:`dask` makes it.
 
-    A shared object is remembered, with its future, until it dies here. Then the workers drop it
-    too, so they hold the graph of one view only and not those of earlier views.
+    A shared object is remembered, with its future, until this process deletes it. Then the workers
+    drop it too, so they hold only the graph of the current view.
     """
 
     def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:
@@ -121,7 +121,7 @@ class DaskEngine(Engine):
         things: list[Any],
         label: str,
     ) -> Generator[tuple[Item, Result], None, None]:
-        """Yield items with their results as they come; lost batches go back to the waiting ones."""
+        """Yield items with their results as they come; lost batches return to ``waiting``."""
         lost: list[Sequence[Item]] = []
         running: dict[Any, Sequence[Item]] = {}
         done = import_dask("distributed").as_completed(loop=self.client.loop)
@@ -141,16 +141,16 @@ class DaskEngine(Engine):
                     else:
                         yield from zip(batch, results, strict=True)
         finally:
-            # After a failure or an interrupt some are still running.
+            # After a failure or an interrupt, some batches are still running.
             if running:
                 self.client.cancel(list(running))
         waiting.extendleft(lost)
 
     def _collect(self, futures: list[Any]) -> Iterator[tuple[Any, list[Any] | None]]:
-        """Yield results, None for lost ones; raise what the function raised."""
+        """Yield futures with results, or with None if lost; raise errors of the function."""
         distributed = import_dask("distributed")
-        # Gathering all at once is faster, but fails if one future failed. Which one did decides
-        # what to do.
+        # Gathering all at once is faster, but fails if one future failed. Then the result of every
+        # future is read by itself.
         try:
             messages = self.client.gather(futures)
         except Exception:
@@ -201,7 +201,7 @@ class DaskEngine(Engine):
                 failure = error
                 break
             except (OSError, LookupError, ValueError) as error:
-                # The worker died. After a second the scheduler knows that.
+                # The worker died. After a second the scheduler has noticed.
                 failure = error
                 time.sleep(1.0)
         raise ConnectionError(
@@ -211,7 +211,7 @@ class DaskEngine(Engine):
 
 
 def _run_batch(work: "Message", *shared: "Message") -> "Message":
-    """Run on a worker."""
+    """Return the results of a batch; this function runs on a worker."""
     function, items = work.content
     things = [message.content for message in shared]
     with one_thread():
@@ -305,7 +305,7 @@ def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
         return stack.enter_context(distributed.Client(client, set_as_default=False))
     except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).rstrip(".")
-    # Close the unfinished client now. Later that would stop the start of the next client.
+    # The unfinished client is closed now. Later, this would stop the start of the next one.
     gc.collect()
     raise ConnectionError(f"No Dask scheduler answers at {client!r}: {reason}. Check the address.")
 
@@ -323,7 +323,7 @@ def gather_rows(
 ) -> Any:
     """Return rows as a local frame or array: all, or those at ascending positions.
 
-    Only these rows leave their partitions, whose sizes are counted unless given.
+    Only these rows leave their partitions. Sizes of partitions are counted unless given.
     """
     if positions is None:
         return table.compute()

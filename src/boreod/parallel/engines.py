@@ -104,7 +104,7 @@ class Threads(Engine):
                 try:
                     callback(items[place], function(*shared, items[place]))
                     progress.advance()
-                # The calling thread raises it again.
+                # The calling thread raises the failure again.
                 except BaseException as failure:
                     failures[place] = failure
 
@@ -173,7 +173,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class computed_once:  # noqa: N801  (it is used like a property)
-    """A cached property that one thread computes while all others that ask wait."""
+    """A cached property that one thread computes while other threads that read it wait."""
 
     _lock = threading.RLock()
 
@@ -253,7 +253,7 @@ class _OneBlasThread:
 
     def _lift(self) -> None:
         for library, number in self._before:
-            # Another number means that somebody else has set it since.
+            # If the number is not 1, other code has set it meanwhile.
             if library.num_threads == 1:
                 _set_threads(library, number)
 
@@ -267,7 +267,7 @@ class _OneBlasThread:
 
 def _set_threads(library: Any, number: int) -> None:
     """Set a library's number of threads, also if another thread has set it before."""
-    # Only threadpoolctl from 3.8 on knows a controlling thread.
+    # Only threadpoolctl 3.8 and later has controlling threads.
     free = getattr(library, "clear_controlling_thread", None)
     if free is not None:
         free(force=True)

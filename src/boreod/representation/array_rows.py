@@ -20,14 +20,14 @@ Cells = Mapping[str, Sequence[str | None]]
 
 
 class Output(NamedTuple):
-    """The origin of a raw column of a detector: a column of the table, and a kind of output of it.
+    """A raw column of a detector: the column of the table that it comes from, and its kind.
 
     The kind ``"value"`` is a number and ``"flag"`` is a truth value. ``"level"``, ``"other"`` and
-    ``"missing"`` are 1 where the column of the table holds this level, a rare level, or nothing,
-    and 0 elsewhere. ``"frequency"`` is the logarithm to the base 10 of the share of rows with the
-    same word. ``"odds"`` is the natural logarithm of an odds ratio: the odds that rows with the
-    same word are outliers, divided by the odds of all rows. The ``level`` of a ``"value"`` may be
-    a part of a date.
+    ``"missing"`` are 1 where a cell holds this level, a rare level, or no value, and 0 elsewhere.
+    ``"frequency"`` is the logarithm to the base 10 of the share of rows with the same word.
+    ``"odds"`` is the natural logarithm of an odds ratio: the odds that rows with the same word are
+    outliers, divided by the odds of all rows. The ``level`` of a ``"value"`` may be a part of a
+    date.
     """
 
     column: str
@@ -47,11 +47,11 @@ class ColumnOfNumbers(NamedTuple):
 class ArrayRows:
     """The preparation of plain numbers, which stay as they are.
 
-    ``names_`` are the columns of numbers, ``features_`` the columns of the training table from
-    which they were chosen, and ``inputs_`` the columns that a new table must have; here all are the
-    same. No column depends on earlier rows (``since_``). ``middle`` are the medians of the training
-    rows, which replace missing values of new rows. ``is_named`` says whether the training table had
-    column names.
+    ``names_`` are the columns of numbers. ``features_`` are the columns of the training table from
+    which they were chosen. ``inputs_`` are the columns that a new table must have. Here all three
+    are the same. No column depends on earlier rows (``since_``). ``middle`` holds the medians of
+    the training rows, which replace missing values of new rows. ``is_named`` says whether the
+    training table had column names.
     """
 
     label_: str | None = None
@@ -113,7 +113,7 @@ def upper_floor(module: str) -> Any:
 
 
 def is_table(X: Any, numbers_as_they_are: bool) -> bool:
-    """Return whether an object must be read by ``boreod.tables``: it is a file or a frame.
+    """Return whether an object must be read by ``boreod.tables``, as files and frames are.
 
     If ``numbers_as_they_are``, the result is False for a frame of finite numbers.
     """

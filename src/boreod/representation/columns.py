@@ -32,7 +32,7 @@ from boreod.scores.base import PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import close_names
 
-# The number of the widest view if isolation is not wanted, or no view can measure it.
+# As the index of the widest view, this value means that isolation is not computed.
 NO_VIEW = -1
 Detector = ForeignDetector | IsolationTrees
 # Positions of rows, and the rows.
@@ -70,8 +70,8 @@ class FittedColumns:
         found = [name for group in [*computed, self.raw] for name in group]
         source = {name: number for number, name in enumerate(found)}
         self._sources = np.array([source[name] for name in self.names], np.intp)
-        # The broadest view, and the first of equally broad views. Views of ranks are left out,
-        # because ranks are bounded and no row can be far from the others.
+        # The first of the broadest views measures isolation. Views of ranks are left out, because
+        # ranks are bounded and no row can be far from the others.
         numbers = [n for n, view in enumerate(self.views) if view.space.metric != "ranked"]
         self._widest = max(
             numbers, key=lambda number: _breadth(self.views[number]), default=NO_VIEW
@@ -98,14 +98,14 @@ class FittedColumns:
     def isolate(self, points: NDArray, engine: Engine) -> NDArray | None:
         """Return the distance from each row to its 10th nearest reference row.
 
-        If there are fewer reference rows, the farthest one counts. Return None if no view measures
-        isolation.
+        If there are fewer reference rows, return the distance to the farthest one. Return None if
+        no view measures isolation.
         """
         return self._isolating.compute_and_isolate(points, engine)[1]
 
     @cached_property
     def _isolating(self) -> "FittedColumns":
-        """The same without any column; only the widest view is searched."""
+        """A copy without columns, which searches only the widest view."""
         views = [] if self.widest is None else [replace(self.widest, scores=[])]
         return FittedColumns([], [], views, [])
 
@@ -192,7 +192,7 @@ class FittedColumns:
 
 
 def _span(places: list[int]) -> slice | list[int]:
-    """Return consecutive positions as a slice, which is faster for one row; others unchanged."""
+    """Return positions as a slice if they are consecutive: slices are faster for one row."""
     start, number = (places or [0])[0], len(places)
     return slice(start, start + number) if places == [*range(start, start + number)] else places
 
@@ -213,8 +213,8 @@ def _score(views: list[ScoredView], item: Item, widest: int) -> Found:
 def _breadth(view: ScoredView) -> tuple[bool, int, int]:
     """Return the sort key of a view, by which the broadest comes last.
 
-    A view of distances is broader than a view of directions (cosine). Among these, more columns
-    make a view broader, and then more reference rows do.
+    A view of distances is broader than a view of directions (cosine). Ties are broken by the number
+    of columns, then by the number of reference rows.
     """
     return view.space.metric != "cosine", len(view.space.columns), len(view.known.rows)
 

@@ -19,21 +19,21 @@ from boreod.representation.views import Space
 from boreod.scores.base import PlannedScore
 from boreod.text import show_bytes
 
-# Bytes that the search holds for each value of a reference row, in addition to the value itself:
-# float32 columns or a tree. "auto" chooses one of these two later.
+# A search holds this many bytes per value of a reference row, in addition to the value itself. They
+# store float32 columns or a tree; "auto" chooses between these two later.
 SEARCH_BYTES = {"brute": 5, "tree": 11, "auto": 8}
-# The number of folds of the training rows, if some rows are kept apart.
+# Training rows are split into this many folds if some rows are kept apart.
 FOLDS = 5
-# Arrays of fewer bytes go back to the allocator, not to the system.
+# The memory of deleted arrays of fewer bytes goes to the allocator, not to the system.
 GIVEN_BACK = 2**25
-# A table is held three times: as it is read, as columns, as rows of numbers.
+# A table is held this many times: as it is read, as columns, and as rows of numbers.
 COPIES = 3
-# The memory of one thread: blocks of rows, buffers of linear algebra.
+# A thread holds about this many bytes for blocks of rows and buffers of linear algebra.
 THREAD_BYTES = 6_000_000
-# The sample size that errors propose may use this share of the memory left, because small tables
-# take a little more per row.
+# A sample size that an error proposes uses at most this share of the free memory, because small
+# tables take a little more memory per row.
 MEMORY_MARGIN = 0.65
-# The least sample size that errors propose, in rows.
+# Errors propose samples of at least this many rows.
 MIN_PROPOSED = 1000
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -94,10 +94,10 @@ def count_fit_memory(
 
     ``views`` are neighbor spaces with the scores planned in them, ``backend`` is the search that
     the user asked for, and ``n_bags`` is 0 if nothing is learned. If ``folded``, rows are scored in
-    folds: there is a second neighbor graph of most of them, and all neighbor lists are longer.
+    folds. A second neighbor graph then holds most of the rows, and all neighbor lists are longer.
     """
     n_scores = count_scores(views)
-    # Hashes of the rows; every view adds more below.
+    # Hashes of the rows are counted first; every view adds more below.
     held = 24 * n_rows
     lists = 0
     for space, plan in views:
@@ -110,7 +110,7 @@ def count_fit_memory(
         lists = max(lists, size * of_one)
     scores = 8 * n_rows * n_scores
     table = scores + 8 * n_rows * n_columns
-    # Log-odds, probabilities, a temporary array of the same size, and three out-of-bag masks.
+    # Bags hold log-odds, probabilities, a temporary array like them, and three out-of-bag masks.
     bags = (3 * 8 + 3) * n_rows * n_bags
     # Memory of small arrays stays with the process after they are deleted, so it still counts. When
     # bags are drawn, the deleted scores count. When log-odds are computed, a deleted copy of all
@@ -131,7 +131,7 @@ def count_scores(views: Views) -> int:
 
 def _bytes_to_keep(n_columns: int, plan: list[PlannedScore], backend: str) -> int:
     """Return the bytes that a fitted view stores for one reference row."""
-    # The row as the metric needs it, and links to its copies.
+    # A view holds the row as the metric needs it, and links to its copies.
     rows = 8 * n_columns + 16
     # Two more columns are for distances that are computed as matrix products.
     search = SEARCH_BYTES[backend] * n_columns + 16
@@ -153,7 +153,7 @@ def _bytes_of_lists(plan: list[PlannedScore]) -> int:
 def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
     """Return the bytes that this process may still use.
 
-    ``cgroups`` is the folder of all control groups; the file ``own`` lists those of this process.
+    ``cgroups`` is the folder of all control groups. The file ``own`` lists this process's groups.
     """
     import psutil  # type: ignore[import-untyped]
 

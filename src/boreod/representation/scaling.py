@@ -3,7 +3,7 @@
 Scores have long tails: a row near a clump of copies can have a LOF of thousands. Min-max scaling,
 which the paper uses, keeps the shape of such a column. Rank scaling replaces a value by the share
 of training rows below it, so a long tail has no effect. The scaler ``"both"`` is for models that
-can use either: it returns raw columns min-max scaled, scores as ranks, then raw columns as ranks.
+can use both: it returns min-max scaled raw columns, ranks of scores, then ranks of raw columns.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class MinMax:
 
     # The least value of every column, which is subtracted.
     low: NDArray
-    # What is then multiplied: 1 / (largest value - least value), 0 in constant columns.
+    # The factor of the difference: 1 / (largest value - least value), or 0 in constant columns.
     factor: NDArray
 
     @classmethod
@@ -54,7 +54,7 @@ def standardize(table: NDArray) -> MinMax:
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """Replace each value by the share of training rows below it, interpolated."""
+    """Replace each value by the interpolated share of training rows below it."""
 
     # Ascending quantiles, one row for each column of the table.
     quantiles: NDArray
@@ -76,7 +76,7 @@ class Rank:
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """Return raw columns min-max scaled, then scores as ranks, then raw columns as ranks."""
+    """Return min-max scaled raw columns, then ranks of scores, then ranks of raw columns."""
 
     # The scaler of the raw columns, which come first in the table.
     scaled: MinMax
@@ -124,7 +124,7 @@ def _scale(table: NDArray, low: NDArray, factor: NDArray, quantiles: NDArray) ->
     for row in range(table.shape[0]):
         for column in range(n_scaled):
             value = (table[row, column] - low[column]) * factor[column]
-            # A factor may be very large.
+            # A very large factor could make the product infinite.
             value = LARGEST if value > LARGEST else value
             result[row, column] = -LARGEST if value < -LARGEST else value
         for place in range(n_ranked):
@@ -152,7 +152,7 @@ def _rank(known: NDArray, value: float) -> float:
 
 @inner
 def _bisect(known: NDArray, value: float, behind: int) -> int:
-    """Return where a value belongs among ascending values: before equal values, or behind them."""
+    """Return the place of a value among ascending values, before or behind equal values."""
     low, high = 0, known.shape[0]
     while low < high:
         middle = (low + high) // 2

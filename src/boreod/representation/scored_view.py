@@ -1,9 +1,9 @@
-"""One view with its fitted scores: from rows to score columns.
+"""One view with its fitted scores, which turn rows into score columns.
 
 Training rows and new rows are scored by the same steps. The neighbors of a block of rows are
 searched, the block is described, and the descriptions are compared with the stored descriptions of
 the reference rows. There is one exception: for new rows, one kernel computes all scores that read
-only distances, with the same bits. See :mod:`boreod.scores.together`.
+only distances. The results are bit-identical; see :mod:`boreod.scores.together`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ class ScoredView:
     graph: NeighborGraph
     # Scores with the descriptions of the reference rows.
     scores: list[FittedScore]
-    # Finds equal reference rows of a row; compares all columns of the table.
+    # Finds the reference row that equals a row in all columns of the table.
     known: KnownRows
     # Scales columns before distances are computed.
     scale: MinMax | Rank | None = None
@@ -69,8 +69,8 @@ class ScoredView:
         """Search, describe and compare all reference rows.
 
         Return the view, one array of scores of the reference rows for each score, and the neighbor
-        lists. The lists are long enough to have k neighbors left when this share of all rows is
-        ``left_out``.
+        lists. The lists are long enough to keep k neighbors when the share ``left_out`` of all rows
+        is taken out.
         """
         points = known.rows.take(space.columns, axis=1)
         scale = fit_scale(space.metric, points)
@@ -110,13 +110,13 @@ class ScoredView:
 
     @property
     def near(self) -> int:
-        """The k of the neighbor that measures isolation; in a small table, that of the last."""
+        """The k at which isolation is measured: NEAR, or the largest k of a small table."""
         return min(NEAR, len(self.graph.reference) - 1)
 
     def search(self, rows: NDArray, depth: int = 0) -> Block:
         """Search at least ``depth`` neighbors of each row.
 
-        A row that equals a reference row leaves this one out of its neighbors.
+        If a row equals a reference row, this reference row is not one of its neighbors.
         """
         own = self.known.find(rows)
         return self.graph.new_block(self.place(rows), own, depth)
@@ -188,10 +188,10 @@ class ScoredView:
     def _score_reference(self, training: TrainingGraph, engine: Engine) -> list[NDArray]:
         """Describe all reference rows, then compare them; store how isolated they are.
 
-        Each score handles all rows before the next score begins, because the descriptions of one
-        score fit into the cache and those of all scores do not. The first description of a score
-        reads no other description. So first descriptions are computed together, once for scores
-        that share geometry and once for the others.
+        Each score handles all rows before the next score begins, because the cache holds the
+        descriptions of one score, but not of all scores. The first description of a score reads no
+        other description. So first descriptions are computed together, once for scores that share
+        geometry and once for the others.
         """
         self.isolation = training.graph.radii((self.near,))[:, 0]
         graph = training.without_search()
@@ -239,7 +239,7 @@ class ScoredView:
             list(blocks(len(graph.distinct), block_rows)),
             take,
             label,
-            # Engines may hold on to the scores, so these copies must not change later.
+            # Engines may keep these scores, so they get copies that do not change later.
             [graph, [replace(s, frozen=list(s.frozen)) for s in scores]],
         )
         for s, result in zip(scores, results, strict=True):

@@ -27,8 +27,8 @@ from boreod.representation.plan import FEW, make_plan, read_ks, read_scores, war
 from boreod.representation.views import resolve_views
 from boreod.validation import all_or_nothing, read_rows, read_seed
 
-# A fit checks its memory first if the table has this number of rows, or this number of values: few
-# rows may have very many columns.
+# A fit checks its memory first if the table has at least this many rows, or at least this many
+# values.
 CHECKED_ROWS = 20_000
 CHECKED_VALUES = 5_000_000
 # A search through more rows than this is expensive.
@@ -163,7 +163,7 @@ class OutlierRepresentation(TransformerMixin, BaseEstimator):
     ) -> NDArray:
         """Fit to rows that were checked already, and return their representation.
 
-        ``points`` are float64 rows in C order, not to be changed afterwards. ``known`` are the same
+        ``points`` are float64 rows in C order, which must not change later. ``known`` are the same
         rows with their hashes, if these were computed before. Rows in the mask ``apart`` are no
         row's neighbor and in no isolation tree, see :mod:`boreod.representation.columns`. The
         ``n_bags`` bags that are learned afterwards count in the check of memory.
@@ -264,6 +264,6 @@ def make_representation(
 
 
 def _least_rows(column: str) -> int:
-    """Return how many reference rows a score column needs, if one fold is left out of them."""
+    """Return the number of reference rows that a score column needs if a fold is left out."""
     k = column.partition("_")[2]
     return -(-FOLDS * (int(k) + 1) // (FOLDS - 1)) if k else 2

@@ -1,9 +1,9 @@
-"""Base of all scores: describe a row's neighborhood, then compare it with those of its neighbors.
+"""Base of all scores: describe each row, then compare it with the descriptions of its neighbors.
 
 A score names one or more *descriptions*, methods that turn a block of rows into an array with one
 column per k. Descriptions of the reference rows are computed once and frozen. A new row is
-described by the same method and compared with the frozen descriptions. A score that compares
-nothing, such as a plain distance, is its last description.
+described by the same method and compared with the frozen descriptions. If a score compares nothing,
+such as a plain distance, its value is its last description.
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,10 +17,10 @@ from boreod.neighbors import Block, Ks
 from boreod.text import shorten
 from boreod.validation import is_number
 
-# Limits of parameters; within them, products of distances stay finite.
+# Parameters lie between these limits, so that products of distances stay finite.
 SMALLEST_PARAMETER = 1e-100
 LARGEST_PARAMETER = 1e100
-# Values count as equal up to this relative deviation, because it may come from rounding.
+# Values count as equal if they differ by at most this relative error, as rounding may cause.
 EQUAL = 1e-12
 NO_KS: Ks = ()
 Pair = tuple[NDArray, NDArray]
@@ -28,7 +28,7 @@ Pair = tuple[NDArray, NDArray]
 
 @dataclass(frozen=True)
 class Described:
-    """One description: of the rows of a block (``own``) and of all reference rows."""
+    """One description of the rows of a block, and of all reference rows."""
 
     own: NDArray
     reference: NDArray
@@ -49,8 +49,8 @@ class Score:
     citation: ClassVar[str]
     # The score in one line.
     formula: ClassVar[str]
-    # What the score needs: only ``"distances"`` to neighbors, also ``"reverse"`` neighbors, or also
-    # the ``"geometry"``, which means the distances or angles between neighbors.
+    # The input of the score: ``"distances"`` to neighbors alone, also ``"reverse"`` neighbors, or
+    # also the ``"geometry"``, which is the distances or angles between neighbors.
     reads: ClassVar[str] = "distances"
     # Whether a score that reads no reverse neighbors looks up k-distances of reference rows. A
     # model file must hold the k-distances that are looked up.
@@ -78,7 +78,7 @@ class Score:
         return described[-1].own
 
     def summarize(self, scores: NDArray) -> NDArray:
-        """Return what :meth:`finish` needs from the scores of the reference rows: (values, ks)."""
+        """Return a summary of the reference rows' scores for :meth:`finish`: (values, ks)."""
         finite = np.isfinite(scores)
         high = np.where(finite, scores, -np.inf).max(axis=0)
         low = np.where(finite, scores, np.inf).min(axis=0)
@@ -99,7 +99,7 @@ class PlannedScore:
     """A score with all its ks, in one view."""
 
     label: str
-    # A Score; its own annotation would forbid the parameters of its subclasses.
+    # The type is Score, but this annotation would forbid the parameters of subclasses.
     definition: Any
     ks: Ks = NO_KS
 
@@ -110,7 +110,7 @@ class PlannedScore:
 
 @dataclass(eq=False)
 class FittedScore(PlannedScore):
-    """A score and what it remembers of the reference rows."""
+    """A score with the descriptions and the summary of the reference rows."""
 
     frozen: list[NDArray] = field(default_factory=list)
     summary: NDArray = field(default_factory=lambda: np.empty((0, 0)))

@@ -6,7 +6,7 @@ LDF is LOF with a kernel density, in which each neighbor has its own bandwidth.
     lde_k(p) = mean of exp(-u^2 / 2) / (sqrt(2 pi) (h kd_k(o))^d) over the k nearest neighbors o
     ldf_k(p) = m / (lde_k(p) + c m),    m = mean of lde_k(o) over the neighbors
 
-KDEOS: by how many standard deviations is the density below that of the neighbors?
+KDEOS: by how many standard deviations is the density below the mean around the row?
 
     h_k(p)     = s / k * sum of the distances to the k - 1 nearest neighbors
     dens_k(p)  = sum of h_k(o)^-D phi(d(p, o) / h_k(o)) over p itself and its reverse neighbors o
@@ -43,9 +43,9 @@ from boreod.neighbors import Block, Ks
 from boreod.scores.base import EQUAL, Described, Pair, Score, mean_over_neighbors
 from boreod.scores.knn import Entries, reverse_entries, sums_to
 
-# The largest distance in bandwidths; its square is still finite.
+# A distance is at most this many bandwidths, so that its square is finite.
 LARGEST_DISTANCE = 1e150
-# The score of a row if a neighbor has infinite density, because it has copies.
+# A row gets this score if a neighbor has copies and thus infinite density.
 IN_A_CLUMP = 1.0
 # The largest x for which exp(x) is finite.
 LARGEST_EXPONENT = 709.782712893384
@@ -174,7 +174,7 @@ def _log_mean_exp(terms: NDArray, k: int) -> float:
     return highest + np.log(total / k)
 
 
-# The limit of exponents; the sum of a few thousand such terms is still finite.
+# Exponents are at most this, so that the sum of a few thousand terms is finite.
 LARGEST_TERM = 650.0
 # Terms below this exponent are ignored, because the row's own kernel has exponent 0.
 NEGLIGIBLE = -60.0
@@ -233,7 +233,7 @@ def _log_kernel_density(
 ) -> NDArray:
     offsets, sources, distances = reverse
     own_logs, logs = log_bandwidths
-    # The logarithm of 1, less the constant that is left out.
+    # The logarithm of 1, minus the constant that is left out.
     log_of_one = 0.5 * math.log(2.0 * math.pi)
     m, n_ks = own_logs.shape
     result, unit, total = unset((m, n_ks)), unset(n_ks), unset(n_ks)
@@ -317,7 +317,7 @@ class LoOP(Score):
     def summarize(self, scores: NDArray) -> NDArray:
         """Return the spread Z_k of the reference rows."""
         largest = np.maximum(scores.max(axis=0), np.finfo(np.float64).tiny)
-        # These are at most 1, so their squares cannot overflow.
+        # Quotients are at most 1, so their squares cannot overflow.
         relative = scores / largest
         spread = self.extent * largest * np.sqrt((relative * relative).mean(axis=0))
         return np.where(scores.max(axis=0) == 0, 1.0, spread)[np.newaxis]
@@ -338,6 +338,6 @@ class LoOP(Score):
 
 @inner
 def excess(own: float, around: float) -> float:
-    """Return own / around - 1, or 0 if this is negative or not finite, as among copies."""
+    """Return own / around - 1, or 0 if this is negative or, as among copies, not finite."""
     more = own / around - 1.0
     return more if more > 0.0 and np.isfinite(more) else 0.0

@@ -1,4 +1,4 @@
-"""Detectors that give a column without neighbors: isolation forest, and other libraries'.
+"""Detectors that need no neighbors: isolation forest, and detectors of other libraries.
 
 Isolation forest: how few random splits does it take to isolate a row? Every tree splits a sample of
 the rows at random until each row is alone or the tree is as deep as a balanced tree. Let h be the
@@ -27,7 +27,7 @@ from boreod.scores.trees import Trees
 
 # With 100 trees, ranks still depend on the seed.
 N_TREES = 300
-# The number of rows that a tree is grown on; all rows if there are fewer.
+# A tree is grown on at most this many rows.
 SAMPLED = 256
 BLOCK_ROWS = 4096
 
@@ -85,7 +85,7 @@ class IsolationTrees:
         return forest, scores
 
     def score(self, points: NDArray) -> NDArray:
-        """Return scores between 0 and 1, high = outlying."""
+        """Return scores between 0 and 1; outliers have high scores."""
         # Trees over a single row have no splits.
         if self._usual == 0.0:
             return np.full(len(points), 0.5)
@@ -93,7 +93,7 @@ class IsolationTrees:
 
     @property
     def work(self) -> dict[str, int]:
-        """What its running time depends on; two fits to the same table give equal values."""
+        """The sizes that determine the running time; two fits to one table give equal sizes."""
         return {"trees": self.trees.n_trees, "rows": self.n_sampled}
 
     @cached_property
@@ -138,13 +138,13 @@ class ForeignDetector:
         return cls(label, copy, low, high)
 
     def score(self, points: NDArray) -> NDArray:
-        """Return finite scores, high = outlying."""
+        """Return finite scores; outliers have high scores."""
         scores = _outlyingness(self.detector, points)
         return np.nan_to_num(scores, nan=self.high, posinf=self.high, neginf=self.low)
 
     @property
     def work(self) -> Any:
-        """What its running time depends on."""
+        """The object that determines the running time."""
         return self.detector
 
 
@@ -173,7 +173,7 @@ def _outlyingness(detector: Any, points: NDArray) -> NDArray:
 
 
 def _is_low_for_outliers(detector: Any) -> bool:
-    """Whether low scores mean outliers: scikit-learn's detectors, but not those of PyOD."""
+    """Whether low scores mean outliers, as in scikit-learn but not in PyOD."""
     from sklearn.base import is_outlier_detector
 
     last = detector.steps[-1][1] if hasattr(detector, "steps") else detector

@@ -34,7 +34,7 @@ from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks, whole_vectors
 from boreod.scores.base import EQUAL, Described, Score, mean_over_neighbors, sum_in_lanes
 
-# The number of rows whose chains grow at the same time.
+# The chains of this many rows grow at the same time.
 ROWS_TOGETHER = 3
 
 
@@ -125,7 +125,7 @@ class LDOF(Score):
     min_k = 2
 
     def describe(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Return the ratios; sums over k neighbors continue those of smaller k."""
+        """Return the ratios; the sums over k neighbors continue the sums for smaller k."""
         return _scatter_ratio(block.distances, block.distances_among(ks[-1]), np.array(ks))
 
 
@@ -170,7 +170,7 @@ def _angle_score(points: NDArray, reference: NDArray, indices: NDArray, ks: NDAr
         _turn_to_neighbors(points[row], reference, indices[row, : ks[-1]], to)
         size = _scale_to_longest(to, inverse)
         weight, mean, squares, column = 0.0, 0.0, 0.0, 0
-        # `weight` and `largest` are of pairs, `..._before` of single neighbors before this one.
+        # `weight` and `largest` refer to pairs, `..._before` to single neighbors before this one.
         weight_before, largest_before, largest = 0.0, 0.0, 0.0
         for place in range(ks[-1]):
             own = inverse[place]
@@ -211,7 +211,7 @@ def _turn_to_neighbors(point: NDArray, reference: NDArray, neighbors: NDArray, t
 
 @inner
 def _scale_to_longest(to: NDArray, inverse: NDArray) -> float:
-    """Divide the vectors by the largest length and return it, so that no power overflows.
+    """Divide vectors by the largest length, so that no power overflows; return that length.
 
     Fill ``inverse`` with 1 / new length, and with 0 for vectors of length 0.
     """
@@ -277,9 +277,9 @@ def _deviate(
 
 @inner
 def _log_variance(weight: float, squares: float, largest: float) -> float:
-    """Return the logarithm of a variance, -inf if the variance may come from rounding alone.
+    """Return the logarithm of a variance, or -inf if the variance may be a rounding error.
 
-    Rounding errors of v are in proportion to ``largest``: no |v| exceeds the largest weight.
+    Rounding errors of v are proportional to ``largest``, which no |v| exceeds.
     """
     # Without a pair, or after an overflow, the row is not outlying.
     if weight == 0.0 or not np.isfinite(squares):

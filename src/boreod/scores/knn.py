@@ -5,8 +5,8 @@
     odin_k(p)  = - |RNN_k(p)| / k,    RNN_k(p) = { o : d(p, o) <= kd_k(o) }
     inflo_k(p) = kd_k(p) * mean of 1 / kd_k(o) over N_k(p) united with RNN_k(p)
 
-ODIN is the in-degree in the neighbor graph. Outliers have a low in-degree, so it is negated. INFLO
-is computed without the pruning of its paper, which only sets the scores of inliers to 1.
+ODIN is the negated in-degree in the neighbor graph: outliers have a low in-degree. INFLO is
+computed without the pruning of its paper, which only sets the scores of inliers to 1.
 
 Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets.
 SIGMOD 2000.
@@ -120,7 +120,7 @@ class INFLO(Score):
     descriptions = ()
 
     def compare(self, block: Block, ks: Ks, described: list[Described]) -> NDArray:
-        """Compare the own k-distance with those of the neighbors and reverse neighbors."""
+        """Compare the own k-distance with k-distances of neighbors and reverse neighbors."""
         lists = block.distances, block.indices
         return _influence(lists, reverse_entries(block), block.radii(ks), np.array(ks))
 
@@ -160,7 +160,7 @@ def _add_neighbors(
 ) -> None:
     """Start the sums of one row with its neighbors."""
     n_ks = ks.shape[0]
-    # The column of the smallest k that counts a neighbor.
+    # Columns from this one on have a k that counts the neighbor.
     first = 0
     for column in range(n_ks):
         total[column], members[column] = 0.0, ks[column]
@@ -173,7 +173,7 @@ def _add_neighbors(
 
 @inner
 def _is_listed(distances: NDArray, indices: NDArray, distance: float, wanted: int) -> bool:
-    """Whether a row is in a sorted list; its distance is not below the last distance there."""
+    """Whether a sorted list holds a row; its distance must be at least the last one listed."""
     place = indices.shape[0] - 1
     while place >= 0 and distances[place] == distance:
         if indices[place] == wanted:

@@ -41,7 +41,7 @@ class Together:
     scores: list[FittedScore]
     # Arguments of the kernel, without rows and result.
     arguments: tuple[Any, ...]
-    # Summaries of all columns but those of LoOP, which come last.
+    # Summaries of all columns except the columns of LoOP, which come last.
     summary: NDArray
     # LDF, and the slice of its columns.
     ldf: tuple[LDF, slice] | None
@@ -52,7 +52,7 @@ class Together:
     ) -> "Together":
         """Take the first score of every kind.
 
-        ``radii`` gives the k-distances of all reference rows, ``dimension`` is the view's.
+        ``radii`` returns k-distances of all reference rows. ``dimension`` is that of the view.
         """
         found = [next((s for s in scores if type(s.definition) is kind), None) for kind in KINDS]
         taken = [s for s in found if s is not None]
@@ -81,7 +81,7 @@ class Together:
         if self.ldf is not None:
             definition, places = self.ldf
             definition.bound(found[:, places])
-        # Some rows are near copies.
+        # Some rows have copies among their neighbors.
         if not is_finite:
             bounded = found[:, :n_bounded]
             if self.ldf is not None:
@@ -101,7 +101,7 @@ def _score(
     density: NDArray, plain_density: NDArray, kernel_radii: NDArray, log_radii: NDArray,
     kernel_density: NDArray, settings: NDArray, deviation: NDArray, unit: NDArray, out: NDArray,
 ) -> bool:  # fmt: skip
-    """Fill in scores before they are finished; return whether all but those of LoOP are finite.
+    """Fill in scores before they are finished; return whether all except LoOP's are finite.
 
     One kind is computed after the other, so that its descriptions stay in the cache.
     """

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from boreod.compiled import ZERO, compiled, inner, unset
 
-# Larger values, and values below its negative, are clipped before they are compared.
+# Values are clipped to at most this magnitude before they are compared.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
-# The number of descents at once.
+# This many descents run at once.
 LANES = 16
-# The number of levels after which to check whether all descents are at leaves.
+# After this many levels, a kernel checks whether all descents have reached leaves.
 CHECK_EVERY = 4
 # With fewer rows, one row descends many trees at once. Otherwise many rows descend one tree.
 FEW_ROWS = 6
-# The number of rows that go through all trees before the next rows do.
+# This many rows go through all trees before the next rows do.
 BLOCK = 512
 # On a path, the value of a column is from the row, from the base, or not decided yet.
 UNDECIDED, OF_ROW, OF_BASE = 0, 1, 2
-# Starts and depths of trees, their packed nodes, and values of leaves. The packed nodes are there
-# twice: as integers, and the same bits as float32 numbers.
+# Starts and depths of trees, their packed nodes, and values of leaves. Packed nodes appear twice:
+# as integers, and with the same bits as float32 numbers.
 PackedTrees = tuple[NDArray, NDArray, tuple[NDArray, NDArray], NDArray]
 
 
@@ -228,7 +228,7 @@ def _share(
             column = feature[node]
         gain = value[node] / (a * ways) if a > 0 else 0.0
         loss = value[node] / (b * ways) if b > 0 else 0.0
-        # Splits whose sides are both done are closed.
+        # A split is closed when both of its sides are done.
         while n_open > 0 and decided[places[n_open - 1, 0]] == OF_BASE:
             n_open, b = n_open - 1, b - 1
             column, ways = places[n_open, 0], sums[n_open, 0]

@@ -1,7 +1,7 @@
-"""Many binary trees in flat arrays: the sums of their leaf values, and what each column adds.
+"""Many binary trees in flat arrays: sums of their leaf values, and contributions of columns.
 
 The nodes of a tree are in preorder, so the left child of node ``i`` is ``i + 1``. Right children
-are not stored, because they follow from which nodes are leaves. A row goes left if its value, as
+are not stored, because the positions of the leaves determine them. A row goes left if its value, as
 float32, is at most the threshold, as in scikit-learn. Trees form groups of equal size, one after
 the other. A group holds the trees of one bag, or of a whole forest.
 """
@@ -25,7 +25,7 @@ from boreod.scores.tree_kernels import (
     pack,
 )
 
-# A packed node has four fields, whose indices have 32 bits.
+# There are at most this many nodes, because each has four fields, whose indices have 32 bits.
 MAX_NODES = 2**28
 
 
@@ -37,7 +37,7 @@ class Trees:
     starts: NDArray
     # int32: the index of the column that a node compares, -1 in a leaf.
     feature: NDArray
-    # float32: rows at or below it go left; 0 in a leaf.
+    # float32: rows with a value at or below it go left; 0 in a leaf.
     threshold: NDArray
     # float64: the value of a leaf; 0 in an inner node.
     value: NDArray
@@ -97,7 +97,7 @@ class Trees:
 
     @cached_property
     def _found(self) -> tuple[NDArray, NDArray]:
-        """Right child of every node, 0 in a leaf, and depth of every tree: int32."""
+        """Right child of every node (0 in a leaf) and depth of every tree, as int32."""
         return find_right(self.starts, self.feature)
 
     @cached_property
@@ -113,11 +113,11 @@ class Trees:
         return kernel(table, self._packed, n_groups)
 
     def contribute(self, table: NDArray, base: NDArray, multipliers: NDArray) -> NDArray:
-        """Return what each column adds to the weighted sum of groups, compared with a base row.
+        """Return the contribution of each column to the weighted sum of groups, against a base row.
 
         The results are interventional Shapley values: a column that is left out takes its value
-        from the base. For every row they sum up to its weighted sum less that of the base.
-        ``multipliers`` are the weights of every group for every row: (rows, groups).
+        from the base. For every row they add up to its weighted sum minus the weighted sum of the
+        base. ``multipliers`` are the weights of every group for every row: (rows, groups).
         """
         self._check_call(table, multipliers.shape[1])
         rows, row, weights = (
