@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from timing import report, seconds
 
 from boreod import Detector, save
-from boreod.ensemble.bags import Bagging, draw_bags
+from boreod.ensemble.bags import BagPlan, draw_bags
 from boreod.ensemble.heads import TreeHead
 from boreod.parallel import Threads
 
@@ -59,7 +59,7 @@ def detector() -> None:
 def trees() -> None:
     """Compare 500 trees in arrays with the same number in scikit-learn's forests."""
     X, y = table(5000, 0)
-    bags = draw_bags(np.flatnonzero(y), np.flatnonzero(y == 0), 5000, Bagging(50, 0.7, 10.0), 0)
+    bags = draw_bags(np.flatnonzero(y), np.flatnonzero(y == 0), 5000, BagPlan(50, 0.7, 10.0), 0)
     head = TreeHead.fit(X, bags, 10, False, 0, Threads(1))
     forests = [
         ExtraTreesClassifier(10, random_state=0).fit(X[rows], bags.targets) for rows in bags.rows

@@ -425,29 +425,29 @@ def total(measure: Callable[[Path], int], paths: list[Path]) -> int:
     return sum(map(measure, paths))
 
 
-# Limits are what stands now. The aims for this structure are 22,500 lines of code and 17,500
-# statements, a core of 78 files and 10,800 lines, and 70 files with 14,500 lines behind `Detector`.
+# Every limit is the present value. The package should have at most 22,500 lines of code and 17,500
+# statements.
 FIGURES: dict[str, tuple[Callable[[], list[str] | int], int]] = {
     "classes from user to engine": (classes_of_detector, 3),
     "parameters of the constructor": (constructor_parameters, 16),
     "public members": (public_members, 30),
-    "files": (lambda: len(FILES), 163),
+    "files": (lambda: len(FILES), 147),
     "names at the package root": (names_at_root, 20),
-    "lines of code": (lambda: total(code_lines, FILES), 24_528),
-    "statements": (lambda: total(statements, FILES), 19_034),
-    "core: files": (lambda: len(files_of("core")), 82),
-    "core: lines of code": (lambda: total(code_lines, files_of("core")), 11_746),
-    "core: statements": (lambda: total(statements, files_of("core")), 9_574),
-    "tables: statements": (lambda: total(statements, files_of("tables")), 3_697),
-    "tool: statements": (lambda: total(statements, files_of("tool")), 3_578),
-    "paper: statements": (lambda: total(statements, files_of("paper")), 2_185),
-    "files that `Detector` imports for numbers": (lambda: len(reachable_files()), 79),
-    "lines that `Detector` imports for numbers": (lambda: total(lines, reachable_files()), 17_499),
-    "private names of other libraries": (foreign_private_names, 5),
+    "lines of code": (lambda: total(code_lines, FILES), 22_825),
+    "statements": (lambda: total(statements, FILES), 18_025),
+    "core: files": (lambda: len(files_of("core")), 71),
+    "core: lines of code": (lambda: total(code_lines, files_of("core")), 10_794),
+    "core: statements": (lambda: total(statements, files_of("core")), 8_994),
+    "tables: statements": (lambda: total(statements, files_of("tables")), 3_468),
+    "tool: statements": (lambda: total(statements, files_of("tool")), 3_450),
+    "paper: statements": (lambda: total(statements, files_of("paper")), 2_113),
+    "files that `Detector` imports for numbers": (lambda: len(reachable_files()), 60),
+    "lines that `Detector` imports for numbers": (lambda: total(lines, reachable_files()), 14_492),
+    "private names of other libraries": (foreign_private_names, 3),
     "functions above 8 parameters, kernels above 16": (longest_signatures, 0),
     "tests that are not parametrised, %": (tests_not_parametrised, 65),
     "import layers, siblings independent": (layers, 15),
-    "files under 60 lines, without `__init__.py`": (small_files, 2),
+    "files under 60 lines, without `__init__.py`": (small_files, 1),
     "longest chain of files from `BORE().predict_proba` to the search kernel": (search_chain, 8),
     "files entered on that way": (entered_files, 15),
     "bodies over 60 lines": (long_bodies, 0),

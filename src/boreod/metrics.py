@@ -107,20 +107,6 @@ def average_precision(y_true: NDArray, y_score: NDArray, weights: NDArray | None
     return _area_of_precision(*roc_rates(y_true, y_score, weights), _count(y_true, weights))
 
 
-def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
-    """Return the ROC curve at given false-positive rates; at vertical steps, their upper ends.
-
-    Examples
-    --------
-    >>> scores = np.array([0.9, 0.8, 0.7, 0.6])
-    >>> true_positive_rates(np.array([True, False, True, False]), scores, np.array([0, 0.5, 1]))
-    array([0.5, 1. , 1. ])
-    """
-    false, true = roc_rates(y_true, y_score)
-    top = np.append(np.diff(false) != 0, True)
-    return np.interp(false_rates, false[top], true[top])
-
-
 def roc_rates(
     y_true: NDArray, y_score: NDArray, weights: NDArray | None = None
 ) -> tuple[NDArray, NDArray]:

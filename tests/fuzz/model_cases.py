@@ -16,7 +16,7 @@ from safetensors.numpy import load
 from boreod.persistence.container import JSON_LIMIT, write_model_file
 from boreod.persistence.manifest import FORMAT
 from boreod.predictor import assess, prepare
-from boreod.representation.array_rows import columns_to_read, types_to_read
+from boreod.tool.scoring.scoring import columns_to_read, types_to_read
 
 from .verdicts import (
     REFUSED,

@@ -201,13 +201,6 @@ PRINTED = Settings(
 GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
 
 
-def make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
-    """Return a group from unchecked names and values; raise for unknown names."""
-    if not isinstance(name, str) or name not in GROUPS:
-        raise ValueError(f"there is no group {shorten(name)} of parameters")
-    return GROUPS[name]().set_params(**parameters)
-
-
 def complete_settings(given: dict[str, Any], preset: Settings) -> Settings:
     """Return a user's groups, completed by a preset; None stands for the preset's group."""
     groups: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boreod.ensemble.parameters import ParameterGroup, make_group
+from boreod.ensemble.parameters import GROUPS, ParameterGroup
 from boreod.files import typed_json
 from boreod.persistence.container import ModelFileError
 from boreod.representation.views import View
@@ -136,6 +136,13 @@ def score_class(name: Any) -> type[Score]:
     return SCORES[name]
 
 
+def _make_group(name: Any, parameters: dict[str, Any]) -> ParameterGroup:
+    """Return a group from unchecked names and values; raise for unknown names."""
+    if not isinstance(name, str) or name not in GROUPS:
+        raise ValueError(f"there is no group {shorten(name)} of parameters")
+    return GROUPS[name]().set_params(**parameters)
+
+
 _KINDS: dict[str, Any] = {
     "tuple": lambda content: tuple(decode(typed_json(list[Any], content, PARAMETER))),
     "dict": _pairs,
@@ -143,6 +150,6 @@ _KINDS: dict[str, Any] = {
     "score": _score,
     "view": lambda content: View(**_decode_all(content)),
     "costs": lambda content: Costs(**_decode_all(content)),
-    "group": lambda content: make_group(content[0], _decode_all(content[1])),
+    "group": lambda content: _make_group(content[0], _decode_all(content[1])),
     "representation": _representation,
 }

@@ -136,19 +136,3 @@ def _holds_finite_numbers(frame: Any) -> bool:
 def is_arrow(table: Any) -> bool:
     """Return whether an object is a table or a batch of pyarrow."""
     return type(table).__module__.partition(".")[0] == "pyarrow"
-
-
-def columns_to_read(preparation: Any) -> list[str] | None:
-    """Return the columns that a table must have; None if the training table had no column names."""
-    return list(preparation.inputs_) if preparation.is_named else None
-
-
-def types_to_read(preparation: Any) -> dict[str, Any]:
-    """Return the type of each column, for reading it from text.
-
-    Columns of a file without header are named c0, c1 and so on.
-    """
-    types = dict(preparation.types_)
-    if preparation.is_named:
-        return types
-    return types | {"c" + name[1:]: kind for name, kind in types.items()}

@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 from boreod.compiled import compiled, inner, unset
 from boreod.neighbors import Block, Ks
 from boreod.scores.base import FittedScore, Score, mean_over, without_infinities
-from boreod.scores.densities import (
-    IN_A_CLUMP,
-    LDF,
-    LoOP,
-    excess,
-    log_density,
-    log_ratio,
-)
+from boreod.scores.densities import IN_A_CLUMP, LDF, LoOP, excess, log_density, log_ratio
 from boreod.scores.knn import KNN, KNNWeight, fill_sums
 from boreod.scores.lof import LOF, SimplifiedLOF, reach_density, relative_density
 

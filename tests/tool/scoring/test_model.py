@@ -18,10 +18,11 @@ from sklearn.exceptions import NotFittedError
 
 from boreod import BORE, ColumnSelection, Detector, Heads, ModelFileError, load, save
 from boreod.predictor import prepare
-from boreod.representation.array_rows import ArrayRows, columns_to_read
+from boreod.representation.array_rows import ArrayRows
 from boreod.tables import TableError
 from boreod.tool import describe, fit_table, score_frame
 from boreod.tool.scoring.judging import alert_threshold
+from boreod.tool.scoring.scoring import columns_to_read
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from boreod.paper.evaluation.comparison import (
-    EVERYTHING,
-    Comparison,
-    is_oracle,
-    read_seconds,
-)
+from boreod.paper.evaluation.comparison import EVERYTHING, Comparison, is_oracle, read_seconds
 from boreod.paper.evaluation.methods import METHODS
 from boreod.paper.evaluation.splits import MEASURES
 from boreod.paper.evaluation.summary import TABLE, Run, Summary, make_table

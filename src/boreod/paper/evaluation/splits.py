@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boreod.metrics import auc, average_precision, early_auc, precision_at, true_positive_rates
+from boreod.metrics import auc, average_precision, early_auc, precision_at, roc_rates
 from boreod.paper.datasets.loading import rows_digest
 from boreod.paper.evaluation.methods import METHODS
 from boreod.validation import INLIER, OUTLIER, UNLABELLED
@@ -285,3 +285,17 @@ def takes_part(name: str, share: float) -> bool:
     if share:
         return method.group != "unlabelled"
     return method.group == "ours" or method.labels == "none"
+
+
+def true_positive_rates(y_true: NDArray, y_score: NDArray, false_rates: NDArray) -> NDArray:
+    """Return the ROC curve at given false-positive rates; at vertical steps, their upper ends.
+
+    Examples
+    --------
+    >>> scores = np.array([0.9, 0.8, 0.7, 0.6])
+    >>> true_positive_rates(np.array([True, False, True, False]), scores, np.array([0, 0.5, 1]))
+    array([0.5, 1. , 1. ])
+    """
+    false, true = roc_rates(y_true, y_score)
+    top = np.append(np.diff(false) != 0, True)
+    return np.interp(false_rates, false[top], true[top])

@@ -14,7 +14,6 @@ from boreod.neighbors.known_rows import UNKNOWN
 from boreod.parallel import plain_interrupts
 from boreod.persistence import load_predictor
 from boreod.predictor import Predictor, assess, for_workers, prepare
-from boreod.representation.array_rows import columns_to_read, types_to_read
 from boreod.tables import TableError, as_arrow, like_input
 from boreod.tables.arrow import pa
 from boreod.tables.preparing.since import add_to_table, is_whole
@@ -388,3 +387,19 @@ def with_ranks(
     schema = ranked_schema(batch.schema)
     place = schema.names.index("rank")
     return batch.add_column(place, schema.field(place), pa.array(ranks))
+
+
+def columns_to_read(preparation: Any) -> list[str] | None:
+    """Return the columns that a table must have; None if the training table had no column names."""
+    return list(preparation.inputs_) if preparation.is_named else None
+
+
+def types_to_read(preparation: Any) -> dict[str, Any]:
+    """Return the type of each column, for reading it from text.
+
+    Columns of a file without header are named c0, c1 and so on.
+    """
+    types = dict(preparation.types_)
+    if preparation.is_named:
+        return types
+    return types | {"c" + name[1:]: kind for name, kind in types.items()}

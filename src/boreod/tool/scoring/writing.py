@@ -20,7 +20,6 @@ from boreod.ensemble.calibration import expit
 from boreod.files import whole_file
 from boreod.parallel import Engine, Progress, Threads, current_engine, use_engine
 from boreod.predictor import Predictor
-from boreod.representation.array_rows import types_to_read
 from boreod.tables import TableError, TableWriter, open_table
 from boreod.tables.arrow import pa, parquet
 from boreod.tables.reading.locations import STANDARD, SUFFIXES, local_path, refuse_address
@@ -28,7 +27,14 @@ from boreod.tables.writer import writing
 from boreod.tool.scoring import parts
 from boreod.tool.scoring.checking import Finding, Limits, Tally, check_columns_of, find_changes
 from boreod.tool.scoring.judging import NOVEL, Cut, is_alert
-from boreod.tool.scoring.scoring import BATCH_ROWS, ScoreOptions, Scoring, ranked_schema, with_ranks
+from boreod.tool.scoring.scoring import (
+    BATCH_ROWS,
+    ScoreOptions,
+    Scoring,
+    ranked_schema,
+    types_to_read,
+    with_ranks,
+)
 
 
 @dataclass(frozen=True)
