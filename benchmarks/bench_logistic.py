@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from timing import best_of_both, report
 
 from boreod import BORE
-from boreod.ensemble.bags import Bagging, draw_bags
+from boreod.ensemble.bags import BagPlan, draw_bags
 from boreod.ensemble.heads import LogisticHead
 from boreod.parallel import Threads
 
@@ -55,7 +55,7 @@ def main() -> None:
     table = BORE(random_state=0).fit(X, y).represent(X)
     labelled = np.random.default_rng(0).permutation(len(y))[: int(0.6 * len(y))]
     outliers, inliers = labelled[y[labelled] == 1], labelled[y[labelled] == 0]
-    bags = draw_bags(outliers, inliers, len(y), Bagging(50, 0.7), 0)
+    bags = draw_bags(outliers, inliers, len(y), BagPlan(50, 0.7), 0)
     targets = bags.targets
     designs = []
     for rows in bags.rows:
