@@ -118,7 +118,7 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
         Results of the training rows from the bags that do not hold them, see ``oob_proba_``.
     record_, reference_rows_
         A :class:`boreod.predictor.TrainingRecord` of the training table, and the positions of the
-        training rows in it. A model loaded from a file has None for the positions of a sample.
+        training rows in it. The positions are None in a loaded model that was fitted to a sample.
     threshold_
         Probability above which ``predict`` returns the label of outliers.
     stored_
@@ -212,13 +212,13 @@ class Detector(Predictor, ClassifierMixin, BaseEstimator):
             Columns that identify a row. Nothing is learned from them. Here and below, several names
             may be given as one string, separated by commas.
         drop, keep
-            Columns to leave out, and the only columns to learn from.
+            ``drop`` names columns to leave out, ``keep`` the only columns to learn from.
         labels
             A second table of ``ids`` and labels, a frame or a file. Its labels replace those of X.
         reading
             Options of ``boreod.tables.open_table``. Two of them are for frames too: ``"since"``
             names columns of ids, such as ``card``, to learn from the time since the last row of the
-            same id. Several columns of dates need ``card:time``. With ``"since"``, tables must be
+            same id; ``card:time`` names one of several columns of dates. Such tables must be
             sorted by time and scored as a whole. ``"inlier_label"`` is the label of inliers; rows
             with neither of the two labels are then unlabelled.
         **unsupported

@@ -49,7 +49,7 @@ def auc(y_true: NDArray, y_score: NDArray, weights: NDArray | None = None) -> ND
 
 
 def early_auc(y_true: NDArray, y_score: NDArray, most: float = 0.1) -> float:
-    """Return the area under the ROC curve up to a false-positive rate of ``most``, over ``most``.
+    """Return the area under the ROC curve up to the false-positive rate ``most``, divided by it.
 
     This is the mean true-positive rate of a detector that may raise few false alarms: 1 for a
     perfect ranking and ``most / 2`` for a random one. It is not the standardized value of

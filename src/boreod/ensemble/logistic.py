@@ -91,7 +91,7 @@ def _minimize(
 
 @inner
 def gram_of(design: NDArray) -> NDArray:
-    """Return the products of all pairs of rows of the table, if that is the smaller problem."""
+    """Return the Gram matrix of the data rows, or an empty one if coefficients are not more."""
     d, n = design.shape
     size = n if n < d else 0
     gram = unset((size, size))
@@ -108,8 +108,8 @@ def descend(
 
     ``design`` has a row for every coefficient, so that a slice selects coefficients. A Hessian
     takes much longer than a gradient. So the old Hessian is used again while the gradient falls
-    fast enough to need only a few more steps. Return coefficients, gradient, and weighted targets
-    minus probabilities.
+    fast enough to need only a few more steps. Return coefficients, gradient, and weighted
+    residuals: weight * (target - probability).
     """
     n = design.shape[1]
     size = min(design.shape)
@@ -181,7 +181,7 @@ def _objective(
 def _evaluate(
     design: NDArray, signs: NDArray, weights: NDArray, beta: NDArray, ridge: float
 ) -> tuple[NDArray, NDArray]:
-    """Return gradient and weighted targets minus probabilities."""
+    """Return the gradient and the weighted residuals: weight * (target - probability)."""
     d, n = design.shape
     odds = unset(n)
     residual = unset(n)
@@ -205,8 +205,8 @@ def _make_factor(
 ) -> float:  # fmt: skip
     """Factorize the matrix of a Newton step, design W design' + ridge, in the smaller dimension.
 
-    With one unknown per row, it is R gram R + ridge with R R = W. If rounding leaves no factor, a
-    larger ridge gives one. The step is then shorter and still leads down. Return the ridge used.
+    With one unknown per row, it is R gram R + ridge with R R = W. If rounding makes this fail, a
+    larger ridge gives a shorter step, which still leads down. Return the ridge used.
     """
     n = design.shape[1]
     more = ridge

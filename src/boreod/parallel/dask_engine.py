@@ -7,8 +7,8 @@ shared object are lost, Dask cannot repeat it; the engine then sends the object 
 the missing batches.
 
 The partitions of a collection stay where they are. Rows that training needs are picked on the
-workers and brought here; functions of rows go to the partitions and give a Dask array. Dask is
-imported only for a table that is a Dask collection, so it is loaded already.
+workers and brought here. Functions of rows go to the partitions and give a Dask array. Whoever has
+a collection has already imported Dask, so only the engine may have to import it.
 """
 
 import gc
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Callers with this module test through it whether other tables are collections, too.
+# Code that is given this module as an argument also calls `is_collection` of it.
 from boreod.parallel import is_collection as is_collection  # noqa: PLC0414
 from boreod.parallel.engines import (
     Engine,
@@ -71,7 +71,7 @@ class DaskEngine(Engine):
     """An engine of tasks on the workers of a cluster; :func:`dask` makes it.
 
     A shared object is remembered, with its future, until this process deletes it. Then the workers
-    drop it too, so they hold only the graph of the current view.
+    drop it too. They never hold the neighbor graphs of two views.
     """
 
     def __init__(self, client: Any, sent: Sent, verbose: bool = False) -> None:
@@ -305,7 +305,7 @@ def _connect(client: Any, n_workers: int | None, stack: ExitStack) -> Any:
         return stack.enter_context(distributed.Client(client, set_as_default=False))
     except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).rstrip(".")
-    # The unfinished client is closed now. Later, this would stop the start of the next one.
+    # Delete the unfinished client now. If it were deleted later, the next client could not start.
     gc.collect()
     raise ConnectionError(f"No Dask scheduler answers at {client!r}: {reason}. Check the address.")
 
@@ -353,8 +353,8 @@ def map_rows(
 ) -> Any:
     """Return lazily, as a Dask array, the results of a function for all rows.
 
-    The function gets the model, which is sent once to every worker, and a partition. It returns an
-    array with one row per row and ``width`` columns, or with one dimension if ``width`` is None.
+    The function gets the model, which is sent once to every worker, and a partition. It returns one
+    result per row of the partition: ``width`` numbers, or a single one if ``width`` is None.
     """
     delayed = import_dask("dask").delayed
     da = import_dask("dask.array")

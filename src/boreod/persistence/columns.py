@@ -19,7 +19,7 @@ from boreod.scores.base import FittedScore, PlannedScore
 from boreod.scores.detectors import ForeignDetector, IsolationTrees
 from boreod.text import shorten
 
-# These descriptions have ranges. Others may be infinite, such as the density of copies.
+# The descriptions of rows listed here have ranges. All others may be infinite.
 RANGES = {
     "bandwidth": (0.0, MOST),
     # The log-density of copies is finite, although their bandwidth is 0.
@@ -169,7 +169,7 @@ def build_columns(
 ) -> FittedColumns:
     """Return the representation that computes the columns ``names`` from ``inputs``.
 
-    ``owners`` are the arrays of the file by their owners.
+    ``owners`` maps each part of the model, such as ``views.0``, to its arrays.
     """
     everywhere = KnownRows(owners[""].get("reference", np.empty((0, 0))))
     views = []

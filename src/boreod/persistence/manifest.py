@@ -1,7 +1,7 @@
 """The manifest of a model file, which is JSON: everything but the arrays.
 
-It determines the names, types and shapes of all arrays. Before a model is built from them, they are
-checked here, and so is whether the manifest contradicts itself.
+It determines the names, types and shapes of all arrays. This module checks the arrays, and whether
+the manifest contradicts itself, before a model is built from them.
 """
 
 import json
@@ -116,8 +116,8 @@ class Manifest:
     that rank scaling keeps. ``costs`` is None if no price was asked for. ``rows`` is the number of
     training rows, and ``shares`` tells which part of a table they are. ``assumed`` tells whether
     unlabelled rows count as inliers, and ``left_out`` is the number of inliers in no bag. ``knots``
-    is the number of scores with known quantiles, 0 if there were labels. ``alone`` is the time of a
-    single row in seconds, None if it follows from ``costs`` or is unknown.
+    is the number of points on the curve from scores to ranks, 0 with labels. ``alone`` is the time
+    of a single row in seconds, None if it follows from ``costs`` or is unknown.
     """
 
     format: int
@@ -306,7 +306,7 @@ def _fits_costs(manifest: Manifest, costs: Costs | None) -> bool:
 def _may_be_score(name: str, rows: int) -> bool:
     """Whether this may name a score column, such as lof_10@r256, of a table with ``rows`` rows.
 
-    The file holds only the price of a column that is not in use.
+    For a column that is not in use, the file holds nothing but its price.
     """
     match = re.fullmatch(r"[^@]+?_([1-9][0-9]{0,15})(?:@.+)?", name, re.DOTALL)
     return match is not None and int(match[1]) < rows
@@ -322,7 +322,7 @@ def _possible_forests(manifest: Manifest) -> set[str]:
 
 
 def expected_tensors(manifest: Manifest) -> Tensors:
-    """Return the tensors of all arrays."""
+    """Return the type, shape and range that every array must have."""
     n_reference = manifest.representation.reference_rows
     n_inputs = len(manifest.feature_names)
     n_columns = len(manifest.columns)
@@ -397,7 +397,7 @@ def _fits_tensor(values: NDArray, name: str, tensor: Tensor) -> bool:
         tensor.least <= low and high <= tensor.most,
         last != "rows" or (values[:-1] < values[1:]).all(),
         last not in ("radii", "quantiles") or (values[..., :-1] <= values[..., 1:]).all(),
-        # A single number is a spread, by which scores are divided.
+        # A summary of one number is a spread. Scores are divided by it, so it must be positive.
         last != "summary" or len(values) > 1 or low > 0.0,
     )
     return all(conditions)

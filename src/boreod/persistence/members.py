@@ -2,8 +2,8 @@
 
 Trees are stored in preorder: the column that every node tests, -1 in a leaf; the thresholds of
 inner nodes; and, for every leaf, the index of its value in a list of distinct values. The positions
-of right children follow from that, so a file cannot hold a loop. Trees then need a quarter of their
-size in memory.
+of right children follow from that, so a file cannot hold a loop. A file needs a quarter of the
+space that the trees take in memory.
 
 Log-odds must be finite for all rows with scaled values up to LARGEST, and so must be all numbers
 on the way there.
@@ -26,7 +26,7 @@ from boreod.validation import LARGEST
 # Scores of a ranking are divided or multiplied by numbers of at least this size.
 SMALLEST_FACTOR = 1e-100
 # A mean probability must not round to 0 or 1. So the values of leaves keep a distance from 0 and 1.
-# It is this number times the sum of the number of bags and that of the trees of a bag.
+# The distance is this number times (number of bags + trees per bag).
 ROUNDING = 1e-15
 
 
@@ -40,7 +40,7 @@ class StoredTrees:
 
     @property
     def inner(self) -> int:
-        """The number of inner nodes; every tree has one leaf more than these."""
+        """The number of inner nodes; every tree has one more leaf than inner nodes."""
         return (self.nodes - self.number) // 2
 
 
@@ -106,7 +106,7 @@ def fits_trees(stored: StoredTrees) -> bool:
 def unpack_trees(arrays: Arrays, owner: str) -> Trees:
     """Return trees; refuse arrays in which kernels might loop forever or read outside.
 
-    Single numbers were compared with the tensors before. ``owner`` names a wrong array in errors.
+    The range of every number was checked before. ``owner`` names a wrong array in errors.
     """
     starts = arrays["starts"]
     feature = arrays["feature"].astype(np.int32)
@@ -126,9 +126,9 @@ def unpack_trees(arrays: Arrays, owner: str) -> Trees:
 
 
 def _are_whole(starts: NDArray, inside: NDArray) -> bool:
-    """Whether every tree ends with its last leaf, and not before."""
-    # An inner node opens one more subtree, a leaf closes one. After each node, ``waiting`` is the
-    # number of open subtrees, less 1 for every tree up to this one.
+    """Whether the nodes of every tree form one tree, with none missing and none left over."""
+    # An inner node opens one more subtree, and a leaf closes one. So ``waiting``, the running sum,
+    # falls by 1 over every whole tree, and stays above that value until its last leaf.
     waiting = np.cumsum(np.where(inside, 1, -1))
     trees = np.arange(len(starts) - 1)
     last = starts[1:] - 1
@@ -138,7 +138,7 @@ def _are_whole(starts: NDArray, inside: NDArray) -> bool:
 
 
 def describe_member(member: Member) -> tuple[StoredMember, Arrays]:
-    """Return the entry of a member in the manifest, and its arrays among other attributes."""
+    """Return a member's entry in the manifest, and a dict that holds its arrays and more."""
     head = member.head
     arrays = vars(head)
     n_bags = 1
@@ -238,7 +238,7 @@ def check_reach(
 ) -> None:
     """Refuse heads whose log-odds, or those of the average, would not be finite.
 
-    ``owners`` are the arrays of the file by their owners.
+    ``owners`` maps each part of the model, such as ``members.0``, to its arrays.
     """
     total = 0.0
     for place, stored in enumerate(members):

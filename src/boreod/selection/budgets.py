@@ -254,8 +254,8 @@ class Selection:
     columns
         The chosen columns, the most stable first.
     frequencies
-        The share of bags that bought each column, for columns that some bag bought, in the order in
-        which they were considered; empty if bags had no part in the choice.
+        For each column that some bag bought, the share of bags that did, in the order in which
+        columns were considered. It is empty if the choice did not use bags.
     cost
         Price of the chosen columns and trees.
     budget
@@ -362,7 +362,7 @@ class BudgetCurve:
 
 
 def trace_budgets(bought: Iterable[tuple[Selection, OutOfBag]]) -> BudgetCurve:
-    """Return the curve of at least one choice, by the out-of-bag rows of their models."""
+    """Return the curve of one or more choices, each judged by the out-of-bag rows of its model."""
     points = []
     for choice, oob in bought:
         y_true, y_score = oob.judged()

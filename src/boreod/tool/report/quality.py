@@ -1,4 +1,4 @@
-"""How well a model ranks rows, also beside a previous model and over time, and its calibration."""
+"""Sections on ranking quality, a previous model, alerts over time, and calibration."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -250,7 +250,7 @@ def _choose_period(values: NDArray) -> tuple[str, str]:
 
 
 def _describe_counts(counts: dict[str, NDArray], name: str, starts: NDArray, labelled: bool) -> str:
-    """Say how even alerts are over time, and how many outliers are caught in each half of it."""
+    """Say how evenly alerts are spread over time, and how many outliers each half of it caught."""
     from scipy.stats import poisson
 
     busy = counts["rows"] > 0
