@@ -52,7 +52,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a folder", str(path))
     if target.exists() and not target.is_file():
-        # Renaming another file to this path would delete the device.
+        # The path may be a device, and renaming a file to it would delete it.
         raise OSError(errno.EEXIST, "Is there and is no ordinary file", str(path))
     unfinished = target.with_name(f".{secrets.token_hex(6)}.part")
     try:

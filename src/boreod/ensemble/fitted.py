@@ -80,9 +80,9 @@ class Fitted:
     members
         Heads and their weights.
     base
-        Features of the mean inlier, with which explanations compare.
+        Features of the mean inlier, the baseline of explanations.
     correction
-        The map from log-odds of bags to those of the table.
+        The map from log-odds in bags to log-odds in the table.
     classes
         Labels of both classes, inlier first.
     seen

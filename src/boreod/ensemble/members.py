@@ -316,7 +316,7 @@ def fit_line(
 def stack(
     odds: NDArray, codes: NDArray, evidence: NDArray, n_folds: int = FOLDS
 ) -> tuple[NDArray, NDArray]:
-    """Return weights of heads, which add up to 1, and their mean for all rows.
+    """Return head weights, which sum to 1, and the heads' mean for all rows.
 
     ``odds`` are out-of-bag log-odds (rows, heads) on one scale, NaN where a head cannot judge a
     row. ``codes`` mark outliers and inliers, and ``evidence`` is the average precision of every
@@ -389,6 +389,6 @@ def _learn(
         slopes = residuals @ table + 2.0 * strength * away
         return float(value), np.append(slopes, residuals.sum())
 
-    # Every head keeps a tenth of its first weight.
+    # No head falls below a tenth of its first weight.
     bounds = [*((0.1 * weight, None) for weight in start), (None, None)]
     return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x

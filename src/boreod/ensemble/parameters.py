@@ -88,7 +88,7 @@ class Bagging(ParameterGroup):
     Parameters
     ----------
     max_samples
-        Share of the smaller class that each bag holds, with as many rows of the other class. With a
+        Share of the smaller class in each bag; the other class has as many rows there. With a
         ``ratio`` each bag holds this share of the outliers, and at most this share of the inliers.
     ratio
         Number of inliers in a bag for each of its outliers; None for balanced bags. Both classes

@@ -32,7 +32,7 @@ class TrainingRows:
     classes
         The two labels, inlier first.
     shares
-        The part of a larger table that the rows are.
+        How the rows were sampled from a larger table.
     positions
         Positions of the rows in the table of the user, from 0.
     preparation
@@ -70,7 +70,7 @@ def read_training_rows(
     seed: int,
     numeric_frames_as_they_are: bool,
 ) -> TrainingRows:
-    """Return rows, labels and preparation of a table, all rows or a sample of them.
+    """Return all rows of a table or a sample, their labels and the preparation.
 
     ``asked`` holds the options of ``fit`` for frames and files; ``seed`` is that of a sample.
     """

@@ -146,7 +146,7 @@ def _nearest_of(
         to = known[row, COMPLETE_TO]
         some = candidates[row]
         sure = ZERO
-        # Otherwise not all candidates were noted.
+        # If this is not set, some candidates are missing.
         if counts[row, COMPLETE]:
             reduced_distances(points, candidates, rows, row, size, metric, kept)
             for place in range(size):

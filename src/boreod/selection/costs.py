@@ -8,7 +8,7 @@ shared parts. A set of columns pays for every part once, as deep as its most dem
 
 Costs that simply add up, as in the paper, are the special case without parts.
 
-Costs in time have further lists of the same form for calls. The price of a call is its time beyond
+Costs in seconds also have such lists for calls. The price of a call is its time beyond
 the prices of its rows. A row in a batch of b rows pays its own price and 1 / b of the price of the
 call, which vanishes in large batches.
 
@@ -22,7 +22,7 @@ neighbor search  n d         once per view
 reverse lists    n           once per view, by scores that read reverse neighbors
 geometry         k k d / 2   once per view at the largest k, by scores that read geometry
 own              k           per column, for every step of its definition (k k for geometry)
-isolation        levels      of all trees together, and at least a raw column
+isolation        levels      of all trees together, never less than a raw column
 ===============  ==========  ================================================================
 
 In units of the paper, a search through the whole training table costs 10, the cheapest class, and a

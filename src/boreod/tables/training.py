@@ -66,7 +66,7 @@ class Wishes:
     assume
         Whether unlabelled rows count as the code 0, so that labels may be few or none.
     outlier_label
-        The label of the code 1; None for labels with a plain meaning.
+        The label of outliers; None if labels are 0 and 1 or the like.
     sample
         Returns the rows to learn from, in ascending order, given the codes of all rows; None for
         all rows. Without such a function, labels need not be read first.

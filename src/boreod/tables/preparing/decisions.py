@@ -86,7 +86,7 @@ class Question:
     name: str
     max_levels: int = 20
     targets: Targets | None = None
-    # The decimal point of numbers in text. It counts if their column leaves it open.
+    # The decimal point of numbers in text. It is used if the cells of the column leave it open.
     decimal: str | None = None
     # Whether the user asked to learn from this column.
     wanted: bool = False
@@ -163,7 +163,7 @@ def _decide_numbered(column: Any, values: NDArray, asked: Question) -> Decision 
 
 
 def _find_numbered_dates(present: NDArray, name: str) -> tuple[str, str]:
-    """Return the form of numbers that are dates, and its meaning; two empty words for others."""
+    """Return form and meaning if numbers are dates, and otherwise two empty words."""
     low = present.min()
     high = present.max()
     named = _sounds_like(name, TIMES)

@@ -35,7 +35,7 @@ ROWS = b"boreod.rows"
 LARGE = r"[eE]\+?\d{3}|(\d[ ,.']?){100}"
 # A pyarrow schema, and the record batches to come.
 Typed = tuple[Any, Iterator[Any]]
-# Columns of some rows as Python values or as a record batch, and where each of these rows is.
+# Rows as Python columns or as a record batch, and the place of each of these rows.
 Values = tuple[dict[str, list[Any]], Where]
 Block = tuple[Any, Where]
 # A column, its bad cells, and what it holds.
