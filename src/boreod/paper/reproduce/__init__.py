@@ -5,7 +5,7 @@ from itertools import product
 
 from boreod.files import __version__, write_text
 from boreod.paper.reproduce import figures, quality, tables
-from boreod.paper.reproduce.setup import SETS, Settings, load_repetition
+from boreod.paper.reproduce.setup import SETS, Settings, hash_of
 from boreod.tool.documents import Paragraph, Section, to_markdown, to_page
 
 __all__ = ["PAPER_PARTS", "PARTS", "SETS", "Settings", "reproduce"]
@@ -29,7 +29,7 @@ def reproduce(parts: list[str], settings: Settings) -> list[Section]:
     if set(parts) & set(PAPER_PARTS):
         # A set that is missing is reported before anything runs.
         for name, repetition in product(settings.datasets, range(settings.count)):
-            load_repetition(name, repetition, settings.data)
+            hash_of(name, repetition, settings.data)
     sections = []
     for name in parts:
         sections.append(PARTS[name](settings))

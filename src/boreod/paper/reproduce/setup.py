@@ -94,7 +94,7 @@ class Settings:
         tasks = {}
         for name, repetition, *options in plan:
             # To make the key, the data is loaded before several processes ask for it at once.
-            key = f"{label}/{name}/{repetition}/{self.seed}/{_digest(name, repetition, self.data)}"
+            key = f"{label}/{name}/{repetition}/{self.seed}/{hash_of(name, repetition, self.data)}"
             tasks[f"{key}/{options}"] = (name, repetition, self.seed, self.data, *options)
         results = run_tasks(work, tasks, self.journal, self.n_jobs, label, self.verbose)
         failed = [result["error"] for result in results if "error" in result]
@@ -113,7 +113,8 @@ def load_repetition(name: str, repetition: int, data: Path | None) -> tuple[NDAr
 
 
 @cache
-def _digest(name: str, repetition: int, data: Path | None) -> str:
+def hash_of(name: str, repetition: int, data: Path | None) -> str:
+    """Return a short hash of the rows of a repetition, which are read once for all parts."""
     return rows_digest(*load_repetition(name, repetition, data))[:12]
 
 
