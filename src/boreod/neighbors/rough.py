@@ -14,7 +14,7 @@ that are made or cut out inside kernels take long to compile.
 """
 
 import threading
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,35 +61,6 @@ COUNT, COMPLETE, CENTER = range(3)
 _LAST = threading.local()
 
 
-class Work(NamedTuple):
-    """Memory of a search for a block of rows.
-
-    ``bounds`` are the distances of rows to the boxes of cells. ``kept`` are upper bounds on the
-    reduced distances of ``candidates``; ``bits`` reads them as integers. ``progress`` holds the
-    next turn and the number of pairs. ``placed`` are rows relative to centers. ``chosen`` are the
-    rows that meet a cell, ``gathered`` holds their values, and ``tiles`` their reduced distances to
-    the rows of the cell. ``groups`` holds results of comparisons, eight in a number; ``below``
-    reads them one by one. ``steps`` counts candidates by their bounds; ``number`` reads it as
-    float32.
-    """
-
-    bounds: NDArray
-    known: NDArray
-    counts: NDArray
-    candidates: NDArray
-    progress: NDArray
-    kept: NDArray
-    bits: NDArray
-    placed: NDArray
-    gathered: NDArray
-    tiles: NDArray
-    chosen: NDArray
-    groups: NDArray
-    below: NDArray
-    steps: NDArray
-    number: NDArray
-
-
 def find_candidates(
     table: Rounded,
     cells: Cells,
@@ -102,8 +73,7 @@ def find_candidates(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
     """Compare a block of rows with the table cell by cell, so that each cell is read once.
 
-    ``reach`` is the result of :func:`rough_reach`, and the largest radius in every cell. A cell has
-    at most ``tile`` rows.
+    ``reach`` is the result of :func:`rough_reach`, and the largest radius in every cell.
 
     Return candidates, ``counts`` and ``known``, and pairs with their number. Complete candidates
     hold every reference row up to the length ``COMPLETE_TO``, and thus the k nearest. In a pair,
@@ -140,42 +110,40 @@ def find_candidates(
 
 
 def _work_for(m: int, d: int, n_cells: int, tile: int, room: int) -> tuple[NDArray, ...]:
-    """Return the fields of :class:`Work`; a single row reuses the memory of the last one."""
+    """Return memory for a search; a single row reuses the memory of the last one."""
     shape = (m, d, n_cells, tile, room)
     if m == 1 and getattr(_LAST, "shape", None) == shape:
         return cast(tuple[NDArray, ...], _LAST.work)
     kept = unset((m, room), np.float32)
     groups = unset(tile // GROUP, np.uint64)
     steps = unset(STEPS, np.int32)
-    work = Work(
-        bounds=unset((m, n_cells)),
-        known=unset((m, 5)),
-        counts=unset((m, 3), np.int64),
-        candidates=unset((m, room), np.int32),
-        progress=unset(2, np.int64),
-        kept=kept,
-        bits=kept.view(np.int32),
-        placed=unset((m, d + EXTRA), np.float32),
-        gathered=unset((m, d + EXTRA), np.float32),
-        tiles=unset((m, tile), np.float32),
-        chosen=unset(m, np.int64),
-        groups=groups,
-        below=groups.view(np.uint8),
-        steps=steps,
-        number=steps.view(np.float32),
+    work = (
+        unset((m, n_cells)),  # bounds: distances of rows to the boxes of cells
+        unset((m, 5)),  # known
+        unset((m, 3), np.int64),  # counts
+        unset((m, room), np.int32),  # candidates
+        unset(2, np.int64),  # progress: the next turn, and the number of pairs
+        kept,  # upper bounds on the reduced distances of candidates
+        kept.view(np.int32),  # bits: the same, read as integers
+        unset((m, d + EXTRA), np.float32),  # placed: rows relative to centers
+        unset((m, d + EXTRA), np.float32),  # gathered: values of the rows that meet a cell
+        unset((m, tile), np.float32),  # tiles: their reduced distances to the rows of the cell
+        unset(m, np.int64),  # chosen: the rows that meet a cell
+        groups,  # results of comparisons, eight in a number
+        groups.view(np.uint8),  # below: the same, one by one
+        steps,  # numbers of candidates by bounds
+        steps.view(np.float32),  # number: the same, read as float32
     )
-    # Numba reads plain tuples faster than named ones.
-    fields = tuple(work)
     if m == 1:
         _LAST.shape = shape
-        _LAST.work = fields
-    return fields
+        _LAST.work = work
+    return work
 
 
 @compiled
 def _meet_cells(
     table: Rounded, cells: Cells, rows: NDArray, k: int, growth: float, metric: int,
-    reach: NDArray, fields: tuple[NDArray, ...], last: int, with_products: bool,
+    reach: NDArray, work: tuple[NDArray, ...], last: int, with_products: bool,
     farthest: NDArray, pairs: NDArray,
 ) -> bool:  # fmt: skip
     """Continue a search, which has one turn per marked cell, then one turn per other cell.
@@ -183,15 +151,23 @@ def _meet_cells(
     After each of these parts, a turn without a cell shortens lists. The search stops before the
     turn ``last``. Return whether it stopped earlier, because there is not enough space for pairs.
     """
-    work = Work(*fields)
-    bounds, known, progress, chosen = work.bounds, work.known, work.progress, work.chosen
-    n_cells, n_found, tile = farthest.shape[0], progress[1], work.tiles.shape[1]
+    # All arrays are unpacked here, and parts get them one by one. A part that gets a tuple counts
+    # references of all its arrays in every turn, which costs a lone row a tenth of its time.
+    (
+        bounds, known, counts, candidates, progress, kept, bits, placed, gathered, tiles, chosen,
+        groups, below, steps, number,
+    ) = work  # fmt: skip
+    values, centers, center_of, radii, extent = table
+    order, cuts, _, _ = cells
+    n_cells, n_found, tile = farthest.shape[0], progress[1], tiles.shape[1]
     if progress[0] < 0:
-        _begin(cells, rows, metric, work)
+        _begin(cells, rows, metric, NEAR_ROWS // tile, bounds, known, counts, steps)
         progress[0] = 0
     turn = progress[0] - 1
     while True:
-        turn, cell, size = _next_turn(turn + 1, last, with_products, farthest, work)
+        turn, cell, size = _next_turn(
+            turn + 1, last, with_products, bounds, known, farthest, chosen
+        )
         if turn == last:
             break
         marked, at_end = turn <= n_cells, cell == n_cells
@@ -199,25 +175,45 @@ def _meet_cells(
         if reach.shape[0] > 0 and n_found + size * needed > pairs.shape[1]:
             progress[0], progress[1] = turn, n_found
             return True
-        _make_room(size, needed, k, growth, table[4], metric, work)
+        _make_room(
+            chosen, size, needed, k, growth, extent, metric, known, counts, candidates, kept, bits,
+            steps, number,
+        )  # fmt: skip
         if at_end:
             continue
-        _measure(table, cells, cell, rows, size, metric, with_products, work)
+        start, stop, radius = cuts[cell], cuts[cell + 1], radii[cell]
+        use_products = _place_rows(
+            centers, center_of[cell], radius, extent, rows, chosen, size, with_products, known,
+            counts, placed,
+        )  # fmt: skip
+        plain_error = error_of_differences(radius, rows.shape[1], metric)
+        _measure(
+            values, start, stop, rows.shape[1], chosen, size, metric, use_products, plain_error,
+            known, placed, gathered, tiles,
+        )  # fmt: skip
         for place in range(size):
             row = chosen[place]
             if _is_near(bounds[row, cell], known[row, COMPLETE_TO], NO_RADIUS, marked):
-                _note(cells, cell, row, place, growth, work)
+                _note(
+                    order, start, stop, row, place, growth, known, counts, tiles, groups, below,
+                    kept, candidates,
+                )  # fmt: skip
         if farthest[cell] >= 0.0:
-            n_found = _cover(cells, cell, marked, size, farthest, reach, work, pairs, n_found)
+            n_found = _cover(
+                order, start, stop, cell, marked, chosen, size, bounds, farthest, reach, known,
+                tiles, groups, below, pairs, n_found,
+            )  # fmt: skip
     progress[0], progress[1] = last, n_found
     return False
 
 
 @inner
-def _begin(cells: Cells, rows: NDArray, metric: int, work: Work) -> None:
+def _begin(
+    cells: Cells, rows: NDArray, metric: int, n_near: int, bounds: NDArray, known: NDArray,
+    counts: NDArray, near: NDArray,
+) -> None:  # fmt: skip
     """Fill in distances to boxes, mark the nearest cells of every row, and start empty lists."""
-    bounds, known, counts, near = work.bounds, work.known, work.counts, work.steps
-    n_cells, n_near = bounds.shape[1], NEAR_ROWS // work.tiles.shape[1]
+    n_cells = bounds.shape[1]
     size = n_near if n_near < n_cells else n_cells
     for row in range(rows.shape[0]):
         box_lengths(cells, rows, row, metric, bounds, row)
@@ -246,14 +242,14 @@ def _is_near(bound: float, limit: float, other: float, marked: bool) -> bool:
 
 @inner
 def _next_turn(
-    turn: int, last: int, with_products: bool, farthest: NDArray, work: Work
-) -> tuple[int, int, int]:
+    turn: int, last: int, with_products: bool, bounds: NDArray, known: NDArray, farthest: NDArray,
+    chosen: NDArray,
+) -> tuple[int, int, int]:  # fmt: skip
     """Go on to the next turn in which rows meet a cell. Return turn, cell and number of rows.
 
     If nearly all rows meet the cell, all rows do, because a product of all rows need not gather
     them first. A turn without a cell has all rows.
     """
-    bounds, known, chosen = work.bounds, work.known, work.chosen
     m, n_cells = bounds.shape[0], farthest.shape[0]
     while turn < last:
         marked = turn <= n_cells
@@ -276,18 +272,15 @@ def _next_turn(
 
 
 @inner
-def _measure(
-    table: Rounded, cells: Cells, cell: int, rows: NDArray, size: int, metric: int,
-    with_products: bool, work: Work,
-) -> None:  # fmt: skip
-    """Fill in reduced distances of chosen rows to the rows of a cell, and their errors E."""
-    values, centers, center_of, radii, extent = table
-    cuts = cells[1]
-    known, counts, placed = work.known, work.counts, work.placed
-    gathered, tiles, chosen = work.gathered, work.tiles, work.chosen
-    start, stop, center, radius = cuts[cell], cuts[cell + 1], center_of[cell], radii[cell]
+def _place_rows(
+    centers: NDArray, center: int, radius: float, extent: float, rows: NDArray, chosen: NDArray,
+    size: int, with_products: bool, known: NDArray, counts: NDArray, placed: NDArray,
+) -> bool:  # fmt: skip
+    """Place chosen rows relative to the center of a cell; return whether products are worth it.
+
+    The error E of rows whose distances may come from a product is known afterwards.
+    """
     d, n_good = rows.shape[1], 0
-    plain_error = error_of_differences(radius, d, metric)
     for place in range(size):
         row = chosen[place]
         if counts[row, CENTER] != center:
@@ -299,7 +292,16 @@ def _measure(
             if error <= NEGLIGIBLE * known[row, BOUND]:
                 known[row, ERROR] = error
                 n_good += 1
-    use_products = n_good >= TOGETHER
+    return n_good >= TOGETHER
+
+
+@inner
+def _measure(
+    values: NDArray, start: int, stop: int, d: int, chosen: NDArray, size: int, metric: int,
+    use_products: bool, plain_error: float, known: NDArray, placed: NDArray, gathered: NDArray,
+    tiles: NDArray,
+) -> None:  # fmt: skip
+    """Fill in reduced distances of chosen rows to the rows of a cell, and their errors E."""
     if use_products:
         if size < placed.shape[0]:
             _gather(placed, chosen, size, gathered)
@@ -320,15 +322,15 @@ def _gather(placed: NDArray, chosen: NDArray, size: int, gathered: NDArray) -> N
 
 
 @inner
-def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Work) -> None:
+def _note(
+    order: NDArray, start: int, stop: int, row: int, place: int, growth: float, known: NDArray,
+    counts: NDArray, tiles: NDArray, groups: NDArray, below: NDArray, kept: NDArray,
+    candidates: NDArray,
+) -> None:  # fmt: skip
     """Note the rows of a cell that may be nearer to a row than the bound on its k-th distance.
 
     Comparisons are first stored as a byte each, and then read eight at a time.
     """
-    order, cuts, _, _ = cells
-    known, counts, tiles = work.known, work.counts, work.tiles
-    groups, below, kept, candidates = work.groups, work.below, work.kept, work.candidates
-    start, stop = cuts[cell], cuts[cell + 1]
     width, error, so_far = stop - start, known[row, ERROR], counts[row, COUNT]
     n_groups = (width + GROUP - 1) // GROUP
     largest = known[row, MET_ERROR]
@@ -351,30 +353,30 @@ def _note(cells: Cells, cell: int, row: int, place: int, growth: float, work: Wo
 
 @inner
 def _make_room(
-    size: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
-) -> None:
+    chosen: NDArray, size: int, needed: int, k: int, growth: float, extent: float, metric: int,
+    known: NDArray, counts: NDArray, candidates: NDArray, kept: NDArray, bits: NDArray,
+    steps: NDArray, number: NDArray,
+) -> None:  # fmt: skip
     """Shorten lists of chosen rows that lack the room needed, or all if none is needed."""
-    chosen, counts, room = work.chosen, work.counts, work.kept.shape[1]
     for place in range(size):
         row = chosen[place]
-        if needed == 0 or counts[row, COUNT] + needed > room:
-            _tighten(row, needed, k, growth, extent, metric, work)
+        count = counts[row, COUNT]
+        if count >= k and (needed == 0 or count + needed > kept.shape[1]):
+            bound = np.float64(_bound_on(row, k, count, bits, steps, number)) * ROUNDED
+            known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
+            _tighten(row, needed, k, growth, bound, known, counts, candidates, kept)
 
 
 @inner
 def _tighten(
-    row: int, needed: int, k: int, growth: float, extent: float, metric: int, work: Work
-) -> None:
+    row: int, needed: int, k: int, growth: float, bound: float, known: NDArray, counts: NDArray,
+    candidates: NDArray, kept: NDArray,
+) -> None:  # fmt: skip
     """Drop candidates that are too far, so that there is room for ``needed`` more.
 
     Ties may leave no room. Then only ``k`` candidates are kept, which still give the bound.
     """
-    known, counts, kept, candidates = work.known, work.counts, work.kept, work.candidates
     count, stay = counts[row, COUNT], ZERO
-    if count < k:
-        return
-    bound = np.float64(_bound_on(row, k, count, work)) * ROUNDED
-    known[row, BOUND], known[row, COMPLETE_TO] = bound, length(bound, metric) * extent
     farthest = (growth * growth * bound + 2.1 * growth * known[row, MET_ERROR]) * ROUNDED
     limit = np.float32(farthest)
     for place in range(count):
@@ -390,12 +392,13 @@ def _tighten(
 
 
 @inner
-def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
+def _bound_on(
+    row: int, k: int, count: int, bits: NDArray, steps: NDArray, number: NDArray
+) -> np.float32:
     """Return a number that is equal to, or slightly above, the k-th smallest value.
 
     The bits of float32 numbers that are not negative sort like the numbers.
     """
-    bits, steps, number = work.bits, work.steps, work.number
     highest = ZERO
     for place in range(count):
         highest = bits[row, place] if bits[row, place] > highest else highest
@@ -422,14 +425,11 @@ def _bound_on(row: int, k: int, count: int, work: Work) -> np.float32:
 
 @inner
 def _cover(
-    cells: Cells, cell: int, marked: bool, size: int, farthest: NDArray, reach: NDArray,
-    work: Work, pairs: NDArray, found: int,
+    order: NDArray, start: int, stop: int, cell: int, marked: bool, chosen: NDArray, size: int,
+    bounds: NDArray, farthest: NDArray, reach: NDArray, known: NDArray, tiles: NDArray,
+    groups: NDArray, below: NDArray, pairs: NDArray, found: int,
 ) -> int:  # fmt: skip
     """Note rows of a cell whose radii may cover chosen rows; return the number of pairs."""
-    order, cuts, _, _ = cells
-    bounds, known, tiles = work.bounds, work.known, work.tiles
-    below, groups, chosen = work.below, work.groups, work.chosen
-    start, stop = cuts[cell], cuts[cell + 1]
     width, here = stop - start, reach[start:stop]
     n_groups = (width + GROUP - 1) // GROUP
     for place in range(size):
