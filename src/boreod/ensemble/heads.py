@@ -86,13 +86,15 @@ class LogisticHead(Head):
     penalty: float
 
     @classmethod
-    def fit(cls, table: NDArray, bags: Bags, penalty: float, engine: Engine) -> "LogisticHead":
+    def fit(
+        cls, table: NDArray, bags: Bags, penalty: float, engine: Engine, fit_intercept: bool = True
+    ) -> "LogisticHead":
         """Solve all bags."""
         targets = bags.targets
         weights = bags.weights
 
         def solve(rows: NDArray) -> tuple[NDArray, float]:
-            return fit_standardized(table[rows], targets, penalty, weights)
+            return fit_standardized(table[rows], targets, penalty, weights, fit_intercept)
 
         with one_blas_thread():
             solutions = engine.map(solve, list(bags.rows), "bags")
@@ -402,11 +404,13 @@ def _log_mean(logs: NDArray) -> NDArray:
     return highest + np.log(np.exp(logs - highest[:, np.newaxis]).mean(axis=1))
 
 
-def choose_penalty(table: NDArray, bags: Bags, codes: NDArray, engine: Engine) -> LogisticHead:
+def choose_penalty(
+    table: NDArray, bags: Bags, codes: NDArray, engine: Engine, fit_intercept: bool = True
+) -> LogisticHead:
     """Return the head with the lowest out-of-bag log-loss; both classes have the same weight."""
     labelled = np.flatnonzero(codes >= 0)
     use = ~bags.holds[labelled]
-    heads = [LogisticHead.fit(table, bags, penalty, engine) for penalty in PENALTIES]
+    heads = [LogisticHead.fit(table, bags, p, engine, fit_intercept) for p in PENALTIES]
     losses = []
     for head in heads:
         odds = combine(head.log_odds(table[labelled]), use)

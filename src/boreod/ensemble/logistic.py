@@ -4,12 +4,14 @@ For every bag, this is minimized over standardized columns and an intercept:
 
     mean of w log(1 + exp(-s f)) + penalty / 2 |beta|^2,  f = beta' phi + intercept, s = +1 or -1
 
-The weights w of rows are 1 in balanced bags.
+The weights w of rows are 1 in balanced bags. Without an intercept, as the paper prints its Equation
+3, columns are not centered: they are divided by the root of their mean square.
 
 Bags are small and often separable; without a penalty their optimum is at infinity. A tiny penalty
 makes every problem well posed. Newton's method is used, because slower methods do not reach such
 optima. It solves for coefficients if a bag has more rows than columns, and otherwise for one
-multiplier per row. The intercept is a column of ones and takes part in the penalty.
+multiplier per row. The intercept is a column of ones and takes part in the penalty; it is a column
+of zeros if there is none.
 """
 
 import numpy as np
@@ -37,11 +39,15 @@ BLOCK = 32
 
 
 def fit_logistic(
-    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray
+    columns: NDArray,
+    targets: NDArray,
+    penalty: float,
+    weights: NDArray,
+    fit_intercept: bool = True,
 ) -> tuple[NDArray, float]:
     """Return the coefficients of one problem, and the largest component of the gradient left.
 
-    Coefficients begin with the intercept.
+    Coefficients begin with the intercept, which is 0 if none is fitted.
 
     Examples
     --------
@@ -51,7 +57,7 @@ def fit_logistic(
     (True, True)
     """
     n = len(targets)
-    design = np.ones((1 + columns.shape[1], n))
+    design = np.full((1 + columns.shape[1], n), float(fit_intercept))
     design[1:] = columns.T
     signs = 2.0 * targets - 1.0
     beta, gradient = _minimize(design, signs, weights, penalty, np.zeros(len(design)))
@@ -59,24 +65,32 @@ def fit_logistic(
 
 
 def fit_standardized(
-    columns: NDArray, targets: NDArray, penalty: float, weights: NDArray
+    columns: NDArray,
+    targets: NDArray,
+    penalty: float,
+    weights: NDArray,
+    fit_intercept: bool = True,
 ) -> tuple[NDArray, float]:
     """Solve one problem on standardized columns; coefficients are for the original columns.
 
-    A column that is constant within the bag gets the coefficient 0.
+    Beside an intercept, a column that is constant within the bag gets the coefficient 0.
     """
-    center, inverse = standardization(columns)
-    beta, gradient = fit_logistic((columns - center) * inverse, targets, penalty, weights)
+    center, inverse = standardization(columns, fit_intercept)
+    standard = (columns - center) * inverse
+    beta, gradient = fit_logistic(standard, targets, penalty, weights, fit_intercept)
     beta[1:] *= inverse
     beta[0] -= beta[1:] @ center
     return beta, gradient
 
 
-def standardization(columns: NDArray) -> tuple[NDArray, NDArray]:
-    """Return center and inverse deviation of columns; the inverse is 0 for constant ones."""
-    center = columns.mean(axis=0)
-    spread = columns.std(axis=0)
-    flat = spread <= 1e-12 * (1.0 + np.abs(center))
+def standardization(columns: NDArray, centered: bool = True) -> tuple[NDArray, NDArray]:
+    """Return center and inverse deviation of columns; the inverse is 0 for constant ones.
+
+    If columns are not centered, the center is 0, and only columns of zeros have the inverse 0.
+    """
+    center = columns.mean(axis=0) * centered
+    spread = np.sqrt(((columns - center) ** 2).mean(axis=0))
+    flat = spread <= 1e-12 * (1.0 + np.abs(center)) * centered
     return center, np.divide(1.0, spread, out=np.zeros_like(spread), where=~flat)
 
 

@@ -115,13 +115,14 @@ class Recipe:
 
     ``estimator`` of another library takes the place of all heads. ``n_trees`` extremely randomized
     trees are fitted to every bag. Boosted heads fit ten times as many, to the first BOOSTED_BAGS
-    bags only.
+    bags only. Logistic regressions have an intercept if ``fit_intercept`` is true.
     """
 
     kinds: tuple[str, ...]
     estimator: Any
     penalty: float | str
     n_trees: int
+    fit_intercept: bool = True
 
     def trees_of(self, kind: str) -> int:
         """Return the number of trees that a head of this kind fits to one bag."""
@@ -244,8 +245,9 @@ def _fit_head(
         return ClassifierHead.fit(table, data.bags, recipe.estimator, seed, engine)
     if kind == "logistic":
         if recipe.penalty == "auto":
-            return choose_penalty(table, data.bags, data.codes, engine)
-        return LogisticHead.fit(table, data.bags, float(recipe.penalty), engine)
+            return choose_penalty(table, data.bags, data.codes, engine, recipe.fit_intercept)
+        penalty = float(recipe.penalty)
+        return LogisticHead.fit(table, data.bags, penalty, engine, recipe.fit_intercept)
     boosted = kind.startswith("boosted")
     bags = data.bags.first(BOOSTED_BAGS) if boosted else data.bags
     part = table if features is None else table[:, features]

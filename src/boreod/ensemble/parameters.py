@@ -123,11 +123,15 @@ class Heads(ParameterGroup):
     penalty
         Ridge penalty per row of the logistic regressions, on standardized columns; ``"auto"``
         chooses it by out-of-bag log-loss.
+    fit_intercept
+        Whether the logistic regressions, also those of the pursuit for a budget, have an intercept.
+        The paper's Equation 3 has none.
     """
 
     kinds: Any = PRESET
     n_trees: Any = PRESET
     penalty: Any = PRESET
+    fit_intercept: Any = PRESET
 
 
 @dataclass
@@ -145,9 +149,10 @@ class ColumnSelection(ParameterGroup):
         Number of rows per call, for a budget in time. Every call has a cost of its own, which is
         divided among its rows. 1 stands for single rows, None for large batches.
     skip_unaffordable
-        Whether a column that does not fit is skipped and the next one tried. False is the paper's
-        rule: the first column that does not fit ends the choice, and the chosen columns are not
-        replaced by a single column, even if it is clearly better alone.
+        Whether a column that does not fit is skipped and the next one tried. Only columns that some
+        bag bought are chosen, and a single column replaces them if it is clearly better alone.
+        False is the paper's rule: columns in the order of how many bags bought them, equal ones by
+        their place in the table, until one does not fit.
     """
 
     method: Any = PRESET
@@ -188,14 +193,14 @@ class Settings:
 DETECTOR = Settings(
     Reference(None, "stratified", False, "minmax", "auto"),
     Bagging(0.7, 10.0, 50, "assumed"),
-    Heads(KINDS, 10, 3e-3),
+    Heads(KINDS, 10, 3e-3, True),
     ColumnSelection("budget", None, None, True),
 )
 PRINTED = Settings(
     Reference(None, "stratified", True, "minmax", "auto"),
     Bagging(0.7, None, 1, "labelled"),
-    Heads(("logistic",), 10, 1e-6),
-    ColumnSelection("budget", None, None, True),
+    Heads(("logistic",), 10, 1e-6, False),
+    ColumnSelection("budget", None, None, False),
 )
 
 GROUPS: dict[str, type[ParameterGroup]] = get_type_hints(Settings)
@@ -229,8 +234,9 @@ def check_settings(settings: Settings, model: Any) -> None:
     size = reference.size
     right = size is None or (is_number(size, Integral) and size >= 2)
     _require(right, "`size` of `reference`", "None or a number of rows from 2 on", size)
-    right = isinstance(reference.outliers, bool | np.bool_)
-    _require(right, "`outliers`", "True or False", reference.outliers)
+    switches = {"outliers": reference.outliers, "fit_intercept": settings.heads.fit_intercept}
+    for name, value in switches.items():
+        _require(isinstance(value, bool | np.bool_), f"`{name}`", "True or False", value)
     right = bagging.ratio is None or (is_number(bagging.ratio) and 1.0 <= bagging.ratio < np.inf)
     _require(right, "`ratio`", "None or a number from 1 on", bagging.ratio)
     right = is_number(bagging.max_samples) and 0.0 < bagging.max_samples <= 1.0

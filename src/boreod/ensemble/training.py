@@ -68,7 +68,8 @@ class Options:
     def of(cls, model: Any, settings: Settings) -> "Options":
         """Return the options of a detector."""
         heads = settings.heads
-        recipe = Recipe(settings.kinds, model.estimator, heads.penalty, heads.n_trees)
+        fitted = heads.penalty, heads.n_trees, bool(heads.fit_intercept)
+        recipe = Recipe(settings.kinds, model.estimator, *fitted)
         parameters = model.scaling, model.calibration, model.threshold, model.prior
         return cls(recipe, model.n_estimators, *parameters)
 

@@ -66,7 +66,7 @@ class LDF(Score):
     name = "ldf"
     title = "LDF"
     citation = "Latecki, Lazarevic, Pokrajac, MLDM 2007"
-    formula = "m / (own kernel density + c m), m the neighbors' mean density"
+    formula = "m / (own kernel density + c m), m the neighbors' mean; bandwidth = 1, c = 0.1"
     descriptions = ("log_radius", "log_density")
     reads_radii = True
 
@@ -195,7 +195,7 @@ class KDEOS(Score):
     name = "kdeos"
     title = "KDEOS"
     citation = "Schubert, Zimek, Kriegel, SDM 2014"
-    formula = "normal cdf of (mean - own) / sd of kernel densities over p and its neighbors"
+    formula = "normal cdf of (mean - own) / sd of the neighbors' kernel densities; dimension = 2"
     reads = "reverse"
     min_k = 3
     descriptions = ("bandwidth", "log_bandwidth", "log_kernel_density")
@@ -299,7 +299,7 @@ class LoOP(Score):
     name = "loop"
     title = "LoOP"
     citation = "Kriegel, Kröger, Schubert, Zimek, CIKM 2009"
-    formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread)"
+    formula = "erf(max(0, standard distance / mean of the neighbors' - 1) / spread); lambda = 1"
 
     extent: float = 1.0
 

@@ -6,19 +6,19 @@ again, and so on. The criterion is that of the paper,
     |phi_j' r| / (phi_j' phi_j)    plain,    the same / c(j)    cost-aware,
 
 with the squared norm of the column, not the norm, and with the marginal cost c(j | chosen) where
-columns share work. With an intercept, as everywhere in this library, the residual starts at y - 1/2
-on balanced rows; without one it starts at y, as the paper prints.
+columns share work. With an intercept the residual starts at y - 1/2 on balanced rows; without one
+it starts at y, as the paper prints. If two columns are equally good, the first in the table joins.
 
 The order does not depend on a budget. A path is therefore followed as far as a budget reaches, and
 continued later for a larger one.
 
 *Stability selection.* Every bag follows its own path and buys columns until one does not fit.
-Columns are ranked by the share of bags that bought them. Ties are broken by the mean position among
-the bought columns (a column that a bag did not buy counts as next), then by lower cost, then by
-column order. The stable set takes columns in this order. The paper's *prefix* rule ends at the
-first column that does not fit. The *fill* rule skips this column and tries the next. Columns that
-no bag bought are not taken. See Meinshausen, Bühlmann: Stability selection. J. R. Stat. Soc. B
-72(4), 2010.
+Columns are ranked by the share of bags that bought them. The paper's *prefix* rule takes columns in
+this order until one does not fit; ties, which it leaves open, are broken by column order. The
+*fill* rule breaks ties by the mean position among the bought columns (a column that a bag did not
+buy counts as next), then by lower cost, then by column order. It skips columns that do not fit and
+does not take columns that no bag bought. See Meinshausen, Bühlmann: Stability selection. J. R.
+Stat. Soc. B 72(4), 2010.
 """
 
 from dataclasses import dataclass, field
@@ -35,6 +35,8 @@ from boreod.selection.costs import Costs, Work, marginal_cost, pay
 
 # The criterion divides by at least this price, because columns may be free.
 MIN_DIVISOR = 1e-30
+# Equal columns may differ by rounding errors, so a later column must be better by this factor.
+CLEARLY_BETTER = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,8 @@ def pursue(
     path = path or Path()
     if weights is None:
         weights = np.ones(len(targets))
-    if rules.intercept:
-        center, inverse = standardization(columns)
-        standard = (columns - center) * inverse
-    else:
-        standard = columns * _inverse_length(columns)
+    center, inverse = standardization(columns, rules.intercept)
+    standard = (columns - center) * inverse
     squares = (columns**2 * weights[:, np.newaxis]).sum(axis=0)
     columns = np.ascontiguousarray(columns.T)
     standard = np.ascontiguousarray(standard.T)
@@ -146,8 +145,11 @@ class Paths:
     rules: Rules
     paths: list[Path] = field(default_factory=list)
 
-    def rank(self, budget: float, engine: Engine) -> tuple[NDArray, NDArray]:
-        """Return places of the columns that some bag buys, best first, and their frequencies."""
+    def rank(self, budget: float, engine: Engine, fill: bool) -> tuple[NDArray, NDArray]:
+        """Return places of columns, best first, and their frequencies.
+
+        To fill a budget, only columns that some bag buys are returned.
+        """
         purchases = [path.buy(self.costs, budget)[0] for path in self._reach(budget, engine)]
         m = len(self.places)
         counts = np.zeros(m)
@@ -158,8 +160,9 @@ class Paths:
             counts[bought] += 1
             positions += position
         # Equal columns keep their order.
-        order = np.lexsort((self.costs.alone, positions, -counts))
-        order = order[: np.count_nonzero(counts)]
+        order = np.argsort(-counts, kind="stable")
+        if fill:
+            order = np.lexsort((self.costs.alone, positions, -counts))[: np.count_nonzero(counts)]
         return order, counts[order] / len(purchases)
 
     def _reach(self, budget: float, engine: Engine) -> list[Path]:
@@ -194,12 +197,6 @@ def stable_set(order: NDArray, costs: Costs, budget: float, fill: bool) -> list[
         elif not fill:
             break
     return chosen
-
-
-def _inverse_length(columns: NDArray) -> NDArray:
-    """Return the factors that bring columns to mean square 1, and 0 for columns of zeros."""
-    length = np.sqrt((columns**2).mean(axis=0))
-    return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
 
 
 @compiled
@@ -273,7 +270,7 @@ def _best(
             value = abs(explained[column]) / squares[column]
             if cost_aware:
                 value /= max(marginal_cost(work, levels, column), MIN_DIVISOR)
-        if value > highest:
+        if value > highest * CLEARLY_BETTER:
             best = column
             highest = value
     return best

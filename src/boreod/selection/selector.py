@@ -134,14 +134,18 @@ class Selector:
         if how.method == "random":
             order = np.random.default_rng(self.training.seed).permutation(len(names))
         else:
-            order, found = self._paths(offered, how.method == "budget").rank(budget, engine)
+            order, found = self._paths(offered, how.method == "budget").rank(budget, engine, fill)
             ranked = [names[place] for place in order]
             shares = dict(zip(ranked, found.tolist(), strict=True))
         chosen = [names[place] for place in stable_set(order, offered, budget, fill)]
-        if not chosen and how.method == "random":
-            chosen = [names[place] for place in order if names[place] in affordable][:1]
-        elif not chosen:
-            chosen = [self._best_single(costs, budget)[0]]
+        if not chosen:
+            raise too_low(
+                budget,
+                f"the first column, {names[order[0]]!r}, ends the choice, because it costs",
+                costs.alone[order[0]],
+                costs.unit,
+                ". Raise it, or skip such columns: `skip_unaffordable=True`.",
+            )
         return price_columns(chosen, shares, costs, budget)
 
     def _better_alone(self, choice: Selection, oob: OutOfBag) -> Selection:
@@ -170,7 +174,9 @@ class Selector:
         if self.prices.whole.tree_heads:
             bags = bags.first(FEW_BAGS)
         places = self.training.place_of(costs.names)
-        rules = Rules(float(self.penalty), cost_aware)
+        rules = Rules(
+            float(self.penalty), cost_aware, self.training.options.recipe.fit_intercept
+        )
         paths = Paths(self.training.table, places, bags, costs, rules)
         self.known = [paths, *self.known][:MAX_PATHS]
         return paths
