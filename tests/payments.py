@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from boreod import ColumnSelection, OutlierRepresentation
+from boreod import ColumnSelection, Heads, OutlierRepresentation
 from boreod.tables import write_batches
 from boreod.tool import fit_table
 
@@ -54,6 +54,7 @@ def small_model(table=None, **options):
     given = {"label": "fraud", "ids": ["id"], "name": "payments.parquet", "random_state": 0}
     fitted = {"method": "bore", "representation": FEW, "n_estimators": 20}
     fitted["selection"] = ColumnSelection(costs="complexity:shared")
+    fitted["heads"] = Heads(fit_intercept=True)
     return fit_table(make_frauds() if table is None else table, **{**given, **fitted, **options})
 
 

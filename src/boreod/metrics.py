@@ -252,11 +252,12 @@ def average_precision_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score
-    >>> from boreod import BORE, OutlierRepresentation, average_precision_scorer
+    >>> from boreod import Detector, Heads, OutlierRepresentation, average_precision_scorer
     >>> random = np.random.default_rng(0)
     >>> y = np.repeat([1, 0, -1], [20, 60, 80])
     >>> X = random.normal(size=(160, 2)) + 4 * (y == 1)[:, None]
-    >>> model = BORE(OutlierRepresentation(["knn"], [5]), n_estimators=10, random_state=0)
+    >>> columns = OutlierRepresentation(["knn"], [5])
+    >>> model = Detector(columns, n_estimators=20, heads=Heads("logistic"), random_state=0)
     >>> scores = cross_val_score(model, X, y, cv=3, scoring=average_precision_scorer)
     >>> bool(scores.min() > 0.9)
     True

@@ -162,6 +162,7 @@ def test_classifiers_need_weights_in_unbalanced_bags():
     rows, labels, _ = contaminated(n_hidden=0, n_known=30)
     with pytest.raises(ValueError, match="takes no sample_weight"):
         BORE(RAW, bagging=Bagging(ratio=10), estimator=KNeighborsClassifier()).fit(rows, labels)
-    own = BORE(RAW, bagging=Bagging(ratio=5), random_state=0).fit(rows, labels)
+    heads = Heads(fit_intercept=True)
+    own = BORE(RAW, bagging=Bagging(ratio=5), heads=heads, random_state=0).fit(rows, labels)
     other = BORE(RAW, bagging=Bagging(ratio=5), estimator=LogisticRegression(C=1e3), random_state=0)
     assert abs(np.nansum(other.fit(rows, labels).oob_proba_) - np.nansum(own.oob_proba_)) < 3

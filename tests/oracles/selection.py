@@ -128,12 +128,15 @@ def stable_order(
     needs: Needs,
     base: float,
     budget: float,
+    printed: bool = False,
 ) -> tuple[list[int], list[float]]:
-    """Return the columns that some bag bought, most often bought first, and their shares J.
+    """Return columns, most often bought first, and their shares J.
 
-    Every bag buys along its path until a column does not fit. Equal shares: lower mean position
-    first (positions count from 0; a bag that did not buy the column counts with the number of
-    columns it bought), then lower cost alone, then column order.
+    Every bag buys along its path until a column does not fit. As printed, all columns are ranked
+    and equal shares keep the column order. Otherwise columns that no bag bought are left out, and
+    equal shares are ordered by lower mean position (positions count from 0; a bag that did not buy
+    the column counts with the number of columns it bought), then lower cost alone, then column
+    order.
     """
     purchases = []
     for order in orders:
@@ -148,7 +151,9 @@ def stable_order(
         alone = total_cost([j], own, needs, base)
         count = sum(j in bought for bought in purchases)
         positions = [b.index(j) if j in b else len(b) for b in purchases]
-        if count > 0:
+        if printed:
+            keys.append((-count, 0, 0.0, j))
+        elif count > 0:
             keys.append((-count, sum(positions), alone, j))
     keys.sort()
     return [key[3] for key in keys], [-key[0] / len(purchases) for key in keys]

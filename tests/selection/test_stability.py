@@ -44,14 +44,14 @@ def any_costs(draw):
 def test_set_is_the_oracle_and_fits(costs, budget, cost_aware, fill):
     table, bags = table_and_bags()
     paths = Paths(table, list(range(M)), bags, costs, Rules(1e-4, cost_aware))
-    order, shares = paths.rank(budget, Threads(1))
+    order, shares = paths.rank(budget, Threads(1), fill)
     own, needs = list(costs.own.values()), [costs.needs[name] for name in NAMES]
     slow = [
         slow_path(table[rows], bags.targets, own, needs, costs.base, 1e-4, cost_aware, True)
         for rows in bags.rows
     ]
     expected, expected_shares = stable_order(
-        [order for order, _ in slow], own, needs, costs.base, budget
+        [order for order, _ in slow], own, needs, costs.base, budget, printed=not fill
     )
     assert order.tolist() == expected
     assert_array_equal(shares, expected_shares)
@@ -65,10 +65,10 @@ def test_set_is_the_oracle_and_fits(costs, budget, cost_aware, fill):
 def test_an_earlier_larger_budget_changes_nothing():
     table, bags = table_and_bags()
     costs = Costs(dict(zip(NAMES, [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0], strict=True)))
-    fresh = Paths(table, list(range(M)), bags, costs, Rules(1e-4)).rank(9.0, Threads(1))
+    fresh = Paths(table, list(range(M)), bags, costs, Rules(1e-4)).rank(9.0, Threads(1), True)
     paths = Paths(table, list(range(M)), bags, costs, Rules(1e-4))
-    paths.rank(50.0, Threads(2))
-    for one, other in zip(fresh, paths.rank(9.0, Threads(2)), strict=True):
+    paths.rank(50.0, Threads(2), True)
+    for one, other in zip(fresh, paths.rank(9.0, Threads(2), True), strict=True):
         assert_array_equal(one, other)
 
 
@@ -77,8 +77,8 @@ def test_threads_change_nothing(n_jobs):
     table, bags = table_and_bags()
     costs = Costs(dict.fromkeys(NAMES, 1.0))
     paths, again = (Paths(table, list(range(M)), bags, costs, Rules()) for _ in range(2))
-    paths.rank(np.inf, Threads(n_jobs))
-    again.rank(np.inf, Threads(1))
+    paths.rank(np.inf, Threads(n_jobs), True)
+    again.rank(np.inf, Threads(1), True)
     for one, other in zip(paths.paths, again.paths, strict=True):
         assert_array_equal(one.order, other.order)
         assert_array_equal(one.coefficients, other.coefficients)

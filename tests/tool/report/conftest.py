@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from payments import make_frauds
 
-from boreod import BORE, ColumnSelection, OutlierRepresentation
+from boreod import BORE, ColumnSelection, Heads, OutlierRepresentation
 from boreod.paper.datasets import load
 from boreod.tables import read_label_column
 from boreod.tool.report.alerts import Workload
@@ -17,7 +17,8 @@ from boreod.tool.report.writing import make_report
 
 def small_model(**parameters):
     few = OutlierRepresentation(["knn", "lof", "loop"], [5, 10, 20])
-    return BORE(few, n_estimators=20, random_state=0, n_jobs=1, **parameters)
+    heads = Heads(fit_intercept=True)
+    return BORE(few, n_estimators=20, heads=heads, random_state=0, n_jobs=1, **parameters)
 
 
 def make_page(model, rows, codes, title="A page"):

@@ -108,7 +108,7 @@ def test_fit_takes_frames_and_words():
     frame = table.set_column(table.column_names.index("fraud"), "fraud", words)
     model = fit_table(
         pl.from_arrow(frame), label="fraud", outlier_label="fraud", ids="id", representation=FEW,
-        random_state=0, n_estimators=20, method="bore",
+        random_state=0, n_estimators=20, method="bore", heads=Heads(fit_intercept=True),
         selection=ColumnSelection(costs="complexity:shared"),
     )  # fmt: skip
     assert_array_equal(model.decision_function(table), small_model().decision_function(table))

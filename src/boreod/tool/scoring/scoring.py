@@ -314,12 +314,13 @@ def map_in_arrow(
     With a Spark frame: ``frame.mapInArrow(score, score.schema(frame.schema))``. With any batches:
 
     >>> import numpy as np, pyarrow as pa
-    >>> from boreod import OutlierRepresentation
+    >>> from boreod import Heads, OutlierRepresentation
     >>> from boreod.tool import fit_table
     >>> fraud = np.arange(60) < 10
     >>> table = pa.table({"x": np.random.default_rng(0).normal(9 * fraud, 1), "fraud": fraud})
     >>> few = OutlierRepresentation(["knn"], [5])
-    >>> fast = {"method": "bore", "representation": few, "random_state": 0}
+    >>> heads = Heads("logistic")
+    >>> fast = {"heads": heads, "representation": few, "random_state": 0}
     >>> score = map_in_arrow(fit_table(table, label="fraud", **fast))
     >>> batch = pa.RecordBatch.from_pydict({"x": [0.1, 9.2]})
     >>> [batch.column("outlier").to_pylist() for batch in score([batch])]
